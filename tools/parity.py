@@ -240,6 +240,12 @@ def main():
         at = arguments.index("--")
         extra = arguments[at + 1 :]
         arguments = arguments[:at]
+    unknown = [name for name in arguments if name not in PACKAGES]
+    if unknown:
+        raise SystemExit(
+            f"No tests of a peer are known for {', '.join(unknown)}: the packages are "
+            f"{', '.join(PACKAGES)}."
+        )
     differences = read_differences()
     lines = [f"{'package':24}{'tests':>7}{'passed':>8}{'share':>8}  failed, by reason"]
     breached = []

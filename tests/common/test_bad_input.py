@@ -1,5 +1,12 @@
-"""Bad input by battery: a clear error or a defined answer, for every estimator."""
+"""Bad input by battery: a clear error or a defined answer, for every estimator.
 
+What is refused before a fit begins is tried with the defaults. Where a fit succeeds and
+the amount of training does not matter, the estimator is a `quick_instance`, and tests
+that only ask a fitted model share one.
+"""
+
+import copy
+import functools
 import warnings
 
 import numpy as np
@@ -56,6 +63,14 @@ def fit(estimator, X, y):
         return estimator.fit(X, y)
 
 
+@functools.cache
+def fitted_once(cls, sparse=False):
+    """A model fitted to the usual table, shared by tests that do not change it."""
+    model = quick_instance(cls)
+    X, y = table(model, np.random.default_rng(0))
+    return fit(model, sp.csr_array(X.astype(float)) if sparse else X, y)
+
+
 def answer(model, X):
     """Whatever the model says about X."""
     for method in ANSWERS:
@@ -80,7 +95,7 @@ def defined(model, X):
 @pytest.mark.parametrize("cls", ESTIMATORS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_not_finite(cls, bad, rng):
-    est = cls()
+    est = quick_instance(cls)
     X, y = table(est, rng)
     X = X.astype(float)
     X[3, 0] = bad
@@ -149,7 +164,7 @@ def test_empty(cls, shape):
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
 def test_one_row(cls, rng):
-    est = cls()
+    est = quick_instance(cls)
     X, y = table(est, rng)
     try:
         defined(fit(est, X[:1], y[:1]), X[:1])
@@ -183,7 +198,7 @@ def test_one_class_or_constant_target(cls, rng):
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
 def test_constant_columns(cls, rng):
-    est = cls()
+    est = quick_instance(cls)
     X, y = table(est, rng)
     X = X.copy()
     X[:, -1] = 1
@@ -206,9 +221,8 @@ def test_strings(cls, rng):
 
 @pytest.mark.parametrize("cls", INDUCTIVE)
 def test_wrong_width(cls, rng):
-    est = cls()
-    X, y = table(est, rng)
-    model = fit(est, X, y)
+    model = fitted_once(cls)
+    X, _ = table(model, rng)
     with pytest.raises(ERRORS, match=r"(?i)feature|column"):
         answer(model, np.hstack([X, X]))
 
@@ -223,7 +237,7 @@ def test_wrong_length(cls, rng):
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
 def test_sparse(cls, rng):
-    est = cls()
+    est = quick_instance(cls)
     X, y = table(est, rng)
     S = sp.csr_array(X.astype(float))
     if get_tags(est).input_tags.sparse:
@@ -268,7 +282,7 @@ def test_malformed_sparse(cls, kind, rng):
     est = quick_instance(cls)
     X, y = table(est, rng)
     S = sp.csr_array(X.astype(float))
-    model = fit(clone(est), S, y)
+    model = fitted_once(cls, sparse=True)
     with pytest.raises(ValueError, match="not a valid sparse"):
         fit(est, malformed(S, kind), y)
     if any(hasattr(model, m) for m in ANSWERS):
@@ -294,9 +308,8 @@ def test_parameter_errors_are_one_sentence(cls, rng):
 @pytest.mark.parametrize("cls", ESTIMATORS)
 def test_failed_fit_keeps_the_old_model(cls, rng):
     """Nothing is lost: a refused fit leaves the fitted model as it was."""
-    est = cls()
-    X, y = table(est, rng)
-    model = fit(est, X, y)
+    model = copy.deepcopy(fitted_once(cls))
+    X, y = table(model, rng)
     before = answer(model, X)
     with pytest.raises(ERRORS):
         fit(model, X[:0], y[:0])

@@ -225,3 +225,26 @@ def test_training_predictions_are_those_of_the_trees():
     model = HistGradientBoostingRegressor(max_iter=30).fit(X, y)
     mean = np.mean((model.predict(X) - y) ** 2) / 2
     np.testing.assert_allclose(mean, model.history_["objective"][-1], rtol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", [losses.half_squared, losses.logistic])
+def test_losses_do_not_depend_on_where_arrays_lie(loss, weighted, rng):
+    """Neighbours in memory, as small arrays often are, and arrays far apart."""
+    n = 90
+    values = [rng.integers(0, 2, n) * 1.0, rng.normal(size=n), rng.uniform(0.5, 2, n)]
+
+    def total(gap, order):
+        memory = np.zeros(5 * (n + gap))
+        places = [memory[k * (n + gap) :][:n] for k in order]
+        for place, value in zip(places, values):
+            place[:] = value
+        y, f, w, G, H = places
+        v = w if weighted else None
+        return boosting.compute_gradients(
+            loss, y, f[None], v, weighted, G[None], H[None]
+        )
+
+    orders = [(0, 1, 2, 3, 4), (1, 2, 0, 4, 3), (2, 0, 1, 3, 4), (4, 3, 2, 1, 0)]
+    found = {total(gap, order) for gap in (2, 4000) for order in orders}
+    assert len(found) == 1

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from sklearn import ensemble as peer
 from sklearn.datasets import make_classification, make_friedman1
 
 from pansophy.ensemble import (
     ExtraTreesClassifier,
+    ExtraTreesRegressor,
     RandomForestRegressor,
 )
 
@@ -33,3 +35,17 @@ def test_several_outputs(classes, numbers):
     np.testing.assert_allclose(p[:, 0], -p[:, 1], atol=1e-9)
     assert model.predict_quantiles(X, [0.1, 0.9]).shape == (200, 2, 2)
     assert model.predict_dist(X).variance.shape == (200, 2)
+
+
+def test_numbers_are_predicted_as_well_as_by_scikit_learn(numbers):
+    X, y = numbers
+    train, held_out = slice(150), slice(150, None)
+    score = {}
+    for name, cls in (
+        ("ours", ExtraTreesRegressor),
+        ("peer", peer.ExtraTreesRegressor),
+    ):
+        model = cls(60, random_state=0).fit(X[train], y[train])
+        np.testing.assert_allclose(model.predict(X[train]), y[train])  # no bootstrap
+        score[name] = model.score(X[held_out], y[held_out])
+    assert score["ours"] > 0.5 and abs(score["ours"] - score["peer"]) < 0.06

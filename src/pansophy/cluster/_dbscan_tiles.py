@@ -36,7 +36,7 @@ def tiles_in_reach(lo, hi, away, limit):
 
 @compiled
 def count_tiles_in_reach(lo, hi, limit):
-    """How many those are, for each `away`."""
+    """The number of tiles within the radius, for each difference of tile numbers."""
     return np.array([len(tiles_in_reach(lo, hi, a, limit)) for a in range(len(lo))])
 
 

@@ -90,7 +90,7 @@ def fill_condensed_tree(children, height, size, n, min_size, together, tree):
 def chosen_ancestors(tree, n, chosen, top, rate):
     """The chosen cluster above each row (n + its number), or the root; its lambda.
 
-    top is of length `clusters`; a parent has a lower number than its children.
+    `top` has an entry for each cluster; a parent has a lower number than its children.
     """
     for c in range(len(top)):
         top[c] = c if chosen[c] else (0 if c == 0 else -1)

@@ -135,9 +135,9 @@ def order_by_hubs(X):
 def count_neighbors(tiles, limit, min_weight, w, list_size):
     """Weight within reach of each row, as far as it matters, and neighbours.
 
-    Rows with total below `enough` have their first `size` neighbours in lists. A pair
-    of tiles serves the rows of both; those run at once share no tile. As soon as that
-    is less work, the rows that lack some are gathered and start anew.
+    Rows with total below `min_weight` have their first `list_size` neighbours in lists.
+    A pair of tiles serves the rows of both; those run at once share no tile. As soon as
+    that is less work, the rows that lack some are gathered and start anew.
     """
     n = len(tiles.P)
     total, held = np.zeros(n), np.zeros(n, np.int64)

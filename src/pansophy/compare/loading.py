@@ -1,4 +1,4 @@
-"""From what the user hands over to the rows of a comparison.
+"""Loading: a file or dataframe becomes the rows of a comparison.
 
 A file or dataframe becomes a table; a table larger than `max_rows` becomes a sample of
 its rows. The roles of columns are inferred or read from a schema file. Rows without a

@@ -1,5 +1,4 @@
-"""Linear systems by products alone: conjugate gradients, their preconditioners and
-what they tell about the matrix.
+"""Conjugate gradients: linear systems by products alone, preconditioners, spectra.
 
     conjugate_gradients    A X = B for positive definite A known by A P           (1)
     pivoted_cholesky       K ~ L L^T from r rows of K, the largest error first    (2)

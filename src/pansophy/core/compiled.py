@@ -11,6 +11,12 @@ the set of a loop is part of its result.
     nsz       -0.0 and 0.0 are the same
     arcp      division by multiplication with the reciprocal
     nnan      no value is NaN: lets comparisons use vector instructions
+
+A sum under "reassoc" must not share its loop with a store into an array. Such a loop
+asks at run time whether the arrays overlap, takes those that lie within a few hundred
+bytes of each other for overlapping, and then adds one by one: the last digits would
+depend on where the memory manager has put the arrays. Store in one loop, add up in
+another.
 """
 
 from functools import partial

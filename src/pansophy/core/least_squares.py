@@ -270,8 +270,8 @@ def least_squares(
 
     X is an array, a SciPy CSR matrix, a tensor or `core.rows.DatasetRows`. `tol`
     cuts singular values below that share of the largest, instead of dropping
-    columns that are dependent to rounding. `way` is "auto", "gram" (the fast way
-    where it is safe), "qr", or "svd" (the safe way with an SVD at its end).
+    columns that are dependent to rounding. `solver` is "auto", "gram" (normal
+    equations where they are accurate enough), "qr", or "svd" (QR, then an SVD).
 
     Examples
     --------

@@ -204,7 +204,7 @@ def symmetric_from_upper(G):
 def least_squares_gradient(problem, B, b, *, dtype=np.float64):
     """sum w (x - s) r, sum w r and sum w r^2 at r = y - b - B^T (x - s).
 
-    `kind` is the number type of the sums, for NumPy arrays.
+    `dtype` is the number type of the sums, for NumPy arrays.
     """
     xp = namespace(problem.like)
     B, b = (on_device(a, problem.like) for a in (B, b))

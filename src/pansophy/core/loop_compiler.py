@@ -1,4 +1,4 @@
-"""How loops are compiled: Numba's compiler, asked to do less.
+"""Compiler of loops: Numba's, without the steps that loops do not need.
 
 Numba compiles a function in three steps of about equal cost: typing, writing LLVM code,
 and LLVM's own optimisation and machine code. It does so for every function as if Python

@@ -148,9 +148,9 @@ def centred_targets(Y, w, *, intercept):
 def ridge_spectrum(
     X, Y, w=None, *, min_alpha=0.0, intercept=True, solver="auto"
 ) -> RidgeSpectrum:
-    """Decompose the rows once; `least` is the smallest alpha that will be asked for.
+    """Decompose the rows once, for every alpha of at least `min_alpha`.
 
-    `way` is "auto", "gram" (eigenvalues of the moments), "svd" (of the triangle of a
+    `solver` is "auto", "gram" (eigenvalues of the moments), "svd" (of the triangle of a
     QR) or "dual" (eigenvalues of the products of rows).
     """
     n, d = X.shape

@@ -29,8 +29,8 @@ from .duplicates import row_keys
 from .findings import Finding, by_severity, json_ready, make_finding
 from .intervals import Interval, holm
 from .runtime import (
-    Law,
     Reference,
+    ReferenceColumn,
     reference_of,
     schema_mismatches,
     stack_common_columns,
@@ -126,9 +126,9 @@ def drift(
     form = tuple(f for f in schema_mismatches(kept, new) if f.column not in ignore)
     found = []
     for c in new.columns:
-        law = kept.columns.get(c.name)
-        if law is not None and c.name not in ignore:
-            found += list(column_drift_tests(law, c))
+        past = kept.columns.get(c.name)
+        if past is not None and c.name not in ignore:
+            found += list(column_drift_tests(past, c))
     p = holm(np.array([f.p for f in found])) if found else []
     done = [
         f._replace(p=float(q), drifted=f.drifted and q < level)
@@ -141,22 +141,22 @@ def drift(
     return DriftReport((kept.rows, new.n), form, tuple(done), auc, distance)
 
 
-def column_drift_tests(law: Law, c):
+def column_drift_tests(past: ReferenceColumn, c):
     """Drift tests of one column: its missing values and its distribution."""
     gone = float(c.missing.mean())
-    n = law.rows
+    n = past.rows
     m = len(c)
-    k = [round(law.missing * n), int(c.missing.sum())]
+    k = [round(past.missing * n), int(c.missing.sum())]
     p = proportions_test(k, [n, m])
-    words = f"missing values went from {law.missing:.1%} to {gone:.1%}"
-    big = abs(gone - law.missing) >= GONE
-    yield ColumnDrift(c.name, "missing", abs(gone - law.missing), p, big, words)
-    if gone == 1.0 or law.missing == 1.0 or law.categorical != c.categorical:
+    words = f"missing values went from {past.missing:.1%} to {gone:.1%}"
+    big = abs(gone - past.missing) >= GONE
+    yield ColumnDrift(c.name, "missing", abs(gone - past.missing), p, big, words)
+    if gone == 1.0 or past.missing == 1.0 or past.categorical != c.categorical:
         return
-    if law.categorical:
-        yield category_drift(law, c)
+    if past.categorical:
+        yield category_drift(past, c)
     else:
-        yield number_drift(law, c)
+        yield number_drift(past, c)
 
 
 def proportions_test(k, n) -> float:
@@ -168,11 +168,11 @@ def proportions_test(k, n) -> float:
     return float(2 * scipy.stats.norm.sf(abs(k[0] / n[0] - k[1] / n[1]) / error))
 
 
-def number_drift(law, c) -> ColumnDrift:
+def number_drift(past, c) -> ColumnDrift:
     """Kolmogorov-Smirnov test of numbers, eq. (1), against stored values."""
     x = np.sort(c.numbers[~c.missing])
-    old = law.values
-    n = max(round(law.rows * (1 - law.missing)), 1)
+    old = past.values
+    n = max(round(past.rows * (1 - past.missing)), 1)
     m = len(x)
     grid = np.concatenate([old, x])
     F = np.searchsorted(old, grid, side="right") / len(old)
@@ -189,14 +189,14 @@ def number_drift(law, c) -> ColumnDrift:
     return ColumnDrift(c.name, "KS", D, p, D >= MOVED, words)
 
 
-def category_drift(law, c) -> ColumnDrift:
+def category_drift(past, c) -> ColumnDrift:
     """Chi-squared test of levels, eq. (2), with rare levels pooled."""
-    n = max(round(law.rows * (1 - law.missing)), 1)
+    n = max(round(past.rows * (1 - past.missing)), 1)
     counts = np.bincount(c.codes[c.codes >= 0], minlength=len(c.levels))
     new = {v: k for v, k in zip(c.levels, counts.tolist()) if k}
     m = max(sum(new.values()), 1)
-    words = list(dict.fromkeys([*law.shares, *new]))
-    table = np.array([[law.shares.get(w, 0.0) * n, new.get(w, 0)] for w in words]).T
+    words = list(dict.fromkeys([*past.shares, *new]))
+    table = np.array([[past.shares.get(w, 0.0) * n, new.get(w, 0)] for w in words]).T
     gap = table[1] / m - table[0] / n
     size = float(np.abs(gap).sum() / 2)
     expected = table.sum(0)

@@ -25,7 +25,7 @@ UNITS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Law:
+class ReferenceColumn:
     """Summary of the distribution of one column."""
 
     kind: str
@@ -45,23 +45,25 @@ class Reference:
     """Summary of a table against which new rows can be checked."""
 
     rows: int
-    columns: dict[str, Law]
+    columns: dict[str, ReferenceColumn]
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as plain numbers, lists and dicts, for JSON."""
-        laws = {
-            name: {**vars(law), "values": law.values.tolist()}
-            for name, law in self.columns.items()
+        columns = {
+            name: {**vars(past), "values": past.values.tolist()}
+            for name, past in self.columns.items()
         }
-        return {"rows": self.rows, "columns": laws}
+        return {"rows": self.rows, "columns": columns}
 
     @classmethod
     def from_dict(cls, d) -> "Reference":
-        laws = {
-            name: Law(**{**law, "values": np.asarray(law["values"], float)})
-            for name, law in d["columns"].items()
+        columns = {
+            name: ReferenceColumn(
+                **{**past, "values": np.asarray(past["values"], float)}
+            )
+            for name, past in d["columns"].items()
         }
-        return cls(int(d["rows"]), laws)
+        return cls(int(d["rows"]), columns)
 
 
 def reference_of(table, *, values=POINTS) -> Reference:
@@ -75,10 +77,12 @@ def reference_of(table, *, values=POINTS) -> Reference:
     150
     """
     seen = table_view(table)
-    return Reference(seen.n, {c.name: law_of(c, values) for c in seen.columns})
+    return Reference(
+        seen.n, {c.name: reference_column(c, values) for c in seen.columns}
+    )
 
 
-def law_of(c: ColumnValues, points) -> Law:
+def reference_column(c: ColumnValues, points) -> ReferenceColumn:
     """Summary of the distribution of one column."""
     gone = float(c.missing.mean())
     if c.categorical:
@@ -86,23 +90,23 @@ def law_of(c: ColumnValues, points) -> Law:
         top = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
         known = max(int(counts.sum()), 1)
         shares = {c.levels[i]: counts[i] / known for i in top if counts[i]}
-        return Law(c.kind, c.type, len(c), gone, shares=shares)
+        return ReferenceColumn(c.kind, c.type, len(c), gone, shares=shares)
     x = np.sort(c.numbers[~c.missing])
     if points is not None and len(x) > points:  # values that occur, so ties stay ties
         x = x[((np.arange(points) + 0.5) / points * len(x)).astype(int)]
-    return Law(c.kind, c.type, len(c), gone, values=x)
+    return ReferenceColumn(c.kind, c.type, len(c), gone, values=x)
 
 
 def schema_mismatches(old: Reference, new: TableView) -> list[Finding]:
     """Findings for columns that are gone, new, or of another type or unit."""
     out = []
     there = set(new.names)
-    for name, law in old.columns.items():
+    for name, past in old.columns.items():
         if name not in there:
             text = f"{name!r} is gone from the new table."
             out.append(make_finding("column gone", "alarm", text, column=name))
             continue
-        out += list(column_mismatch(name, law, new[name]))
+        out += list(column_mismatch(name, past, new[name]))
     for name in new.names:
         if name not in old.columns:
             text = f"{name!r} is new: the old table did not have it."
@@ -120,33 +124,33 @@ def unparsed_number(c) -> str | None:
     return None
 
 
-def column_mismatch(name, law, c):
+def column_mismatch(name, past, c):
     """Findings for one column whose type, levels or unit have changed."""
-    if "empty" in (c.kind, law.kind):
-        if c.kind != law.kind and len(c):
+    if "empty" in (c.kind, past.kind):
+        if c.kind != past.kind and len(c):
             which = "new" if c.kind == "empty" else "old"
             text = f"{name!r} is empty in the {which} table."
             yield make_finding("empty", "warning", text, column=name)
         return
-    if c.kind != law.kind and not {c.kind, law.kind} <= {"number", "yes/no"}:
+    if c.kind != past.kind and not {c.kind, past.kind} <= {"number", "yes/no"}:
         text = (
-            f"{name!r} held {kind_description(law.kind)} ({law.type}) and now holds "
+            f"{name!r} held {kind_description(past.kind)} ({past.type}) and now holds "
             f"{kind_description(c.kind)} ({c.type})."
         )
         yield make_finding(
-            "type changed", "alarm", text, column=name, old=law.type, new=c.type
+            "type changed", "alarm", text, column=name, old=past.type, new=c.type
         )
     elif (
-        c.kind == "number" and "string" not in law.type and (odd := unparsed_number(c))
+        c.kind == "number" and "string" not in past.type and (odd := unparsed_number(c))
     ):
-        text = f"{name!r} held numbers ({law.type}) and now texts such as {odd!r}."
+        text = f"{name!r} held numbers ({past.type}) and now texts such as {odd!r}."
         yield make_finding(
-            "type changed", "alarm", text, column=name, old=law.type, new=c.type
+            "type changed", "alarm", text, column=name, old=past.type, new=c.type
         )
     elif c.categorical:
-        yield from new_levels(name, law, c)
+        yield from new_levels(name, past, c)
     elif c.kind == "number":
-        yield from unit_changed(name, law, c)
+        yield from unit_changed(name, past, c)
 
 
 def kind_description(kind) -> str:
@@ -155,12 +159,12 @@ def kind_description(kind) -> str:
     )
 
 
-def new_levels(name, law, c):
+def new_levels(name, past, c):
     """Finding for unseen levels; free text is not checked."""
-    if len(law.shares) >= MOST_LEVELS or len(law.shares) > 0.5 * law.rows > 10:
+    if len(past.shares) >= MOST_LEVELS or len(past.shares) > 0.5 * past.rows > 10:
         return
     counts = np.bincount(c.codes[c.codes >= 0], minlength=len(c.levels))
-    unseen = [i for i, v in enumerate(c.levels) if v not in law.shares and counts[i]]
+    unseen = [i for i, v in enumerate(c.levels) if v not in past.shares and counts[i]]
     if not unseen:
         return
     share = counts[unseen].sum() / max(counts.sum(), 1)
@@ -176,10 +180,10 @@ def new_levels(name, law, c):
     )
 
 
-def unit_changed(name, law, c):
+def unit_changed(name, past, c):
     """Finding for numbers that agree with the old ones after a change of unit."""
     x = np.sort(c.numbers[~c.missing])
-    old = law.values
+    old = past.values
     if len(x) < 20 or len(old) < 20 or kolmogorov_smirnov(old, x) < 0.5:
         return
     if (

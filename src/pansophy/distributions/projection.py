@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import arrays
+from ..core.quadrature import gauss_legendre
 from .base import float_parameter
 from .counts import Poisson
 from .densities import fit
@@ -214,7 +215,7 @@ def beta_from_moments(mean, sd):
 
 def quantile_expectation(ppf, log_p):
     """t -> E_q log p by nodes u: X = F^-1(u; t), eq. (3)."""
-    u, w = np.polynomial.legendre.leggauss(NODES)
+    u, w = gauss_legendre(NODES)
     u, w = (u + 1) / 2, w / 2
 
     def expectation(t):

@@ -3,7 +3,8 @@
 Gradients. Rows go by blocks that stay in the first-level cache, so that each step is a
 simple loop that the compiler turns into vector instructions. Losses that need
 exponentials take them from `exp_block`. The logarithm is taken of the product of a
-block instead of every row: log a + log b = log a b.
+block instead of every row: log a + log b = log a b. Sums have loops of their own, so
+that they do not depend on where arrays lie (`core/compiled.py`).
 
 Leaves. Nodes a .. b are worked on in one call, inner nodes only if `inner`.
 """
@@ -65,23 +66,25 @@ def logistic_gradients(y, f, w, weighted, start, stop, G, H):
         for i in range(m):
             x[i] = -abs(f[a + i])
         exp_block(x, bits, e, m)
-        straight, product = 0.0, 1.0
         for i in range(m):
-            v, t = f[a + i], y[a + i]
             q = 1.0 / (1.0 + e[i])
-            G[a + i] = t - (q if v >= 0 else e[i] * q)
+            G[a + i] = y[a + i] - (q if f[a + i] >= 0 else e[i] * q)
             H[a + i] = e[i] * q * q
-            straight += max(v, 0.0) - t * v
-            product *= 1.0 + e[i]
+        if weighted:
+            for i in range(m):
+                G[a + i] *= w[a + i]
+                H[a + i] *= w[a + i]
         if w.size:
             for i in range(m):
                 v = f[a + i]
                 loss = max(v, 0.0) - y[a + i] * v + math.log(1.0 + e[i])
                 total += w[a + i] * loss
-                if weighted:
-                    G[a + i] *= w[a + i]
-                    H[a + i] *= w[a + i]
         else:
+            straight, product = 0.0, 1.0
+            for i in range(m):
+                v = f[a + i]
+                straight += max(v, 0.0) - y[a + i] * v
+                product *= 1.0 + e[i]
             total += straight + math.log(product)
     return total
 
@@ -136,12 +139,14 @@ def softmax_gradients(y, f, w, weighted, start, stop, G, H):
 @compiled(refcount=False, fastmath=FASTMATH)
 def half_squared_gradients(y, f, w, weighted, start, stop, G):
     """Of (f - y)^2 / 2, whose curvature is 1."""
+    for i in range(start, stop):
+        r = y[i] - f[i]
+        G[i] = w[i] * r if weighted else r
     total = 0.0
     for i in range(start, stop):
         r = y[i] - f[i]
         v = w[i] if w.size else 1.0
         total += v * r * r
-        G[i] = v * r if weighted else r
     return total / 2
 
 

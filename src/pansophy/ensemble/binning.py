@@ -16,7 +16,6 @@ import numpy as np
 
 from ..core import threads
 from ..core.rows import DatasetRows
-from ..tree._structures import BINS, FORM, MISSING, TIES
 from ..tree.input_encoding import clip_infinities, silent_float32_overflow
 from ..tree.packed_forest import round_down_float32
 from ..tree.prepared_columns import PreparedColumns, prepare_columns
@@ -91,11 +90,11 @@ def encode_rows(X, bins: PreparedColumns) -> PreparedColumns:
     from . import _binning as loops
 
     n = number_of_rows(X)
-    d = len(bins.meta)
+    d = len(bins.properties)
     tiles, _, width = bins.codes.shape
     codes = np.zeros((tiles, n, width), np.uint8)
     cuts = bin_upper_limits(bins)
-    forms = bins.meta[:, FORM]
+    forms = bins.properties["form"]
     tops: list = []
     gaps: list = []
     at = 0
@@ -114,21 +113,23 @@ def encode_rows(X, bins: PreparedColumns) -> PreparedColumns:
             tops.append(top)
             gaps.append(missing)
         at += len(block)
-    meta = bins.meta.copy()
-    meta[:, MISSING] = np.max(gaps, axis=0)
-    meta[:, TIES] = 1
-    meta[:, BINS] = np.where(forms, np.max(tops, axis=0) + 1, meta[:, BINS])
+    properties = bins.properties.copy()
+    properties["has_missing"] = np.max(gaps, axis=0)
+    properties["has_ties"] = 1
+    properties["n_bins"] = np.where(
+        forms, np.max(tops, axis=0) + 1, properties["n_bins"]
+    )
     empty = np.empty((0, n))
     return PreparedColumns(
-        empty.astype(np.float32), empty.astype(np.int32), codes, bins.edges, meta
+        empty.astype(np.float32), empty.astype(np.int32), codes, bins.edges, properties
     )
 
 
 def bin_upper_limits(bins: PreparedColumns):
     """(d, 256) float32: the greatest value of each bin, inf for the last."""
     low, high = (bins.edges[:, k].astype(float) for k in range(2))
-    cuts = np.full((len(bins.meta), 256), np.inf, np.float32)
-    for f, count in enumerate(bins.meta[:, BINS]):
+    cuts = np.full((len(bins.properties), 256), np.inf, np.float32)
+    for f, count in enumerate(bins.properties["n_bins"]):
         middle = high[f, : count - 1] / 2 + low[f, 1:count] / 2
         cuts[f, : count - 1] = round_down_float32(middle)
     return cuts

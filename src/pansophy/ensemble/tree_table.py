@@ -34,7 +34,6 @@ from sklearn.base import clone
 from ..core.class_weight import apply_class_weight
 from ..core.random import make_rng
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor, pruning
-from ..tree._structures import MISSING, SLOT
 from ..tree.abstract_decision_tree import (
     ARRAY_CHECKS,
     growth_limits,
@@ -153,7 +152,7 @@ class TreeTable:
         if features is not None:
             table = select_columns(table, features)
         vars(model).update(self.fitted)
-        d = model.n_features_in_ = len(table.meta)
+        d = model.n_features_in_ = len(table.properties)
         model.max_features_ = resolve_max_features(model.max_features, d)
         limits = growth_limits(model, n, total, self.signs)
         draws = limits.random or 0 < limits.max_features < d
@@ -182,7 +181,10 @@ class TreeTable:
     @property
     def takes_features(self) -> bool:
         """Whether members may grow on some of the columns."""
-        return len(self.columns.order) == len(self.columns.meta) and self.signs is None
+        return (
+            len(self.columns.order) == len(self.columns.properties)
+            and self.signs is None
+        )
 
 
 class StumpScreen:
@@ -207,9 +209,9 @@ class StumpScreen:
 
 def can_screen_stumps(columns, criterion, limits, n) -> bool:
     """Whether trees of these settings are stumps that can be screened."""
-    d = len(columns.meta)
+    d = len(columns.properties)
     sorted_columns = len(columns.order) == d > 1
-    complete = not np.any(columns.meta[:, MISSING])
+    complete = not np.any(columns.properties["has_missing"])
     free = limits.min_leaf == 1 and limits.min_weight == 0 and limits.signs is None
     every = not limits.random and limits.max_features in (0, d)
     stump = limits.max_depth == 1 and limits.max_leaves in (0, 2)
@@ -219,12 +221,12 @@ def can_screen_stumps(columns, criterion, limits, n) -> bool:
 
 def select_columns(columns, features) -> PreparedColumns:
     """Some of the columns of a table whose columns are all sorted."""
-    meta = columns.meta[features]
-    meta[:, SLOT] = np.arange(len(features))
+    properties = columns.properties[features]
+    properties["slot"] = np.arange(len(features))
     if len(features) == 1:  # a slice is no copy
         features = slice(features[0], features[0] + 1)
     x, order = columns.x[features], columns.order[features]
-    return columns._replace(x=x, order=order, meta=meta)
+    return columns._replace(x=x, order=order, properties=properties)
 
 
 def renumber_features(tree, features, d):

@@ -74,7 +74,7 @@ from .table_encoding import (
     filter_column,
     stack_codes,
 )
-from .variables import VariableSpace, zero_probability_message
+from .variables import VariableSpace, zero_probability_error
 
 # inference engines are kept outside the estimator, so that it stays small to copy
 _engines: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
@@ -406,7 +406,7 @@ class BayesianNetwork(Density, Estimator):
         A, log_w = queries.draw_weighted_rows(self, n, rng, codes)
         w, log_total = normalize_log_weights(log_w)
         if n and log_total == -np.inf:
-            raise ValueError(zero_probability_message(evidence))
+            raise zero_probability_error(evidence)
         return A, w
 
     def joint_normal(self) -> Normal:

@@ -19,7 +19,7 @@ import numpy as np
 
 from .factor_graph import FactorGraph, to_factor_graph
 from .message_passing import Assignment, max_product, sum_product
-from .variables import zero_probability_message
+from .variables import ZeroProbabilityError, zero_probability_error
 
 MAX_CUTSET_STATES = 100_000
 
@@ -126,9 +126,7 @@ def cutset_conditioning(model, evidence=None, *, cutset=None) -> CutsetResult:
         known = {**evidence, **{space.names[v]: s for v, s in fixed.items()}}
         try:
             b = sum_product(graph, known)
-        except ValueError as error:
-            if "probability 0" not in str(error):
-                raise
+        except ZeroProbabilityError:
             continue
         logs[index] = b.log_z
         components.append((b.log_z, b))
@@ -136,7 +134,7 @@ def cutset_conditioning(model, evidence=None, *, cutset=None) -> CutsetResult:
         if best is None or assignment.log_value > best.log_value:
             best = assignment
     if best is None:
-        raise ValueError(zero_probability_message(evidence))
+        raise zero_probability_error(evidence)
     log_z = float(np.logaddexp.reduce(logs, axis=None))
     weights = [np.exp(log - log_z) for log, _ in components]  # eq. (1)
     marginals = {

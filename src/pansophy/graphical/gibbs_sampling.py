@@ -31,7 +31,7 @@ from .factors import factor_product
 from .fixed_point import check_chain_lengths
 from .table_encoding import decode_table
 from .variable_elimination import most_likely_states
-from .variables import VariableSpace, zero_probability_message
+from .variables import VariableSpace, zero_probability_error
 
 MAX_TABULATED_CELLS = 1 << 12  # cells of a tabulated conditional
 
@@ -123,7 +123,7 @@ def initial_state(graph: FactorGraph, evidence, observed, rng) -> np.ndarray:
     in_factors = {v for f in graph.factors for v in f.variables}
     best, top = most_likely_states(graph.factors, [v for v in order if v in in_factors])
     if top == -np.inf:
-        raise ValueError(zero_probability_message(evidence or {}))
+        raise zero_probability_error(evidence or {})
     for v, code in best.items():
         x[v] = code
     return x

@@ -33,7 +33,7 @@ from .clique_tree import (
     outward_schedule,
 )
 from .factors import Factor
-from .variables import VariableSpace, zero_probability_message
+from .variables import VariableSpace, zero_probability_error
 
 
 class JunctionTree:
@@ -141,9 +141,7 @@ class JunctionTree:
         for v, weight in weights.items():
             share = float(self.marginal(v).prob @ weight)
             if share == 0.0:
-                raise ValueError(
-                    zero_probability_message({**self.evidence, **new_evidence})
-                )
+                raise zero_probability_error({**self.evidence, **new_evidence})
             self._enter(T, v, weight)
             schedule = outward_schedule(self._inward(int(self._homes[v, 0])))
             self._layout.pass_messages(T, self._messages, schedule)

@@ -40,7 +40,7 @@ from .message_passing import (
     log_evidence_vector,
     message_buffers,
 )
-from .variables import zero_probability_message
+from .variables import zero_probability_error
 
 
 def check_propagation_options(damping, max_iter, tol):
@@ -124,7 +124,7 @@ def loopy_bp(
     if np.isfinite(top).all():
         log_z += bethe_log_partition(flat, M, u, r, int(kind == "max"))
     if not (np.isfinite(top).all() and log_z > -np.inf):
-        raise ValueError(zero_probability_message(evidence or {}))
+        raise zero_probability_error(evidence or {})
     return Beliefs(graph, flat, M, u, r, log_z, run)
 
 

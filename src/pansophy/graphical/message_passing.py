@@ -33,7 +33,7 @@ from ._message_passing import (
     variable_to_factor,
 )
 from .factor_graph import FactorGraph, FlatFactorGraph, to_factor_graph
-from .variables import zero_probability_message
+from .variables import zero_probability_error
 
 
 class Message(NamedTuple):
@@ -203,7 +203,7 @@ def sum_product(model, evidence=None, *, root=0) -> Beliefs:
     for v in roots:
         log_z += np.logaddexp.reduce(b[flat.start[v] : flat.start[v + 1]])
     if not log_z > -np.inf:
-        raise ValueError(zero_probability_message(evidence or {}))
+        raise zero_probability_error(evidence or {})
     return Beliefs(graph, flat, M, u, r, log_z)
 
 
@@ -215,7 +215,7 @@ def best_assignment(model, evidence, root, kind) -> Assignment:
     top = log_constant_of(graph)
     top += sum(b[flat.start[v] : flat.start[v + 1]].max() for v in roots)
     if not top > -np.inf:
-        raise ValueError(zero_probability_message(evidence or {}))
+        raise zero_probability_error(evidence or {})
     x = np.zeros(len(flat.sizes), np.int64)
     q = np.empty(max(flat.sizes))
     decode_assignment(flat, order, roots, kind, M, u, r, q, x)

@@ -35,7 +35,7 @@ from .factors import condition_factor
 from .junction_tree import soft_evidence_weights
 from .posterior import MostProbableExplanation, NormalMixture, Posterior
 from .variable_elimination import enumerate_joint, most_likely_states, query_clique_tree
-from .variables import zero_probability_message
+from .variables import zero_probability_error
 
 EXACT_METHODS = ("auto", "elimination", "junction_tree")
 
@@ -79,7 +79,7 @@ def conditional_probability(model, event, given=None) -> float:
     wanted = evidence_codes(model, event)
     log_given = model.log_prob(given) if given else 0.0
     if log_given == -np.inf:
-        raise ValueError(zero_probability_message(given))
+        raise zero_probability_error(given)
     if any(known[v] != wanted[v] for v in known.keys() & wanted.keys()):
         return 0.0
     return float(np.exp(model.log_prob({**(given or {}), **event}) - log_given))
@@ -118,9 +118,7 @@ def query_network(
         )
         table = OTHER_QUERIES[method](model, query)
     if table is None:
-        raise ValueError(
-            zero_probability_message({**(evidence or {}), **(likelihood or {})})
-        )
+        raise zero_probability_error({**(evidence or {}), **(likelihood or {})})
     return named_posterior(space, numbers, table)
 
 
@@ -213,7 +211,7 @@ def query_with_continuous(model, query: ParsedQuery, method, order):
         model, model._engine(), variables, observed
     )
     if answer is None:
-        raise ValueError(zero_probability_message(query.evidence or {}))
+        raise zero_probability_error(query.evidence or {})
     if space.is_discrete(variables[0]):
         return named_posterior(space, variables, answer)
     w, mean, cov = answer
@@ -235,7 +233,7 @@ def most_probable_explanation(
         query = space.numbers(variables)
         table, _ = engine.posterior(query, observed)
         if table is None:
-            raise ValueError(zero_probability_message(evidence or {}))
+            raise zero_probability_error(evidence or {})
         at = np.unravel_index(int(np.argmax(table)), table.shape)
         states = {space.names[v]: space.states[v][c] for v, c in zip(query, at)}
         return MostProbableExplanation(states, float(np.log(table[at])))
@@ -244,7 +242,7 @@ def most_probable_explanation(
     check_table_size(engine.plan_cost(tree, ()), model.max_table)
     best, log_top = most_likely_states(factors, tree.order)
     if log_top == -np.inf:
-        raise ValueError(zero_probability_message(evidence or {}))
+        raise zero_probability_error(evidence or {})
     states = {space.names[v]: space.states[v][best[v]] for v in sorted(best)}
     return MostProbableExplanation(states, log_top - engine.log_evidence(observed))
 
@@ -263,7 +261,7 @@ def most_probable_values(model, observed, evidence, variables):
         model, model._engine(), tuple(query), observed
     )
     if answer is None:
-        raise ValueError(zero_probability_message(evidence or {}))
+        raise zero_probability_error(evidence or {})
     w, mean, cov = answer
     if len(w) > 1:
         raise ValueError("observe the discrete variables, or name them all.")

@@ -139,7 +139,13 @@ def suggest_name(name, known, kind: str) -> str:
     )
 
 
-def zero_probability_message(evidence) -> str:
-    """The error message for evidence of probability zero."""
+class ZeroProbabilityError(ValueError):
+    """Evidence that has probability zero under a model."""
+
+
+def zero_probability_error(evidence) -> ZeroProbabilityError:
+    """The error about evidence of probability zero."""
     listed = ", ".join(f"{name}={state!r}" for name, state in dict(evidence).items())
-    return f"the evidence {listed or '(none)'} has probability 0 under this network."
+    return ZeroProbabilityError(
+        f"the evidence {listed or '(none)'} has probability 0 under this network."
+    )

@@ -82,7 +82,7 @@ def message_passing(beliefs, *, ax=None):
     Parameters
     ----------
     beliefs : Beliefs
-        From `sum_product`, `loopy_bp` or `trw`.
+        From `sum_product`, `loopy_bp` or `tree_reweighted_bp`.
     ax : matplotlib axes, optional
 
     Returns

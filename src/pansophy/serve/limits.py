@@ -1,4 +1,4 @@
-"""How much a request may ask for."""
+"""Limits of the server on the size, rows and duration of requests."""
 
 from dataclasses import dataclass
 

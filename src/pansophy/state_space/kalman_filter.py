@@ -445,10 +445,9 @@ class KalmanFilter(Density, Estimator):
         """Belief in the state of each row given the rows up to it: means, covs.
 
         Where a long series has covariances that converge, and written out they would
-        take more than 4 MB, covs is a `Repeated`: each is kept once, it reads like an
-        array
-        (indexing, arithmetic, functions of NumPy) but cannot be written to, and
-        `numpy.array(covs)` is a plain one. The same holds for `smooth`.
+        take more than 4 MB, covs is a `RepeatedArray`: each is kept once, it reads
+        like an array (indexing, arithmetic, functions of NumPy) but cannot be written
+        to, and `numpy.array(covs)` is a plain one. The same holds for `smooth`.
         """
         run = self._run(X, lengths, control)
         return Beliefs(run.mean, run.covs, loglik=run.loglik)
@@ -477,7 +476,7 @@ class KalmanFilter(Density, Estimator):
     def smooth(self, X, lengths=None, *, control=None):
         """Belief in the state of each row given its whole sequence: means, covs.
 
-        covs of a long series may be a `Repeated`, see `filter`.
+        covs of a long series may be a `RepeatedArray`, see `filter`.
         """
         return self.filter_smooth(X, lengths, control=control)[1]
 

@@ -1,6 +1,7 @@
 """List of all estimators, and which of scikit-learn's checks they may fail and why."""
 
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 
@@ -363,9 +364,9 @@ def estimator_packages():
             continue
         try:
             yield importlib.import_module(f"pansophy.{info.name}")
-        except ImportError as error:
-            missing = OPTIONAL.get(info.name)
-            if missing is None or missing not in str(error):
+        except ImportError:
+            needed = OPTIONAL.get(info.name)
+            if needed is None or importlib.util.find_spec(needed) is not None:
                 raise
 
 

@@ -28,9 +28,7 @@ from ..core.compiled import compiled
 from ._criteria import split_score
 from ._split_search import SALT
 from ._structures import (
-    BINS,
     COUNT_BITS,
-    FORM,
     GAUSS,
     HALF,
     LEVEL,
@@ -203,9 +201,9 @@ def best_look(plan, H, wk, moves, steps, n, missing_left, node, u, best, other):
 
 
 @compiled(inner=True, refcount=True)
-def best_category_split(plan, meta, f, H, n, weighted, node, u, best, left, other):
-    """The best set of codes to send left, into `best` and `left`."""
-    form, nb = meta[f, FORM], meta[f, BINS]
+def best_category_split(plan, column, f, H, n, weighted, node, u, best, left, other):
+    """The best set of codes of column f to send left, into `best` and `left`."""
+    form, nb = column.form, column.n_bins
     best.found = 0
     best.threshold = np.nan
     best.code = 0
@@ -249,7 +247,7 @@ def best_category_split(plan, meta, f, H, n, weighted, node, u, best, left, othe
 
 
 @compiled(inner=True, refcount=True)
-def best_category_split_of_counts(plan, fixed, meta, f, H, n, node, u, best, left):
+def best_category_split_of_counts(plan, fixed, column, f, H, n, node, u, best, left):
     """The same for a histogram in fixed point; also the sums of the left side."""
     G = np.empty((256, 3))
     for c in range(256):
@@ -257,7 +255,9 @@ def best_category_split_of_counts(plan, fixed, meta, f, H, n, node, u, best, lef
         weight = (H[c, 1] >> COUNT_BITS) * fixed.unit_h
         G[c, 1] = weight if fixed.weighted else G[c, 0]
         G[c, 2] = H[c, 0] * fixed.unit_z
-    best_category_split(plan, meta, f, G, n, fixed.weighted, node, u, best, left, None)
+    best_category_split(
+        plan, column, f, G, n, fixed.weighted, node, u, best, left, None
+    )
     if best.found:
         total, wl = 0.0, 0.0
         for c in range(256):

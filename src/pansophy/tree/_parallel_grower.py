@@ -48,7 +48,7 @@ from ._split_search import (
     draw_feature,
     sort_few_rows,
 )
-from ._structures import FORM, NEWTON, SET_WORDS, SIGN, SLOT, NodeStats
+from ._structures import NEWTON, ORDERED, SET_WORDS, NodeStats
 
 DONE = 0
 FULL = 1
@@ -101,7 +101,7 @@ def pop_frontier(best_first, nodes, progress, heap):
 
 
 @compiled(inner=True)
-def store_splits(plan, meta, nodes, front, sets):
+def store_splits(plan, properties, nodes, front, sets):
     """Write the splits found into the pending nodes and put these on the frontier."""
     progress = front.progress[0]
     queue = front.queue
@@ -125,7 +125,7 @@ def store_splits(plan, meta, nodes, front, sets):
             node.left_weight = split.left_weight
             if sets is not None:
                 for k in range(SET_WORDS):
-                    bits = sets[c, f, k] if meta[f, FORM] else np.uint64(0)
+                    bits = sets[c, f, k] if properties[f].form else np.uint64(0)
                     nodes.left_set[v, k] = bits
             push_frontier(plan.best_first, nodes, progress, queue[0], v)
         kept = node.is_open and node.stop - node.start >= plan.histogram_rows
@@ -242,7 +242,7 @@ def split_node(plan, data, nodes, progress, p, fixed, spare, scratch, medians, o
         open_node(plan, data, nodes, a + c, spare, medians, other)
         if progress.leaves >= plan.max_leaves:
             child.is_open = 0
-    sign = data.meta[f, SIGN]
+    sign = data.properties[f].sign
     if sign != 0:
         k = 1 if plan.is_class and not plan.binary_gini else 0
         left, right = nodes.node[a], nodes.node[a + 1]
@@ -356,7 +356,6 @@ def search_features(
     """
     progress = front.progress[0]
     best = front.best
-    meta = data.meta
     p, a, b = progress.parent, progress.first, progress.second
     fresh = progress.tried == plan.max_features
     small = smaller_child(nodes, progress)
@@ -374,7 +373,8 @@ def search_features(
             child = nodes.node[a + c]
             listed |= child.stop - child.start > plan.resort_rows
     for f in range(scratch.features[0], scratch.features[1]):
-        slot = meta[f, SLOT]
+        column = data.properties[f]
+        slot = column.slot
         if full0 and full1:
             best[0, f].found = 0
             best[1, f].found = 0
@@ -440,10 +440,10 @@ def search_features(
                         data.y,
                         data.w,
                     )
-                if wanted and meta[f, FORM] == 0:
+                if wanted and column.form == ORDERED:
                     best_split_of_histogram(
                         plan,
-                        meta,
+                        column,
                         f,
                         data.edges[j],
                         H,
@@ -457,7 +457,7 @@ def search_features(
                 elif wanted and sets is not None:
                     best_category_split(
                         plan,
-                        meta,
+                        column,
                         f,
                         H,
                         stop - start,
@@ -543,11 +543,12 @@ def search_tile(plan, fixed, data, nodes, front, pool, sets, t, scratch):
                 continue
             split = best[c, f]
             split.gain = 0.0 if plan.kind == NEWTON else -2.0 * node.tolerance
-            if data.meta[f, FORM] == 0:
+            column = data.properties[f]
+            if column.form == ORDERED:
                 best_split_of_counts(
                     plan,
                     fixed,
-                    data.meta[f],
+                    column,
                     data.edges[f],
                     H[j],
                     stop - start,
@@ -559,7 +560,7 @@ def search_tile(plan, fixed, data, nodes, front, pool, sets, t, scratch):
                 best_category_split_of_counts(
                     plan,
                     fixed,
-                    data.meta,
+                    column,
                     f,
                     H[j],
                     stop - start,
@@ -695,4 +696,4 @@ def grow_parallel(
             resumed = False
             again = choose_features(plan, nodes, front)
         role = LEADER
-        store_splits(plan, data.meta, nodes, front, sets)
+        store_splits(plan, data.properties, nodes, front, sets)

@@ -18,7 +18,7 @@ from ..core._shared_queue import (
 )
 from ..core.compiled import compiled
 from ._histograms import count_tile, gather_targets
-from ._structures import MISSING_CODE, SLOT
+from ._structures import MISSING_CODE
 
 PARTITION = 0
 MOVE = 1
@@ -63,7 +63,7 @@ def bytes_going_left(node, left_set, table):
 @compiled(inner=True)
 def mark_sides(data, node, left_set, table):
     """Write into data.goes_left which rows of a node go left; `table` is scratch."""
-    slot = data.meta[node.feature, SLOT]
+    slot = data.properties[node.feature].slot
     rows = data.lists[0]
     side = data.goes_left
     if slot >= 0:

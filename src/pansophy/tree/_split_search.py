@@ -32,16 +32,11 @@ from ._criteria import SLIVER, TINY, add_row, keeps_order, split_allowed, split_
 from ._histograms import fill_gathered_histogram
 from ._quantile_split import scan_quantiles
 from ._structures import (
-    BINS,
     CHUNK,
     COUNT_BITS,
-    MISSING,
     MISSING_CODE,
     NEWTON,
-    SIGN,
-    SLOT,
     SQUARE,
-    TIES,
     UNASKED,
     NodeStats,
     Scan,
@@ -211,20 +206,21 @@ def best_split_of_list(
     """
     line, room = scratch
     head, start, stop = span
-    x = data.x[data.meta[f, SLOT]]
+    column = data.properties[f]
+    x = data.x[column.slot]
     y = data.y
     w = data.w
     tol = node.tolerance
     n = stop - start
     end = stop
     best.found = 0
-    if data.meta[f, MISSING]:
+    if column.has_missing:
         end = last_at_most(x, rows, start, stop, np.inf) + 1
     m = stop - end  # missing values
     if m == n:
         return
-    sign = data.meta[f, SIGN]
-    ties = data.meta[f, TIES] > 0
+    sign = column.sign
+    ties = column.has_ties > 0
     v = 0.0
     pick = -1
     side0 = 0
@@ -304,12 +300,14 @@ def best_split_of_list(
 
 
 @compiled(inner=True)
-def best_split_of_histogram(plan, meta, f, edges, H, n, weighted, node, u, best, other):
+def best_split_of_histogram(
+    plan, column, f, edges, H, n, weighted, node, u, best, other
+):
     """The best split along a feature whose histogram is given, into `best`."""
     low = edges[0]
     high = edges[1]
     wk = 1 if weighted else 0
-    nb = meta[f, BINS]
+    nb = column.n_bins
     best.found = 0
     a = 0
     b = nb - 1
@@ -351,7 +349,7 @@ def best_split_of_histogram(plan, meta, f, edges, H, n, weighted, node, u, best,
             if plan.random:
                 ok = ok and low[at] <= v and (c >= b or low[c] > v)
             if ok and (
-                not plan.constrained or split_allowed(plan, meta[f, SIGN], node, u, wl)
+                not plan.constrained or split_allowed(plan, column.sign, node, u, wl)
             ):
                 gain = plan.scale * split_score(plan, u, wl, node, other)
                 if gain > bar:
@@ -450,13 +448,13 @@ def score_bins(plan, fixed, nb, n, node, T):
 
 
 @compiled(inner=True)
-def best_split_of_counts(plan, fixed, meta, edges, H, n, node, best, T):
+def best_split_of_counts(plan, fixed, column, edges, H, n, node, best, T):
     """The best split by threshold of one column of fixed-point bins, into `best`.
 
-    `meta` and `edges` are those of the column.
+    `column` is its COLUMN record, `edges` are those of its bins.
     """
-    nb = meta[BINS]
-    sign = meta[SIGN]
+    nb = column.n_bins
+    sign = column.sign
     tol = node.tolerance
     m = np.int64(H[MISSING_CODE, 1] & COUNT)
     shift, unit = (COUNT_BITS, fixed.unit_h) if fixed.weighted else (0, 1.0)
@@ -681,7 +679,7 @@ def best_split_of_many(plan, fixed, node, data, codes, f, own, split):
     best_split_of_counts(
         plan,
         fixed,
-        data.meta[f],
+        data.properties[f],
         data.edges[f],
         own.cells,
         node.n,
@@ -850,7 +848,7 @@ def search_single_sum(
         if split.gain >= node.most:  # nothing left to gain
             break
         if x is not None:
-            missing = data.meta[f, MISSING]
+            missing = data.properties[f].has_missing
             random_split_of_values(node, x, f, missing, rows, line, near, split)
         if codes is None:
             continue
@@ -933,7 +931,9 @@ def random_split_of_sums(plan, data, codes, x, f, span, node, goes, own, split, 
     v = 0.0
     side = False
     if x is not None:
-        p, q, gone = value_extremes(x, f, data.meta[f, MISSING], rows, start, n, near)
+        p, q, gone = value_extremes(
+            x, f, data.properties[f].has_missing, rows, start, n, near
+        )
         if gone == n or (gone == 0 and p == q):
             return
         low, high = np.float64(p), np.float64(q)
@@ -1169,7 +1169,7 @@ def search_several_sums(
                 )
                 best_split_of_histogram(
                     plan,
-                    data.meta,
+                    data.properties[f],
                     f,
                     data.edges[f],
                     H,

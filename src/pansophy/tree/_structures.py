@@ -22,9 +22,6 @@ GAUSS = 7
 JOINT = 8
 DIRECTION = 9
 
-# properties of columns: meta[feature, ...]; SLOT is a row of x, or -1 - byte column
-SLOT, MISSING, TIES, SIGN, BINS, FORM, META = range(7)
-
 # forms of columns: by threshold; by set of codes: any, one level, half a circle
 ORDERED = 0
 SUBSET = 1
@@ -44,6 +41,11 @@ def record_dtype(**types) -> np.dtype:
     fields = [(name, kind) for kind, names in types.items() for name in names.split()]
     return np.dtype(fields)
 
+
+# A column of the training table. `slot` is its row of x, or -1 - j if it is the j-th
+# column of bytes with `n_bins` bins; `form` is one of those above, `sign` that of its
+# monotone constraint.
+COLUMN = record_dtype(int64="slot has_missing has_ties sign n_bins form")
 
 # A node of the parallel grower. `key` names its random stream, `histogram` its slot in
 # the pool; `base` is the part of the score that the node alone decides, gains that
@@ -115,7 +117,7 @@ class TrainingTable(NamedTuple):
     x: np.ndarray | None  # (lists, n) float32
     codes: np.ndarray  # (tiles, n, width) uint8
     edges: np.ndarray  # (bytes, 2, 256) least and greatest value of a bin
-    meta: np.ndarray  # (d, META)
+    properties: np.ndarray  # (d,) COLUMN
     y: np.ndarray | None  # (n, m) targets, or class numbers through all outputs
     weighted_y: np.ndarray | None  # (n,) where a scan needs one sum
     binary_y: np.ndarray | None  # (n,) the same as bytes, two classes of weight 1
@@ -228,7 +230,7 @@ class SerialTable(NamedTuple):
 
     rows: np.ndarray  # (n,) uint32
     edges: np.ndarray
-    meta: np.ndarray
+    properties: np.ndarray  # (d,) COLUMN
     y: np.ndarray
     w: np.ndarray
     root_key: int

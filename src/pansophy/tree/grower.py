@@ -97,7 +97,7 @@ def is_unconstrained(kind, limits, forms) -> bool:
 def suits_serial_growth(plan, columns, limits, many) -> bool:
     """Whether the serial grower can grow a tree, and threads would not help it."""
     alone = many or plan.random or plan.max_features < plan.n_features
-    free = is_unconstrained(plan.kind, limits, columns.meta[:, lay.FORM])
+    free = is_unconstrained(plan.kind, limits, columns.properties["form"])
     unsorted = columns.codes.shape[2] == 1 and not len(columns.order)
     return bool(alone and free and unsorted)
 
@@ -128,7 +128,7 @@ class Grower:
         self.criterion = criterion
         self.limits = limits
         self.many = many
-        self.groups = group_bits(limits.groups, len(columns.meta))
+        self.groups = group_bits(limits.groups, len(columns.properties))
         self.buffers = {}  # large scratch arrays, for the next tree
 
     def grow(self, y, w=None, *, seed=0, rows=None) -> TreeWithRows:
@@ -141,7 +141,7 @@ class Grower:
         columns, criterion, limits = self.columns, self.criterion, self.limits
         y, w, offset = targets_for_growth(y, w, criterion, rows)
         n = len(y) if rows is None else len(rows)
-        d = len(columns.meta)
+        d = len(columns.properties)
         plan = growth_plan(criterion, limits, n, d, len(columns.codes))
         table = training_table(columns, y, w, criterion, limits, plan, rows)
         table = table._replace(groups=self.groups)
@@ -194,7 +194,7 @@ def finish_tree(nodes, criterion, limits, columns, offset) -> Tree:
     value = criterion.values(nodes.sums, weight, offset)
     if limits.signs is not None:
         value = criterion.clip(value, node["low"] + offset, node["high"] + offset)
-    by_set = np.any(columns.meta[:, lay.FORM])
+    by_set = np.any(columns.properties["form"])
     sets = np.where(leaf[:, None], np.uint64(0), nodes.left_set) if by_set else None
     return Tree(
         left,
@@ -208,7 +208,7 @@ def finish_tree(nodes, criterion, limits, columns, offset) -> Tree:
         missing_go_to_left=resolve_missing_sides(
             node["missing_left"], left, right, weight
         ),
-        n_features=len(columns.meta),
+        n_features=len(columns.properties),
         sets=sets,
     )
 
@@ -255,7 +255,7 @@ def grow_serial_nodes(plan, table, fixed, M, seed):
         split=np.zeros(1, lay.SPLIT),
         sums=np.zeros(M),
     )
-    data = lay.SerialTable(rows, table.edges, table.meta, table.y, table.w, *root)
+    data = lay.SerialTable(rows, table.edges, table.properties, table.y, table.w, *root)
     m = serial.grow_serial(
         plan, data, codes, x, fixed, work, own, random, place, nodes, sums, other
     )
@@ -400,21 +400,21 @@ def training_table(columns, y, w, criterion, limits, plan, rows) -> TrainingTabl
         lists = lists_of_rows(orders, rows, n, height, width)
     w = np.empty(0) if w is None else w
     weighted_y, binary_y = single_sum_targets(y, w, criterion, plan)
-    meta = columns.meta.copy()
+    properties = columns.properties.copy()
     if limits.signs is not None:
-        meta[:, lay.SIGN] = limits.signs
+        properties["sign"] = limits.signs
     return TrainingTable(
         x=columns.x,
         codes=columns.codes,
         edges=columns.edges,
-        meta=meta,
+        properties=properties,
         y=y,
         weighted_y=weighted_y,
         binary_y=binary_y,
         w=w,
         lists=lists,
         goes_left=np.empty(n, np.uint8),
-        groups=np.empty((len(meta), 0), np.uint64),
+        groups=np.empty((len(properties), 0), np.uint64),
         first_target_list=k + 1,
     )
 

@@ -54,7 +54,7 @@ class ParallelGrowth:
     def __init__(self, plan, table, fixed, n, M, seed, buffers):
         self.plan, self.table, self.fixed = plan, table, fixed
         self.n, self.M, self.seed, self.buffers = n, M, seed, buffers
-        self.by_set = bool(np.any(table.meta[:, lay.FORM]))
+        self.by_set = bool(np.any(table.properties["form"]))
         self.d = plan.n_features
         self.words = table.groups.shape[1]
         absolute = plan.kind == lay.ABSOLUTE

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ..core import threads
 from . import _prepared_columns as loops
-from ._structures import BINS, FORM, LANES, META, MISSING, SLOT, TIES
+from ._structures import COLUMN, LANES
 
 THREADED_VALUES = 1 << 17  # values from which columns are prepared by several threads
 COLUMNS_PER_TASK = 16  # columns at a time: a cache line of a row of X
@@ -27,7 +27,7 @@ class PreparedColumns(NamedTuple):
     order: np.ndarray  # (lists, n) rows sorted by each listed column
     codes: np.ndarray  # (tiles, n, width) uint8: bytes of `width` columns, row by row
     edges: np.ndarray  # (bytes, 2, 256) least and greatest value of a bin
-    meta: np.ndarray  # (d, META) see `_structures.py`
+    properties: np.ndarray  # (d,) COLUMN
 
 
 def prepare_columns(
@@ -42,11 +42,11 @@ def prepare_columns(
     """Prepare a table: sort every column once and choose its form.
 
     X is float32 with NaN for missing values, dense or sparse (spread out by blocks of
-    columns). `w` are the weights that bins divide evenly. `forms` says by column how it
-    is split (see `_structures.py`); one that is not ORDERED holds codes from 0 to 254,
-    which are its bytes. `wide` puts the bytes of 8 columns side by side, for trees that
-    look at all features of a node. Random thresholds need no order: without `ordered` a
-    column that is not cut into bins is kept as it is.
+    columns). Bins divide `sample_weight` evenly. `forms` says by column how it is split
+    (see `_structures.py`); one that is not ORDERED holds codes from 0 to 254, which are
+    its bytes. `interleave` puts bytes of 8 columns side by side, for trees that look
+    at all features of a node. Random thresholds need no order: without `sort` a column
+    that is not cut into bins is kept as it is.
     """
     n, d = X.shape
     forms = np.zeros(d, np.int64) if forms is None else forms
@@ -137,11 +137,11 @@ def assemble_columns(x, order, codes, prepared, forms, interleave) -> PreparedCo
     """Put listed columns and bytes into arrays of their own."""
     packed = [(f, *p) for f, (_, _, p) in enumerate(prepared) if p is not None]
     listed = [f for f, (_, _, p) in enumerate(prepared) if p is None]
-    meta = np.zeros((len(prepared), META), np.int64)
-    meta[:, FORM] = forms
-    meta[:, MISSING] = [c[0] for c in prepared]
-    meta[:, TIES] = [c[1] for c in prepared]
-    meta[listed, SLOT] = np.arange(len(listed))
+    properties = np.zeros(len(prepared), COLUMN)
+    properties["form"] = forms
+    properties["has_missing"] = [c[0] for c in prepared]
+    properties["has_ties"] = [c[1] for c in prepared]
+    properties["slot"][listed] = np.arange(len(listed))
     filled = codes is not None
     if packed and not filled:
         x, order = x[listed], order[listed] if len(order) else order
@@ -153,6 +153,6 @@ def assemble_columns(x, order, codes, prepared, forms, interleave) -> PreparedCo
         if not filled:
             codes[j // width, :, j % width] = c
         edges[j] = e
-        meta[f, SLOT] = -1 - j
-        meta[f, BINS] = bins
-    return PreparedColumns(x, order, codes, edges, meta)
+        properties["slot"][f] = -1 - j
+        properties["n_bins"][f] = bins
+    return PreparedColumns(x, order, codes, edges, properties)

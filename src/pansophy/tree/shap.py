@@ -54,6 +54,7 @@ import numpy as np
 from scipy.special import beta
 
 from ..core import threads
+from ..core.quadrature import gauss_legendre
 from .additive_trees import AdditiveTrees, as_additive_trees
 
 BLOCK = 256  # rows handed to a thread at a time
@@ -283,7 +284,7 @@ def gauss_legendre_points(points):
     """Gauss-Legendre on [0, 1] with up to so many points, by their number."""
     t, w = np.zeros((points + 1, points)), np.zeros((points + 1, points))
     for m in range(1, points + 1):
-        x, v = np.polynomial.legendre.leggauss(m)
+        x, v = gauss_legendre(m)
         t[m, :m], w[m, :m] = 0.5 + 0.5 * x, 0.5 * v
     return t, w
 
@@ -321,7 +322,7 @@ def expected_prediction(lay: ShapLayout, K):
 
 
 def interaction_values(X, lay: ShapLayout, phi, t, w):
-    """Eq. (6): (n, d, d, K)."""
+    """SHAP interaction values of the rows of X, eq. (6): (n, d, d, K)."""
     from . import _shap_interactions as loops
 
     d, K = phi.shape[1:]

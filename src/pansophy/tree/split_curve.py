@@ -23,7 +23,6 @@ from ..core.numerics import xlogy
 from ..core.weighted import check_sample_weight, tie_tolerance
 from ..params import ParameterError, check_count
 from ._criteria import FLOOR
-from ._structures import BINS
 from .criteria import entropy, gini
 from .input_encoding import MAX_CODES
 from .prepared_columns import prepare_columns
@@ -135,7 +134,7 @@ def candidate_splits(x, w, max_bins):
     if check_count("max_bins", max_bins, 2) > MAX_CODES:
         raise ParameterError(f"max_bins must be at most {MAX_CODES}, got {max_bins}.")
     columns = prepare_columns(x[:, None].astype(np.float32), w, int(max_bins))
-    k = int(columns.meta[0, BINS])
+    k = int(columns.properties["n_bins"][0])
     low = columns.edges[0, 0, 1:k].astype(float)
     high = columns.edges[0, 1, : k - 1].astype(float)
     cut = np.searchsorted(x.astype(np.float32), high, side="right") - 1

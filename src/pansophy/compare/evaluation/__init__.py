@@ -1,4 +1,4 @@
-"""How good, how certain, which is better: the arithmetic of a comparison.
+"""Evaluation: scores with intervals, tests of differences, ranking and decisions.
 
 Nothing here fits a method of the portfolio or knows of folders and pages: numbers and
 predictions go in, intervals, probabilities, ties and decisions come out.

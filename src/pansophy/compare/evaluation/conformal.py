@@ -1,4 +1,4 @@
-"""Prediction intervals and sets that hold the truth as often as they promise.
+"""Conformal prediction: intervals and sets with guaranteed coverage.
 
 A score s(x, y) says how strange an answer y looks at x. If a new row is exchangeable
 with n calibration rows that the model has not seen, the rank of its score among

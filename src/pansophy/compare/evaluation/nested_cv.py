@@ -67,7 +67,8 @@ def nested_cross_validation(
     y : array (n,)
     folds : int of at least 3, or array (n,) of fold numbers
     loss : function (model, X, y) -> number, or None
-        Lower is better; see `select`.
+        Lower is better. None: log loss or error rate for classifiers, else the mean
+        squared error (`default_loss`).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Who is best, which methods are as good, and which one to keep.
+"""Ranking of methods: which are tied with the best, and which one to keep.
 
 Every method is compared with the best on the same rows (`paired_tests`). A difference
 is more than chance if its p value, adjusted for the best having been picked, is below

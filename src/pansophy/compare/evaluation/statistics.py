@@ -1,4 +1,4 @@
-"""The arithmetic of an honest comparison on one data set.
+"""Statistics of cross-validated scores: corrected intervals, paired tests, ties.
 
 Folds of a cross-validation share training rows, so their scores are correlated and
 the ordinary variance is far too small. With J = repeats * folds scores s_j of
@@ -36,17 +36,15 @@ Refs      [Nadeau2003] (1)-(3); [Bouckaert2004] repeats; [Holm1979] (4);
           [Tukey1953] (5); [Tsamardinos2018] (6)
 """
 
-from functools import cache
-
 import numpy as np
 from scipy import special
 
+from ...core.quadrature import gauss_legendre
 from ...core.random import make_rng
 from ...diagnose import intervals
 from ...diagnose.intervals import Interval
 
 BLOCK = 2**22  # drawn rows at a time
-leggauss = cache(np.polynomial.legendre.leggauss)
 
 
 def finite_array(values, what, least=1) -> np.ndarray:
@@ -129,14 +127,14 @@ def studentized_range_tail(q, m, df) -> float:
     scipy's `studentized_range` gives the same, more slowly.
     """
     df = min(df, 1e6)  # no difference beyond, but digits
-    x, weight = leggauss(40)  # errors below 1e-6
+    x, weight = gauss_legendre(40)  # errors below 1e-6
     spread = 8 / np.sqrt(2 * df)
     low = max(0.0, 1 - spread)
     high = 1 + spread
     s = low + (high - low) * (x + 1) / 2
     log_f = np.log(2) + df / 2 * np.log(df / 2) - special.gammaln(df / 2)
     f = np.exp(log_f + (df - 1) * np.log(s) - df * s**2 / 2) * (high - low) / 2
-    z, mass = leggauss(80)
+    z, mass = gauss_legendre(80)
     z = 8 * z  # the largest of the m
     phi = 8 * m * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
     within = special.ndtr(z) - special.ndtr(z - q * s[:, None])

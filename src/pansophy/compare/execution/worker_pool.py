@@ -220,7 +220,7 @@ class WorkerPool:
 
 
 def fit_on_workers(pool, job_queue):
-    """Outcomes as they come, and now and then what is being done (`Doing` ...)."""
+    """Yields outcomes of fits as they come, and at times the list of active fits."""
     looked = time.monotonic()
     wanted = lambda: (
         job_queue or any(job_queue.is_needed(*d[:2]) for d in pool.active_fits())

@@ -242,5 +242,5 @@ def missing_requirement(method) -> str:
         found = importlib.util.find_spec(method.needs) is not None
         return "" if found else f"not installed: pip install {method.needs}"
     if method.needs and importlib.util.find_spec(EXTRAS[method.needs]) is None:
-        return f"needs an extra: pip install 'pansophy[{method.needs}]'"
+        return f"not installed: pip install 'pansophy[{method.needs}]'"
     return ""

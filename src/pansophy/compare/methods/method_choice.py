@@ -141,8 +141,7 @@ def reason_to_skip(
     skip = lambda reason, kind: SkippedMethod(method.name, reason, kind)
     reason = missing_requirement(method)
     if reason and named:
-        verb = "is " if reason.startswith("not") else ""
-        raise ParameterError(f"{method.name} {verb}{reason}.")
+        raise ParameterError(f"{method.name} is {reason}.")
     if reason:
         return skip(reason, SkipKind.NOT_INSTALLED)
     if method.series and schema.time is None:

@@ -46,7 +46,7 @@ class Line(NamedTuple):
 
 
 def one_line_summary(c) -> str:
-    """One line for a prompt."""
+    """The result in one line: the method that is kept and its score."""
     row = next((r for r in c.leaderboard if r.method == c.winner), None)
     score = f", {c.metric} {format_mean(row.scores[c.metric])}" if row else ""
     state = "" if c.complete else ", incomplete"
