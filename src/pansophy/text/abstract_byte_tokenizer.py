@@ -194,7 +194,9 @@ class AbstractByteTokenizer(TextInput, Estimator):
 
         Parameters
         ----------
-        text : str
+        text : str or bytes
+            Bytes need not be UTF-8; `decode(..., errors="surrogateescape")` and
+            `decode_bytes` give them back.
         allowed_special : tuple of str or "all"
             Special tokens to look for; others are ordinary characters.
         """
@@ -202,8 +204,10 @@ class AbstractByteTokenizer(TextInput, Estimator):
 
     def encode_with_offsets(self, text, *, allowed_special=()) -> Encoding:
         """Ids of the tokens of a text, and where they are in its UTF-8 bytes."""
+        if isinstance(text, bytes):
+            text = text.decode("utf-8", "surrogateescape")
         if not isinstance(text, str):
-            raise ValueError(f"text must be str, got {text!r}.")
+            raise ValueError(f"text must be str or bytes, got {text!r}.")
         encoder = self._encoder()
         return self._encode_pieces(text, allowed_special, encoder.encode)
 
