@@ -179,7 +179,17 @@ def test_equal_to_tiktoken(rule, rng):
         mergeable_ranks={token: i for i, token in enumerate(model.tokens_)},
         special_tokens={},
     )
-    letters = ["αβγ", "мир", "日本語", "한국어", "ไทย", "हिन्दी", "العربية", "עברית", "ქართ"]
+    letters = [
+        "αβγ",
+        "мир",
+        "日本語",
+        "한국어",
+        "ไทย",
+        "हिन्दी",
+        "العربية",
+        "עברית",
+        "ქართ",
+    ]
     cases = [
         *TEXTS, "", " ", "  \n\n \t x", "I'LL they've DON'T 's", "1234567 12,345.67",
         "a  b   c\r\n\r\nd  ", " ".join(letters), "".join(letters), "e\u0301 🙂🙂 👩‍💻",

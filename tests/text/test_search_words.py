@@ -127,6 +127,8 @@ def test_chunks_of_scripts_without_blanks():
 
 
 def test_marks_of_pairs_are_joined():
-    assert best_snippet("日本の東京都に", "東京都").highlighted() == "日本の**東京都**に"
+    assert (
+        best_snippet("日本の東京都に", "東京都").highlighted() == "日本の**東京都**に"
+    )
     assert list(word_spans("Ｃafe\u0301 ok", {"café"})) == [(0, 5, "café")]
     assert list(word_spans("a cafe\u0301", {"café"})) == [(2, 7, "café")]

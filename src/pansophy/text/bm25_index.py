@@ -53,7 +53,7 @@ from ..params import ParameterError, check_count
 from .bm25_formulas import METHODS, SearchResult, TermFormula, check_query, query_list
 from .search_words import begins_terms, indexed_words, query_words
 
-FORMAT = 1
+FORMAT = 2  # 1: other words of scripts without blanks
 SEGMENTS = 8  # more are merged
 RUN_TOKENS = 3_000_000  # tokens whose postings are made in memory
 MERGED_POSTINGS = 2_000_000  # that are in memory at a time while merging
@@ -155,8 +155,19 @@ class Segment:
 
     @cached_property
     def terms(self) -> SortedTerms:
-        """The terms of the segment."""
-        return SortedTerms(self.folder)
+        """The terms of the segment; the sizes of its files are checked at first use."""
+        terms = SortedTerms(self.folder)
+        n_postings = int(self.starts[-1]) if len(self.starts) else 0
+        sizes = [
+            (len(terms.data), int(terms.ends[-1]) if len(terms) else 0),
+            (len(self.starts), len(terms) + 1),
+            (len(self.documents), n_postings),
+            (len(self.counts), n_postings),
+            (len(self.lengths), self.n),
+        ]
+        if any(found != expected for found, expected in sizes):
+            raise ValueError(f"{self.folder} is damaged; make the index anew.")
+        return terms
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -313,6 +324,10 @@ class BM25Index:
             raise ValueError(
                 f"{path} has format {content.get('format')!r}, {FORMAT} is read here."
             )
+        with damage_as_one_sentence(self.folder):
+            self._set_content(content)
+
+    def _set_content(self, content):
         self.__dict__.pop("is_live", None)
         self.settings = IndexSettings(**content["settings"])
         self.size = int(content["size"])  # documents ever added
@@ -631,13 +646,13 @@ class BM25Index:
         best = np.full((len(queries), k), -1, np.int64)
         scores = np.full((len(queries), k), np.nan)
         for row, query in enumerate(queries):
-            try:
-                documents, values = self._best(
-                    check_query(query), k, prefix, all_phrases
-                )
-            except FileNotFoundError:  # another process has merged segments
-                self._read()
-                documents, values = self._best(query, k, prefix, all_phrases)
+            check_query(query)
+            with damage_as_one_sentence(self.folder):
+                try:
+                    documents, values = self._best(query, k, prefix, all_phrases)
+                except FileNotFoundError:  # another process has merged segments
+                    self._read()
+                    documents, values = self._best(query, k, prefix, all_phrases)
             best[row, : len(documents)] = documents
             scores[row, : len(documents)] = values
         return SearchResult(best, scores)
@@ -715,6 +730,24 @@ class Candidates:
         return self.documents[order], values[order]
 
 
+@contextlib.contextmanager
+def damage_as_one_sentence(folder, *kinds):
+    """Turn the errors that a damaged file of an index causes into one sentence.
+
+    `kinds` are further classes of errors; one that says that a database is locked tells
+    of another process.
+    """
+    kinds = (IndexError, KeyError, TypeError, AttributeError, OverflowError, *kinds)
+    try:
+        yield
+    except ParameterError:  # a TypeError, too
+        raise
+    except kinds as error:
+        if "locked" in str(error):
+            raise OSError(f"{folder} is in use by another process.") from error
+        raise ValueError(f"{folder} is damaged; make the index anew.") from error
+
+
 def kth_largest(values, k) -> float:
     """The k-th largest of some numbers, -inf if there are fewer.
 
@@ -743,9 +776,12 @@ def kth_largest(values, k) -> float:
 def read_index_json(path) -> dict:
     """The content of a file of JSON that belongs to an index."""
     try:
-        return json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+        content = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged; make the index anew.") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} is damaged; make the index anew.")
+    return content
 
 
 def encode_term(word) -> bytes:

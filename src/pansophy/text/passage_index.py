@@ -81,7 +81,8 @@ class PassageIndex:
                 )
         texts = [f"{p.heading} {p.text}" for p in self.passages]
         words = [indexed_words(text) for text in texts]
-        self._characters = sorted({w for found in words for w in found if is_unspaced(w)})
+        distinct = {word for found in words for word in found}
+        self._characters = sorted(filter(is_unspaced, distinct))
         self._words = self._prefixes = None
         if texts:
             self._words = BM25(positions=True).fit([spaced_words(w) for w in words])

@@ -1,4 +1,4 @@
-"""Words of documents as ids for search: `text/search_words.py`, compiled where it can be.
+"""Terms of documents as ids: `text/search_words.py`, compiled where it can be.
 
 Documents whose words are runs of letters, digits and underscores go through the loops
 of `text/token_table.py`, a block at a time; others through Python, word by word.

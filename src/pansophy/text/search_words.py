@@ -116,7 +116,7 @@ def query_words(text) -> list[str]:
 
 
 def word_spans(text, words):
-    """(start, end, word) of the terms of a query in a text that is as it was written."""
+    """(start, end, word) of the terms of a query in a text as it was written."""
     if has_plain_words(text):
         for match in WORD.finditer(text):
             word = normalized(match.group())

@@ -162,8 +162,7 @@ class VectorIndex:
 
 
 def largest_values(values, m) -> np.ndarray:
-    """Places of the m largest values above -inf, and of ties with the last, ascending.
-    """
+    """Places of the m largest values above -inf and ties with the last, ascending."""
     limit = max(kth_largest(values, m), np.finfo(values.dtype).min)
     return np.flatnonzero(values >= limit)
 
