@@ -219,6 +219,8 @@ def split_chunks(
     4 ('Fruit', 'Red') '## Red\\nCherries, too.'
     """
     check_chunking(by, size, overlap)
+    if not isinstance(text, str):
+        raise ValueError(f"text must be str, got {text!r}.")
     opened = [] if opened is None else opened
     sections = [(0, len(text), ())]
     if by == "headings":
