@@ -59,6 +59,8 @@ RUN_TOKENS = 3_000_000  # tokens whose postings are made in memory
 MERGED_POSTINGS = 2_000_000  # that are in memory at a time while merging
 DENSE_SHARE = 16  # a prefix has dense postings with one for so many documents
 SAMPLE_STRIDE = 16  # a limit of many scores is read off every so many
+# errors that numbers out of a damaged file end in
+DAMAGE = (IndexError, KeyError, TypeError, AttributeError, OverflowError)
 QUOTED = re.compile(r'"([^"]*)"')
 
 DTYPES = {
@@ -737,12 +739,13 @@ def damage_as_one_sentence(folder, *kinds):
     `kinds` are further classes of errors; one that says that a database is locked tells
     of another process.
     """
-    kinds = (IndexError, KeyError, TypeError, AttributeError, OverflowError, *kinds)
     try:
         yield
     except ParameterError:  # a TypeError, too
         raise
-    except kinds as error:
+    except Exception as error:
+        if not isinstance(error, (*DAMAGE, *kinds)):
+            raise
         if "locked" in str(error):
             raise OSError(f"{folder} is in use by another process.") from error
         raise ValueError(f"{folder} is damaged; make the index anew.") from error

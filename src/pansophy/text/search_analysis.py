@@ -16,6 +16,7 @@ from .token_table import (
     concatenate_documents,
     join_texts,
 )
+from .tokenizer import check_text
 
 MIN_LENGTH = 2  # characters of a word
 
@@ -54,10 +55,3 @@ class SearchAnalysis:
                 found = DocumentIds(ids, ends)
             parts.append(found)
         return concatenate_documents(parts)
-
-
-def check_text(document) -> str:
-    """A document as it is; what is no text is refused."""
-    if not isinstance(document, str):
-        raise ValueError(f"documents must be texts, got {document!r}.")
-    return document
