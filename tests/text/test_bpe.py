@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pansophy
-from pansophy.text import BPE, split_text
+from pansophy.text import BPE, Unigram, split_text
 from pansophy.text.bpe import BYTES_BY_ID, ID_OF_BYTE
 from tests.oracles.bpe import slow_encode, slow_merges
 
@@ -138,6 +138,27 @@ def test_files_of_others(model, tmp_path):
     path.write_text(json.dumps({"model": {"type": "Unigram"}}))
     with pytest.raises(ValueError, match="not a byte-level BPE"):
         BPE.from_json(path)
+
+
+@pytest.mark.parametrize("cls", [BPE, Unigram])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{", "[]", "3", "{}", '{"model": null}', '{"model": {}}', '{"model": []}',
+        '{"model": {"type": "KIND"}, "pre_tokenizer": {"type": "ByteLevel"}}',
+        '{"model": {"type": "KIND", "vocab": 3, "merges": 4}, '
+        '"pre_tokenizer": {"type": "ByteLevel"}}',
+        '{"model": {"type": "KIND", "vocab": [[1, 2]], "merges": [7]}, '
+        '"pre_tokenizer": {"type": "ByteLevel"}}',
+        '{"model": {"type": "KIND", "vocab": {}, "merges": []}, '
+        '"pre_tokenizer": {"type": "ByteLevel"}, "added_tokens": [1]}',
+    ],
+)  # fmt: skip
+def test_json_files_of_another_kind(cls, content, tmp_path):
+    path = tmp_path / "tokenizer.json"
+    path.write_text(content.replace("KIND", cls.__name__))
+    with pytest.raises(ValueError):
+        cls.from_json(path)
 
 
 def test_equal_to_tokenizers(tmp_path):

@@ -11,6 +11,7 @@ the last ids and are ordinary characters of a text unless `encode` is told to lo
 them. Files of Hugging Face tokenizers (JSON) name bytes by characters.
 """
 
+import contextlib
 import json
 import weakref
 from abc import abstractmethod
@@ -300,6 +301,17 @@ class ByteLevelFile(NamedTuple):
     model: dict
     pre_tokenizer: Literal["gpt2", "bytes"]
     special_tokens: tuple
+
+
+@contextlib.contextmanager
+def wrong_content_as_one_sentence(path, kind):
+    """Turn the errors of a file that is built in another way into one sentence."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+        raise ValueError(
+            f"{path} is not a byte-level {kind} file of tokenizers."
+        ) from error
 
 
 def read_byte_level_file(path, kind) -> ByteLevelFile:
