@@ -187,6 +187,11 @@ def test_kth_largest(rng, size):
         for k in (1, 2, 100, 1000, 35_000):
             expected = np.sort(values)[-k] if k <= size else -np.inf
             assert kth_largest(values, k) == expected
+    values = rng.normal(size=size)
+    values[::16] += 10  # the sample is not like the rest
+    for k in (1, 20, 100, 500):
+        if k <= size:
+            assert kth_largest(values, k) == np.sort(values)[-k]
 
 
 def test_an_interruption_leaves_the_runs_that_were_done(tmp_path, small_runs):
