@@ -141,7 +141,8 @@ class VectorIndex:
         documents = np.asarray(documents, dtype=np.int64)
         out = np.zeros(len(documents), np.float32)
         has_vector = documents < len(self)
-        out[has_vector] = self.vectors[documents[has_vector]].astype(np.float32) @ z
+        found = self.vectors[documents[has_vector]].astype(np.float32)
+        out[has_vector] = row_products(found, z)
         return out
 
     def nearest(self, z, k, is_live=None) -> NearestDocuments:
@@ -151,7 +152,7 @@ class VectorIndex:
         rough = np.empty(len(self), np.float32)
         first = np.ascontiguousarray(z[: self.n_leading])
         for at in range(0, len(self), ROWS):
-            np.matmul(self.leading[at : at + ROWS], first, out=rough[at : at + ROWS])
+            rough[at : at + ROWS] = row_products(self.leading[at : at + ROWS], first)
         if is_live is not None:
             rough[~is_live[: len(self)]] = -np.inf
         chosen = largest_values(rough, max(CANDIDATES, 5 * k))
@@ -159,6 +160,15 @@ class VectorIndex:
         order = np.lexsort((chosen, -values))[:k]
         order = order[values[order] > 0]
         return NearestDocuments(chosen[order], values[order])
+
+
+def row_products(Z, z) -> np.ndarray:
+    """Z z, by one thread.
+
+    It is bound by memory: threads of BLAS gain little, and where other programs run
+    they wait for each other most of the time.
+    """
+    return np.einsum("ij,j->i", Z, z)
 
 
 def largest_values(values, m) -> np.ndarray:
