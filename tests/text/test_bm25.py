@@ -81,6 +81,20 @@ def test_definition(method, corpus):
         )
 
 
+@pytest.mark.parametrize("method", ["robertson", "lucene", "atire", "bm25l", "bm25+"])
+def test_equal_to_bm25s(method, corpus):
+    bm25s = pytest.importorskip("bm25s")
+    documents, queries = corpus
+    documents = [d for d in documents if d]
+    model = BM25(1.3, 0.6, method=method, delta=0.7).fit(documents)
+    peer = bm25s.BM25(method=method, k1=1.3, b=0.6, delta=0.7)
+    peer.index([d.split() for d in documents], show_progress=False)
+    for query in queries:
+        known = [w for w in query.split() if w in peer.vocab_dict]
+        expected = peer.get_scores(known)
+        np.testing.assert_allclose(model.scores(query), expected, atol=2e-5)
+
+
 def test_limits():
     saturated = BM25().fit(["dog " * n for n in (1, 10, 1000)] + ["cat"] * 9)
     s = saturated.scores("dog")
@@ -88,6 +102,9 @@ def test_limits():
     assert s.max() < idf * 2.5
     lengths = BM25(b=0.0).fit(["cat", "cat " + "filler " * 50, "dog"])
     s = lengths.scores("cat")
+    assert s[0] == pytest.approx(s[1])
+    # b = 1: only the share of the words counts
+    s = BM25(b=1.0).fit(["cat dog", "cat dog cat dog", "sun moon star"]).scores("cat")
     assert s[0] == pytest.approx(s[1])
     once = BM25(0.0).fit(["cat cat cat", "cat", "dog"]).scores("cat")
     assert once[0] == pytest.approx(once[1])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pansophy
-from pansophy.text import BPE, split_text
+from pansophy.text import BPE, Unigram, split_text
 from pansophy.text.bpe import BYTES_BY_ID, ID_OF_BYTE
 from tests.oracles.bpe import slow_encode, slow_merges
 
@@ -61,6 +61,24 @@ def test_round_trips(model):
         assert parts == [model.tokens_[i] for i in found.ids]
     assert model.decode_bytes(range(256)) == bytes(BYTES_BY_ID)
     assert model.decode([ID_OF_BYTE[0xFF]]) == "�"
+
+
+@pytest.mark.parametrize("rule", ["gpt2", "gpt4", "words", "bytes"])
+def test_bytes_that_are_no_utf8(rule, rng):
+    model = BPE(320, pre_tokenizer=rule).fit(TEXTS[:3])
+    cases = [bytes(range(256)), b"\xff", b"a\xc3", "\u00e9\u65e5".encode()[1:], b""]
+    cases += [rng.integers(0, 256, 50).astype(np.uint8).tobytes() for _ in range(20)]
+    cases += ["\u65e5 a\U0001f300".encode() + b"\x80 b" + "\u00e9".encode()]
+    for data in cases:
+        found = model.encode_with_offsets(data)
+        assert model.decode_bytes(found.ids) == data
+        assert found.offsets[-1] == len(data)
+        text = data.decode("utf-8", "surrogateescape")
+        np.testing.assert_array_equal(model.encode(text), found.ids)
+        assert model.decode(found.ids, errors="surrogateescape") == text
+    mixed = "a\ud800b\udcff\udc00"  # surrogates that are no bytes, and one that is
+    data = model.decode_bytes(model.encode(mixed))
+    assert data == b"a\xed\xa0\x80b\xff\xed\xb0\x80"
 
 
 def test_more_merges_give_fewer_tokens():
@@ -122,6 +140,27 @@ def test_files_of_others(model, tmp_path):
         BPE.from_json(path)
 
 
+@pytest.mark.parametrize("cls", [BPE, Unigram])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{", "[]", "3", "{}", '{"model": null}', '{"model": {}}', '{"model": []}',
+        '{"model": {"type": "KIND"}, "pre_tokenizer": {"type": "ByteLevel"}}',
+        '{"model": {"type": "KIND", "vocab": 3, "merges": 4}, '
+        '"pre_tokenizer": {"type": "ByteLevel"}}',
+        '{"model": {"type": "KIND", "vocab": [[1, 2]], "merges": [7]}, '
+        '"pre_tokenizer": {"type": "ByteLevel"}}',
+        '{"model": {"type": "KIND", "vocab": {}, "merges": []}, '
+        '"pre_tokenizer": {"type": "ByteLevel"}, "added_tokens": [1]}',
+    ],
+)  # fmt: skip
+def test_json_files_of_another_kind(cls, content, tmp_path):
+    path = tmp_path / "tokenizer.json"
+    path.write_text(content.replace("KIND", cls.__name__))
+    with pytest.raises(ValueError):
+        cls.from_json(path)
+
+
 def test_equal_to_tokenizers(tmp_path):
     tokenizers = pytest.importorskip("tokenizers")
     byte_level = tokenizers.pre_tokenizers.ByteLevel
@@ -144,6 +183,48 @@ def test_equal_to_tokenizers(tmp_path):
     assert theirs.encode(TEXTS[0]).ids == peer.encode(TEXTS[0]).ids
 
 
+PATTERNS = {
+    "gpt2": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    "gpt4": r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+}
+
+
+@pytest.mark.parametrize("rule", ["gpt2", "gpt4"])
+def test_equal_to_tiktoken(rule, rng):
+    tiktoken = pytest.importorskip("tiktoken")
+    model = BPE(700, pre_tokenizer=rule).fit(TEXTS)
+    peer = tiktoken.Encoding(
+        "ours",
+        pat_str=PATTERNS[rule],
+        mergeable_ranks={token: i for i, token in enumerate(model.tokens_)},
+        special_tokens={},
+    )
+    letters = [
+        "αβγ",
+        "мир",
+        "日本語",
+        "한국어",
+        "ไทย",
+        "हिन्दी",
+        "العربية",
+        "עברית",
+        "ქართ",
+    ]
+    cases = [
+        *TEXTS, "", " ", "  \n\n \t x", "I'LL they've DON'T 's", "1234567 12,345.67",
+        "a  b   c\r\n\r\nd  ", " ".join(letters), "".join(letters), "e\u0301 🙂🙂 👩‍💻",
+        "".join(map(chr, range(256))), "a" * 100_000, "ab " * 1000, " " * 1000,
+    ]  # fmt: skip
+    pool = list("ab1'sS .!\n\t\r é日\u00a0\u3000²½_-") + letters
+    cases += ["".join(rng.choice(pool, 30)) for _ in range(200)]
+    for text in cases:
+        assert model.encode(text).tolist() == peer.encode_ordinary(text)
+    for byte in range(256):
+        data = bytes([byte])
+        assert model.encode(data).tolist() == peer._encode_bytes(data)
+
+
 def test_bad_input():
     with pytest.raises(ValueError, match="at least 256"):
         BPE(100).fit(["a"])
@@ -154,6 +235,6 @@ def test_bad_input():
     model = BPE(300).fit(["a text"])
     with pytest.raises(ValueError, match="ids must be below"):
         model.decode([10**6])
-    with pytest.raises(ValueError, match="text must be str"):
-        model.encode(b"bytes")
+    with pytest.raises(ValueError, match="text must be str or bytes"):
+        model.encode(["a", "b"])
     assert len(BPE(300).fit([]).merges_) == 0

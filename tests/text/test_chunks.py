@@ -87,6 +87,8 @@ def test_parts_of_a_larger_text_keep_their_headings():
 
 
 def test_edges():
+    with pytest.raises(ValueError, match="text must be str"):
+        split_chunks(None)
     for by in ("tokens", "sentences", "headings"):
         assert split_chunks("", by=by) == []
         assert split_chunks(" \n\n ", by=by) == []

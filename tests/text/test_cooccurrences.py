@@ -83,3 +83,20 @@ def test_collocations():
         collocations(sentences, length=4)
     with pytest.raises(ValueError, match="measure must be"):
         collocations(sentences, measure="t")
+
+
+def test_sentences_may_be_texts():
+    texts = ["the cat sat", "the dog sat"]
+    lists = [text.split() for text in texts]
+    assert cooccurrence(texts).words == cooccurrence(lists).words
+    assert collocations(texts * 2) == collocations(lists * 2)
+    assert remove_stop_words("the cat") == ["cat"]
+    for nothing in ([], [[]], [""]):
+        found = cooccurrence(nothing)
+        assert found.words == [] and found.counts.shape == (0, 0)
+        assert pmi(found).shape == (0, 0)
+        assert collocations(nothing) == []
+    with pytest.raises(ValueError, match="string object received"):
+        cooccurrence("one text")
+    with pytest.raises(ValueError, match="got None"):
+        collocations([None])

@@ -1,6 +1,8 @@
 """Index of a folder: planted passages are found and cited, changes are followed."""
 
+import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -438,3 +440,38 @@ def test_odd_files(tmp_path):
         assert len(index) == 0
         assert index.search("platypus") == []
         assert index.search("") == []
+
+
+@pytest.mark.parametrize("damage", ["gone", "empty", "half", "zeros", "ones", "random"])
+def test_damaged_files_are_one_sentence(tmp_path, rng, damage):
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Tea\nGreen tea is hot.\n# Ice\nIce is cold.\n")
+    (folder / "b.txt").write_text("東京は日本の首都です。", "utf-8")
+    whole = tmp_path / "whole"
+    with FolderIndex.create(whole, folder) as index:
+        index.update()
+    for path in sorted(p for p in whole.rglob("*") if p.is_file()):
+        broken = tmp_path / "broken"
+        shutil.copytree(whole, broken)
+        place = broken / path.relative_to(whole)
+        data = place.read_bytes()
+        if damage == "gone":
+            place.unlink()
+        else:
+            changed = {
+                "empty": b"",
+                "half": data[: len(data) // 2],
+                "zeros": bytes(len(data)),
+                "ones": b"\x7f" * len(data),
+                "random": rng.integers(0, 256, len(data)).astype(np.uint8).tobytes(),
+            }
+            place.write_bytes(changed[damage])
+        for query in ("green tea", '"green tea"', "首都"):
+            with (
+                contextlib.suppress(ValueError, OSError),
+                np.errstate(all="ignore"),
+                FolderIndex(broken) as index,
+            ):
+                index.search(query)
+        shutil.rmtree(broken)

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GroupKFold, cross_val_score
 
 import pansophy
 from pansophy.text import HMMTagger, most_frequent_tags
@@ -140,3 +141,14 @@ def test_save_load_and_unfitted(corpus, tmp_path):
         HMMTagger().predict(["a b"])
     with pytest.raises(ValueError, match="form_weight"):
         HMMTagger(form_weight=0).fit(["a"], [["X"]])
+
+
+def test_folds_keep_documents_together():
+    sentences = ["the cat sits", "a dog runs", "the dog sits", "a cat runs"] * 5
+    tags = [["D", "N", "V"]] * 20
+    documents = [0, 0, 1, 1, 2] * 4
+    folds = GroupKFold(3)
+    scores = cross_val_score(HMMTagger(), sentences, tags, groups=documents, cv=folds)
+    assert scores.tolist() == [1.0] * 3
+    for train, test in folds.split(sentences, tags, documents):
+        assert not {documents[i] for i in train} & {documents[i] for i in test}

@@ -121,3 +121,10 @@ def test_bad_input():
         RAG({}, 3)
     with pytest.raises(ValueError, match="k must be"):
         RAG({}, k=0)
+
+
+def test_a_sentence_of_overlapping_chunks_is_answered_once():
+    text = "One two. The lime is sour. Five six. Seven eight."
+    index = PassageIndex({"a.txt": text}, by="sentences", size=6, overlap=4)
+    assert sum("sour" in p.text for p in index.passages) == 2
+    assert RAG(index).answer("sour lime").text == "The lime is sour. [1]"

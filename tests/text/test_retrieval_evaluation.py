@@ -64,3 +64,10 @@ def test_intervals_cover_and_differences_are_paired(rng):
         retrieval_difference(a, evaluate_retrieval(lambda q, k: [0], small))
     with pytest.raises(ValueError, match="no questions"):
         evaluate_retrieval(lambda q, k: [], EvaluationSet([], [], []))
+
+
+def test_a_document_that_is_found_twice_counts_once():
+    made = EvaluationSet(["a"], [""] * 9, [{3, 4}])
+    report = evaluate_retrieval(lambda q, k: [3, 3, 3], made, 3)
+    assert report.recall.mean == 0.5
+    assert report.ndcg.mean == pytest.approx(1 / (1 + 1 / np.log2(3)))

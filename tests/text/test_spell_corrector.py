@@ -39,6 +39,8 @@ def test_context_decides(tmp_path):
 
 
 def test_bad_input():
+    with pytest.raises(ValueError, match="a word must be str, got None"):
+        SpellCorrector().fit(["cat"]).correct(None)
     with pytest.raises(ValueError, match="not a text"):
         SpellCorrector().fit("word")
     with pytest.raises(ValueError, match="at least one word"):

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pansophy.text import (
+    Normalizer,
     edit_alignment,
     edit_distance,
     edit_distances,
@@ -110,6 +111,10 @@ def test_sequences_of_words_and_other_scripts():
     assert longest_common_subsequence([1, 2, 3], [2, 3, 4]) == [2, 3]
     assert edit_distance("naïve", "naive") == 1
     assert edit_distance("日本", "日本語") == 1
+    # a letter with a combining mark is two characters, until texts are normalised
+    composed, combined = "caf\u00e9", "cafe\u0301"
+    assert edit_distance(composed, combined) == 2
+    assert edit_distance(*map(Normalizer(), [composed, combined])) == 0
     with pytest.raises(TypeError, match="hashable"):
         edit_distance([[1]], [[2]])
     with pytest.raises(ValueError, match="list of sequences"):

@@ -8,7 +8,7 @@ import pytest
 
 import pansophy
 from pansophy.text import SubwordLSA
-from pansophy.text.bm25_index import query_words
+from pansophy.text.search_words import indexed_words
 from pansophy.text.vector_index import parts_of_word
 
 TEXTS = [
@@ -19,7 +19,7 @@ TEXTS = [
 
 def weights_by_loops(texts, fitted_on, size):
     """t_g of texts, eq. (1), as dicts, and idf_g."""
-    documents = [Counter(query_words(t)) for t in fitted_on]
+    documents = [Counter(indexed_words(t)) for t in fitted_on]
     n = len(documents)
     held = Counter(w for d in documents for w in d)
     parts = Counter(
@@ -32,7 +32,7 @@ def weights_by_loops(texts, fitted_on, size):
     rows = []
     for text in texts:
         row = Counter()
-        for word, count in Counter(query_words(text)).items():
+        for word, count in Counter(indexed_words(text)).items():
             for gram in parts_of_word(word, size):
                 if gram in gram_idf:
                     weight = (1 + math.log(count)) * word_idf(word)

@@ -4,6 +4,7 @@ Results go to standard output, everything else to standard error. What the user 
 put right is one sentence and exit code 2; Ctrl-C is 130, being terminated 143.
 """
 
+import importlib
 import os
 import signal
 import sys
@@ -15,6 +16,7 @@ from typing import Annotated, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command_from_info
 
 from .. import __version__
 from ..core.plain_text import plain_text
@@ -47,13 +49,49 @@ class HelpfulCommand(TyperCommand):
         super().format_help(ctx, formatter)
 
 
+# the module of each command, in the order of the help
+COMMANDS = {
+    "compare": "compare_commands",
+    "rerun": "compare_commands",
+    "explore": "compare_commands",
+    "demo": "compare_commands",
+    "methods": "library_command",
+    "predict": "model_commands",
+    "serve": "model_commands",
+    "plot": "model_commands",
+    "play": "play_command",
+    "index": "search_commands",
+    "ask": "search_commands",
+    "warm": "warm_command",
+}
+
+
 class HelpfulGroup(TyperGroup):
-    """The group of all commands."""
+    """The group of all commands, each of which is loaded when it is asked for."""
+
+    def _load(self, *names):
+        """Import the modules of commands and make the commands."""
+        for name in names:
+            importlib.import_module(f".{COMMANDS[name]}", __package__)
+        for info in app.registered_commands:
+            name = info.name or getattr(info.callback, "__name__", "")
+            if name in names and name not in self.commands:
+                self.commands[name] = get_command_from_info(
+                    info,
+                    pretty_exceptions_short=app.pretty_exceptions_short,
+                    rich_markup_mode=app.rich_markup_mode,
+                )
 
     def get_params(self, ctx):
         return without_flag_types(super().get_params(ctx))
 
+    def list_commands(self, ctx):
+        self._load(*COMMANDS)
+        return list(COMMANDS)
+
     def get_command(self, ctx, cmd_name):
+        # of an unknown command the names of all others are suggested
+        self._load(*([cmd_name] if cmd_name in COMMANDS else COMMANDS))
         command = super().get_command(ctx, cmd_name)
         if command is not None:
             without_flag_types(command.get_params(ctx))

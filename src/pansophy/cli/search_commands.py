@@ -181,7 +181,9 @@ def ask(
             print_text(f"[{i + 1}] {passage.citation}{heading}{stale}")
             clean = snippet._replace(text=printable(snippet.text))
             typer.echo(f"    {clean.highlighted(*marks)}\n")
-        print_error(f"{len(answer.passages)} passages in {1000 * seconds:.0f} ms")
+        n = len(answer.passages)
+        found = f"{n} passage{'' if n == 1 else 's'}"
+        print_error(f"{found} in {1000 * seconds:.0f} ms")
 
 
 def printable(text) -> str:

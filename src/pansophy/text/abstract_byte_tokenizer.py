@@ -11,6 +11,7 @@ the last ids and are ordinary characters of a text unless `encode` is told to lo
 them. Files of Hugging Face tokenizers (JSON) name bytes by characters.
 """
 
+import contextlib
 import json
 import weakref
 from abc import abstractmethod
@@ -194,7 +195,9 @@ class AbstractByteTokenizer(TextInput, Estimator):
 
         Parameters
         ----------
-        text : str
+        text : str or bytes
+            Bytes need not be UTF-8; `decode(..., errors="surrogateescape")` and
+            `decode_bytes` give them back.
         allowed_special : tuple of str or "all"
             Special tokens to look for; others are ordinary characters.
         """
@@ -202,8 +205,10 @@ class AbstractByteTokenizer(TextInput, Estimator):
 
     def encode_with_offsets(self, text, *, allowed_special=()) -> Encoding:
         """Ids of the tokens of a text, and where they are in its UTF-8 bytes."""
+        if isinstance(text, bytes):
+            text = text.decode("utf-8", "surrogateescape")
         if not isinstance(text, str):
-            raise ValueError(f"text must be str, got {text!r}.")
+            raise ValueError(f"text must be str or bytes, got {text!r}.")
         encoder = self._encoder()
         return self._encode_pieces(text, allowed_special, encoder.encode)
 
@@ -296,6 +301,17 @@ class ByteLevelFile(NamedTuple):
     model: dict
     pre_tokenizer: Literal["gpt2", "bytes"]
     special_tokens: tuple
+
+
+@contextlib.contextmanager
+def wrong_content_as_one_sentence(path, kind):
+    """Turn the errors of a file that is built in another way into one sentence."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+        raise ValueError(
+            f"{path} is not a byte-level {kind} file of tokenizers."
+        ) from error
 
 
 def read_byte_level_file(path, kind) -> ByteLevelFile:

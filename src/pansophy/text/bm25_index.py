@@ -10,7 +10,7 @@ The index is a folder of segments, each with the postings of some documents:
 
 Files are mapped, not read: opening costs the same for any size, and a query touches the
 postings of its terms. Scores are those of `BM25`, eqs. (1) and (2) of
-`text/bm25_formulas.py`.
+`text/bm25_formulas.py`; terms are those of `text/search_words.py`.
 
 Documents are added in runs of bounded memory. A run becomes a segment with its terms in
 order; segments are merged as sorted streams, a range of terms at a time, when there are
@@ -51,13 +51,16 @@ from ..core.atomic_files import replacing_file, write_text_file
 from ..core.folder_lock import holding_folder
 from ..params import ParameterError, check_count
 from .bm25_formulas import METHODS, SearchResult, TermFormula, check_query, query_list
+from .search_words import begins_terms, indexed_words, query_words
 
-FORMAT = 1
+FORMAT = 2  # 1: other words of scripts without blanks
 SEGMENTS = 8  # more are merged
 RUN_TOKENS = 3_000_000  # tokens whose postings are made in memory
 MERGED_POSTINGS = 2_000_000  # that are in memory at a time while merging
 DENSE_SHARE = 16  # a prefix has dense postings with one for so many documents
-WORD = re.compile(r"\b\w\w+\b")
+SAMPLE_STRIDE = 16  # a limit of many scores is read off every so many
+# errors that numbers out of a damaged file end in
+DAMAGE = (IndexError, KeyError, TypeError, AttributeError, OverflowError)
 QUOTED = re.compile(r'"([^"]*)"')
 
 DTYPES = {
@@ -67,11 +70,6 @@ DTYPES = {
     "tokens": np.int32,
     "token_ends": np.int64,
 }
-
-
-def query_words(text) -> list[str]:
-    """Words of two letters or more in lower case, as `CountVectorizer` makes them."""
-    return WORD.findall(text.lower())
 
 
 def map_array(path, dtype):
@@ -159,8 +157,19 @@ class Segment:
 
     @cached_property
     def terms(self) -> SortedTerms:
-        """The terms of the segment."""
-        return SortedTerms(self.folder)
+        """The terms of the segment; the sizes of its files are checked at first use."""
+        terms = SortedTerms(self.folder)
+        n_postings = int(self.starts[-1]) if len(self.starts) else 0
+        sizes = [
+            (len(terms.data), int(terms.ends[-1]) if len(terms) else 0),
+            (len(self.starts), len(terms) + 1),
+            (len(self.documents), n_postings),
+            (len(self.counts), n_postings),
+            (len(self.lengths), self.n),
+        ]
+        if any(found != expected for found, expected in sizes):
+            raise ValueError(f"{self.folder} is damaged; make the index anew.")
+        return terms
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -223,6 +232,13 @@ class Segment:
         first = np.flatnonzero(np.diff(documents, prepend=-1))
         sums = np.add.reduceat(counts[order].astype(np.float32), first)
         return documents[first], sums
+
+    def term_range(self, term: bytes, is_prefix):
+        """(first, end) of the numbers of a term, or of those that begin with it."""
+        if is_prefix:
+            return self.terms.range_of_prefix(term)
+        i = self.terms.find(term)
+        return (i, i + 1) if i >= 0 else (0, 0)
 
     def tokens_of(self, document):
         """Numbers of the terms of a document in order."""
@@ -310,6 +326,10 @@ class BM25Index:
             raise ValueError(
                 f"{path} has format {content.get('format')!r}, {FORMAT} is read here."
             )
+        with damage_as_one_sentence(self.folder):
+            self._set_content(content)
+
+    def _set_content(self, content):
         self.__dict__.pop("is_live", None)
         self.settings = IndexSettings(**content["settings"])
         self.size = int(content["size"])  # documents ever added
@@ -556,7 +576,8 @@ class BM25Index:
         found = [
             (
                 self._postings_of(
-                    encode_term(w), prefix is not None and len(w) >= prefix
+                    encode_term(w),
+                    begins_terms(w) or (prefix is not None and len(w) >= prefix),
                 ),
                 n,
             )
@@ -564,7 +585,7 @@ class BM25Index:
         ]
         phrases = [
             self._phrase_postings(words)
-            for words in map(query_words, QUOTED.findall(query))
+            for words in map(indexed_words, QUOTED.findall(query))
             if words or not all_phrases
         ]
         found += [(postings, 1) for postings in phrases]
@@ -585,7 +606,10 @@ class BM25Index:
         if not self.settings.positions:
             raise ParameterError("phrases in quotation marks need positions=True.")
         empty = (np.empty(0, np.int32), np.empty(0, np.uint16))
-        lists = [self._postings_of(encode_term(w))[0] for w in words]
+        # the last character of an unspaced run may go on behind the phrase
+        is_prefix = [False] * (len(words) - 1) + [begins_terms(w) for w in words[-1:]]
+        terms = [encode_term(w) for w in words]
+        lists = [self._postings_of(*pair)[0] for pair in zip(terms, is_prefix)]
         if not lists or not all(map(len, lists)):
             return empty
         by_length: list[np.ndarray] = sorted(lists, key=len)
@@ -598,9 +622,9 @@ class BM25Index:
             i, j = np.searchsorted(holders, [s.first, s.first + s.n])
             if i == j:
                 continue
-            ids = np.array([s.terms.find(encode_term(w)) for w in words])
+            ranges = [s.term_range(*pair) for pair in zip(terms, is_prefix)]
             for at in range(i, j):
-                counts[at] = count_run(s.tokens_of(int(holders[at])), ids)
+                counts[at] = count_run(s.tokens_of(int(holders[at])), ranges)
         return holders[counts > 0], counts[counts > 0]
 
     def search(self, queries, k=10, *, prefix=None, all_phrases=False) -> SearchResult:
@@ -624,13 +648,13 @@ class BM25Index:
         best = np.full((len(queries), k), -1, np.int64)
         scores = np.full((len(queries), k), np.nan)
         for row, query in enumerate(queries):
-            try:
-                documents, values = self._best(
-                    check_query(query), k, prefix, all_phrases
-                )
-            except FileNotFoundError:  # another process has merged segments
-                self._read()
-                documents, values = self._best(query, k, prefix, all_phrases)
+            check_query(query)
+            with damage_as_one_sentence(self.folder):
+                try:
+                    documents, values = self._best(query, k, prefix, all_phrases)
+                except FileNotFoundError:  # another process has merged segments
+                    self._read()
+                    documents, values = self._best(query, k, prefix, all_phrases)
             best[row, : len(documents)] = documents
             scores[row, : len(documents)] = values
         return SearchResult(best, scores)
@@ -647,7 +671,8 @@ class BM25Index:
         candidates = Candidates(self.size)
         for i, term in enumerate(terms):
             rest = sum(bounds[i:])
-            if may_prune and candidates.kth_best(k) > rest:
+            may_exceed = sum(bounds[:i]) > rest  # else no score so far is large enough
+            if may_prune and may_exceed and candidates.kth_best(k) > rest:
                 candidates.keep_from(candidates.kth_best(k) - rest)
                 documents, counts = candidates.restrict(term)
             else:
@@ -680,10 +705,7 @@ class Candidates:
     def kth_best(self, k) -> float:
         """The k-th largest score, -inf if there are fewer."""
         if self._kth[0] != k:
-            value = -np.inf
-            if len(self.documents) >= k:
-                value = float(np.partition(self.scores[self.documents], -k)[-k])
-            self._kth = (k, value)
+            self._kth = (k, kth_largest(self.scores[self.documents], k))
         return self._kth[1]
 
     def keep_from(self, score):
@@ -704,18 +726,65 @@ class Candidates:
         """The k best documents, ties by their number, and their scores."""
         values = self.scores[self.documents]
         if len(values) > k:
-            chosen = values >= np.partition(values, -k)[-k]
+            chosen = values >= kth_largest(values, k)
             self.documents, values = self.documents[chosen], values[chosen]
         order = np.lexsort((self.documents, -values))[:k]
         return self.documents[order], values[order]
 
 
+@contextlib.contextmanager
+def damage_as_one_sentence(folder, *kinds):
+    """Turn the errors that a damaged file of an index causes into one sentence.
+
+    `kinds` are further classes of errors; one that says that a database is locked tells
+    of another process.
+    """
+    try:
+        yield
+    except ParameterError:  # a TypeError, too
+        raise
+    except Exception as error:
+        if not isinstance(error, (*DAMAGE, *kinds)):
+            raise
+        if "locked" in str(error):
+            raise OSError(f"{folder} is in use by another process.") from error
+        raise ValueError(f"{folder} is damaged; make the index anew.") from error
+
+
+def kth_largest(values, k) -> float:
+    """The k-th largest of some numbers, -inf if there are fewer.
+
+    Of many numbers those that reach a limit, read off every SAMPLE_STRIDE-th of them,
+    are enough if they are k or more, which is much quicker than a partition of all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.text.bm25_index import kth_largest
+    >>> kth_largest(np.array([3.0, 1.0, 2.0]), 2)
+    2.0
+    """
+    if len(values) < k:
+        return -np.inf
+    if len(values) > 2 * SAMPLE_STRIDE * k:
+        sample = values[::SAMPLE_STRIDE]
+        rank = 4 * k // SAMPLE_STRIDE + 4
+        if rank < len(sample):
+            upper = values[values >= np.partition(sample, -rank)[-rank]]
+            if len(upper) >= k:
+                values = upper
+    return float(np.partition(values, -k)[-k])
+
+
 def read_index_json(path) -> dict:
     """The content of a file of JSON that belongs to an index."""
     try:
-        return json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+        content = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged; make the index anew.") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} is damaged; make the index anew.")
+    return content
 
 
 def encode_term(word) -> bytes:
@@ -723,14 +792,14 @@ def encode_term(word) -> bytes:
     return word.encode("utf-8", "surrogatepass")
 
 
-def count_run(tokens, run) -> int:
-    """How often a run of numbers occurs in a sequence."""
-    n = len(tokens) - len(run) + 1
+def count_run(tokens, ranges) -> int:
+    """How often numbers that lie in ranges (first, end) follow each other."""
+    n = len(tokens) - len(ranges) + 1
     if n <= 0:
         return 0
     same = np.ones(n, dtype=bool)
-    for i, token in enumerate(run):
-        same &= tokens[i : i + n] == token
+    for i, (first, end) in enumerate(ranges):
+        same &= (tokens[i : i + n] >= first) & (tokens[i : i + n] < end)
     return min(int(same.sum()), np.iinfo(np.uint16).max)
 
 

@@ -18,7 +18,7 @@ from ..params import ParameterError
 from . import _bm25 as loops
 from .bm25 import sum_of_fields
 from .bm25_index import IndexSettings, SortedTerms, encode_term
-from .count_vectorizer import CountVectorizer
+from .search_analysis import SearchAnalysis
 from .token_table import BLOCK, DocumentIds, IdCounter, concatenate_documents
 
 COPIED_TOKENS = 1 << 22
@@ -41,7 +41,7 @@ class RunBuilder:
         self.settings = settings
         weights = settings.field_weights
         self.weights = [1.0] if weights is None else list(map(float, weights.values()))
-        self.analysis = CountVectorizer()._analysis()
+        self.analysis = SearchAnalysis()
         self.counters = [IdCounter() for _ in self.weights]
         self.order = []  # DocumentIds, block by block
         self.n_tokens = 0

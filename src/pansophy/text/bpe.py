@@ -45,6 +45,7 @@ from .abstract_byte_tokenizer import (
     read_byte_level_file,
     tokens_are_sound,
     write_byte_level_file,
+    wrong_content_as_one_sentence,
 )
 
 __all__ = ["BPE", "BYTES_BY_ID", "ID_OF_BYTE", "Encoding"]
@@ -167,6 +168,11 @@ class BPE(AbstractByteTokenizer):
     @classmethod
     def from_json(cls, path):
         """Read a byte-level file of Hugging Face tokenizers."""
+        with wrong_content_as_one_sentence(path, "BPE"):
+            return cls._from_json(path)
+
+    @classmethod
+    def _from_json(cls, path):
         file = read_byte_level_file(path, "BPE")
         index = {bytes_of_characters(k): v for k, v in file.model["vocab"].items()}
         merges = []

@@ -15,10 +15,17 @@ import re
 from typing import Literal, NamedTuple
 
 from ..params import ParameterError, check_count
+from .search_words import UNSPACED
 
-SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*\s+|\n[ \t]*\n\s*")
+SENTENCE_END = re.compile(
+    r"[.!?][\"'”’)\]]*\s+|[。！？｡][\"'”’)\]」』）】]*\s*|\n[ \t]*\n\s*"
+)
 LONGEST_WORD = 200  # characters; what is longer (data without blanks) counts as several
-WORD_RUN = re.compile(rf"\S{{1,{LONGEST_WORD}}}")
+FIRST_UNSPACED = "\u0e00"  # scripts without blanks are above
+# two characters of a script without blanks count as a word
+WORD_RUN = re.compile(
+    rf"[{UNSPACED}]{{1,2}}|(?:(?![{UNSPACED}])\S){{1,{LONGEST_WORD}}}"
+)
 HEADING = re.compile(
     r"^(?P<marks>\#{1,6})[ \t]+(?P<title>[^\n]+?)[ \t]*\#*[ \t]*$"
     r"|^(?P<over>[^\s#>*\-+|][^\n]*)\n(?P<line>=+|-{3,})[ \t]*$",
@@ -96,16 +103,24 @@ def sections_of(text, opened: list[Heading]):
         yield start, len(text), titles
 
 
+def may_be_unspaced(text) -> bool:
+    """Whether a text may hold words of a script without blanks."""
+    return not text.isascii() and max(text) >= FIRST_UNSPACED
+
+
 def most_words(text, start, end) -> int:
     """A number that the words of a part of a text do not exceed, by its blanks."""
+    if may_be_unspaced(text[start:end]):
+        return end - start
     blanks = sum(text.count(blank, start, end) for blank in " \n\t")
     return blanks + 1 + (end - start) // LONGEST_WORD
 
 
 def count_words(text, start, end) -> int:
     """Words of a part of a text, in which one that is too long is several."""
-    if end - start <= LONGEST_WORD:
-        return len(text[start:end].split())
+    part = text[start:end]
+    if len(part) <= LONGEST_WORD and not may_be_unspaced(part):
+        return len(part.split())
     return sum(1 for _ in WORD_RUN.finditer(text, start, end))
 
 
@@ -204,6 +219,8 @@ def split_chunks(
     4 ('Fruit', 'Red') '## Red\\nCherries, too.'
     """
     check_chunking(by, size, overlap)
+    if not isinstance(text, str):
+        raise ValueError(f"text must be str, got {text!r}.")
     opened = [] if opened is None else opened
     sections = [(0, len(text), ())]
     if by == "headings":

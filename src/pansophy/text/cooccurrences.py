@@ -21,6 +21,7 @@ from scipy import sparse
 
 from ..core.codes import encode_values
 from ..params import ParameterError, check_count
+from .abstract_vectorizer import check_documents, check_sentence
 
 
 class Cooccurrence(NamedTuple):
@@ -36,7 +37,7 @@ def remove_stop_words(tokens: Iterable[str], stop_words="english") -> list[str]:
 
     Parameters
     ----------
-    tokens : iterable of str
+    tokens : iterable of str, or str, split at spaces
     stop_words : "english" or collection of str
 
     Examples
@@ -54,7 +55,16 @@ def remove_stop_words(tokens: Iterable[str], stop_words="english") -> list[str]:
 
         stop_words = ENGLISH_STOP_WORDS
     listed = frozenset(stop_words)
+    tokens = tokens.split() if isinstance(tokens, str) else tokens
     return [token for token in tokens if token not in listed]
+
+
+def words_of_sentences(sentences) -> list[list[str]]:
+    """Words of sentences; one that is a text is split at spaces."""
+    return [
+        s.split() if isinstance(s, str) else list(check_sentence(s))
+        for s in check_documents(sentences)
+    ]
 
 
 def cooccurrence(sentences, *, window=1, symmetric=False) -> Cooccurrence:
@@ -62,7 +72,7 @@ def cooccurrence(sentences, *, window=1, symmetric=False) -> Cooccurrence:
 
     Parameters
     ----------
-    sentences : list of lists of str
+    sentences : list of lists of str, or of str, split at spaces
     window : int, default=1
         How far apart two words may be; 1: neighbours.
     symmetric : bool, default=False
@@ -83,8 +93,12 @@ def cooccurrence(sentences, *, window=1, symmetric=False) -> Cooccurrence:
     array([1, 1, 0, 0])
     """
     window = check_count("window", window)
-    sentences = [list(sentence) for sentence in sentences]
-    codes, levels = encode_values([word for sentence in sentences for word in sentence])
+    sentences = words_of_sentences(sentences)
+    words = [word for sentence in sentences for word in sentence]
+    if not words:
+        empty = sparse.csr_array((0, 0), dtype=np.int64)
+        return Cooccurrence([], empty, np.empty(0, np.int64))
+    codes, levels = encode_values(words)
     ends = np.cumsum([len(s) for s in sentences])
     counts = count_pairs(codes, ends, len(levels), window=window, symmetric=symmetric)
     frequencies = np.bincount(codes, minlength=len(levels))
@@ -185,7 +199,7 @@ def collocations(
 
     Parameters
     ----------
-    sentences : list of lists of str
+    sentences : list of lists of str, or of str, split at spaces
     length : {2, 3}, default=2
     measure : {"pmi", "npmi", "likelihood_ratio"}, default="pmi"
         Eqs. (1) and (2), or Dunning's likelihood ratio, which rare pairs do not win;
@@ -205,8 +219,7 @@ def collocations(
         raise ParameterError(f"length must be 2 or 3, got {length!r}.")
     words: Counter = Counter()
     runs: Counter = Counter()
-    for sentence in sentences:
-        sentence = tuple(sentence)
+    for sentence in words_of_sentences(sentences):
         words.update(sentence)
         runs.update(zip(*(sentence[i:] for i in range(length))))
     if measure == "likelihood_ratio" and length != 2:

@@ -41,7 +41,8 @@ import numpy as np
 from ..core.atomic_files import write_text_file
 from ..core.folder_lock import LOCK_NAME, holding_folder
 from ..params import ParameterError, check_count
-from .bm25_index import QUOTED, BM25Index, read_index_json
+from .bm25_formulas import check_query
+from .bm25_index import QUOTED, BM25Index, damage_as_one_sentence, read_index_json
 from .chunks import Chunk, check_chunking, split_chunks
 from .rank_fusion import score_fusion
 from .readers import (
@@ -57,7 +58,7 @@ from .readers import (
 from .snippets import Snippet, best_snippet
 from .vector_index import VectorIndex
 
-FORMAT = 2
+FORMAT = 3
 BATCH = 24 << 20  # characters of chunks that are added at a time
 SAMPLE = 8000  # chunks that directions of meaning are learned from
 VECTOR_BATCH = 4000  # chunks that become vectors at a time
@@ -277,9 +278,10 @@ class FolderIndex:
         content = read_index_json(path)
         if content.pop("format", None) != FORMAT:
             raise ValueError(f"{path} is of another version; make the index anew.")
-        content["also"] = tuple(content["also"])
-        self.settings = FolderSettings(**content)
-        self.source = Path(self.settings.source)
+        with damage_as_one_sentence(self.folder):
+            content["also"] = tuple(content["also"])
+            self.settings = FolderSettings(**content)
+            self.source = Path(self.settings.source)
         self.words = BM25Index(self.folder / "words")
         self.database = open_database(self.folder)
 
@@ -354,12 +356,13 @@ class FolderIndex:
             raise NotADirectoryError(f"{self.source} is not a folder.")
         with holding_folder(self.folder):
             self.words = BM25Index(self.folder / "words")  # others may have written
-            # a transaction that goes to disk before its end would lock out searches
-            self.database.execute("pragma cache_spill = off")
-            self._remove_unfinished()
-            made = self._read_files(report)
-            self.words.merge_segments()
-            self._update_vectors()
+            with damage_as_one_sentence(self.folder, sqlite3.Error):
+                # a transaction that goes to disk before its end would lock searches out
+                self.database.execute("pragma cache_spill = off")
+                self._remove_unfinished()
+                made = self._read_files(report)
+                self.words.merge_segments()
+                self._update_vectors()
         return made._replace(chunks=len(self))
 
     def _read_files(self, report) -> IndexReport:
@@ -578,11 +581,13 @@ class FolderIndex:
                 f'by must be "hybrid", "words" or "meaning", got {by!r}.'
             )
         check_count("k", k)
-        ranked = self.rank(query, k, by=by)
-        numbers = ranked.documents[:k]
-        found = self.passages(numbers, ranked.scores[:k])
-        if len(found) < len(numbers):  # an update is under way, or was interrupted
-            found = self.passages(ranked.documents, ranked.scores)
+        check_query(query)
+        with damage_as_one_sentence(self.folder, sqlite3.Error):
+            ranked = self.rank(query, k, by=by)
+            numbers = ranked.documents[:k]
+            found = self.passages(numbers, ranked.scores[:k])
+            if len(found) < len(numbers):  # an update is under way, or was interrupted
+                found = self.passages(ranked.documents, ranked.scores)
         return [found[n] for n in ranked.documents if n in found][:k]
 
     def rank(self, query, k=10, *, by: SearchKind = "hybrid"):
@@ -609,7 +614,9 @@ class FolderIndex:
         z = vectors.vector(query)
         nearest = vectors.nearest(z, depth, live)
         others = [documents[documents >= 0] for documents, _ in pairs.values()]
-        both = np.unique(np.concatenate([nearest.documents, *others]))
+        # np.unique would import masked arrays, which takes longer than all of this
+        numbers = set(nearest.documents.tolist()).union(*(d.tolist() for d in others))
+        both = np.array(sorted(numbers), dtype=np.int64)
         return both, vectors.cosines(z, both)
 
 

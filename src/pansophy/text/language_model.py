@@ -138,6 +138,7 @@ def generate(
     >>> model.decode(generate(model, temperature=0))
     ['a', 'b', 'c']
     """
+    check_count("max_tokens", max_tokens)
     end = model.end_token
     first = np.array([model.start_token, *prompt], dtype=np.int64)
     if beams is not None:

@@ -51,6 +51,7 @@ from ..params import (
     ParameterError,
     Positive,
     Verbosity,
+    check_count,
     check_params,
 )
 from ..persist.saved_state import Part, Whole, saved_state
@@ -604,6 +605,7 @@ class NeuralLanguageModel(TextInput, Estimator):
             What was added to each prompt.
         """
         check_is_fitted(self, "net_")
+        check_count("max_tokens", max_tokens)
         listed = [prompts] if isinstance(prompts, str) else list(prompts)
         options = {"end": self.end_token, "max_new": max_tokens, **options}
         if constraint is not None:

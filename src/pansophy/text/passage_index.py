@@ -10,16 +10,22 @@ import numpy as np
 
 from ..params import ParameterError, check_count
 from .bm25 import BM25
-from .bm25_index import QUOTED, query_words
+from .bm25_index import QUOTED, encode_term
 from .chunks import ChunkRule, check_chunking, split_chunks
 from .folder_index import FUSED, PREFIX, Passage, SearchKind, fuse_rankings
 from .rank_fusion import FusedRanking
+from .search_words import begins_terms, indexed_words, is_unspaced, query_words
 from .subword_lsa import SubwordLSA
 
 
-def cut_words(text) -> str:
-    """The first letters of the words of a text."""
-    return " ".join(word[:PREFIX] for word in query_words(text))
+def spaced_words(words, size=None) -> str:
+    """Words, or their first letters, between blanks, as `CountVectorizer` takes them.
+
+    It would split words with combining marks and leave out single characters, so that
+    words of other letters than ASCII are written by their numbers.
+    """
+    cut = (word[:size] for word in words)
+    return " ".join(w if w.isascii() else f"u{encode_term(w).hex()}" for w in cut)
 
 
 def best_documents(model, query, depth):
@@ -74,8 +80,13 @@ class PassageIndex:
                     Passage(number, name, chunk.line, heading, chunk.text, np.nan)
                 )
         texts = [f"{p.heading} {p.text}" for p in self.passages]
-        self._words = BM25(positions=True).fit(texts) if texts else None
-        self._prefixes = BM25().fit(map(cut_words, texts)) if texts else None
+        words = [indexed_words(text) for text in texts]
+        distinct = {word for found in words for word in found}
+        self._characters = sorted(filter(is_unspaced, distinct))
+        self._words = self._prefixes = None
+        if texts:
+            self._words = BM25(positions=True).fit([spaced_words(w) for w in words])
+            self._prefixes = BM25().fit([spaced_words(w, PREFIX) for w in words])
         self._meaning = None
         if n_components and texts:
             try:
@@ -95,18 +106,21 @@ class PassageIndex:
                 f'by must be "hybrid", "words" or "meaning", got {by!r}.'
             )
         depth = max(check_count("k", k), FUSED)
-        phrases = [query_words(p) for p in QUOTED.findall(query) if query_words(p)]
+        phrases = [w for w in map(indexed_words, QUOTED.findall(query)) if w]
         pairs = {}
         if by != "meaning" and self._words is not None:
             most = len(self) if phrases else depth
-            pairs["words"] = best_documents(self._words, query, most)
+            pairs["words"] = best_documents(
+                self._words, self._query_by_words(query, phrases), most
+            )
         if phrases and by != "meaning":
             documents, scores = pairs.get("words", (np.empty(0, int), np.empty(0)))
             kept = [self._holds(number, phrases) for number in documents]
             kept = np.array(kept, dtype=bool)
             return fuse_rankings({"words": (documents[kept], scores[kept])})
         if by == "hybrid" and self._prefixes is not None:
-            pairs["prefixes"] = best_documents(self._prefixes, cut_words(query), depth)
+            cut = spaced_words(self._terms_of_query(query), PREFIX)
+            pairs["prefixes"] = best_documents(self._prefixes, cut, depth)
         if by != "words" and self._meaning is not None:
             cosines = self._vectors @ self._meaning.transform([query])[0]
             nearest = np.argsort(-cosines, kind="stable")[:depth]
@@ -115,11 +129,37 @@ class PassageIndex:
             pairs["meaning"] = both, cosines[both]
         return fuse_rankings(pairs)
 
+    def _terms_of_query(self, query) -> list[str]:
+        """Words of a query; a single character stands for all that begin with it."""
+        terms = []
+        for word in query_words(query):
+            if begins_terms(word):
+                terms += [w for w in self._characters if w.startswith(word)]
+            else:
+                terms.append(word)
+        return terms
+
+    def _query_by_words(self, query, phrases) -> str:
+        """Words and phrases of a query as `_words` has them."""
+        parts = [spaced_words(self._terms_of_query(QUOTED.sub(" ", query)))]
+        for phrase in phrases:
+            if not begins_terms(phrase[-1]):
+                parts.append(f'"{spaced_words(phrase)}"')
+            elif len(phrase) > 1:  # its last character may go on behind the phrase
+                parts.append(f'"{spaced_words(phrase[:-1])}"')
+            else:
+                parts.append(spaced_words(self._terms_of_query(phrase[0])))
+        return " ".join(parts)
+
     def _holds(self, number, phrases) -> bool:
         """Whether a passage holds all phrases."""
         passage = self.passages[number]
-        words = " ".join(query_words(f"{passage.heading} {passage.text}"))
-        return all(f" {' '.join(phrase)} " in f" {words} " for phrase in phrases)
+        words = " ".join(indexed_words(f"{passage.heading} {passage.text}"))
+        runs = [
+            f" {' '.join(phrase)}{'' if begins_terms(phrase[-1]) else ' '}"
+            for phrase in phrases
+        ]
+        return all(run in f" {words} " for run in runs)
 
     def search(self, query, k=10, *, by: SearchKind = "hybrid") -> list[Passage]:
         """The k passages that fit a query best.

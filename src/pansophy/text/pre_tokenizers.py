@@ -14,6 +14,7 @@ Cost      O(characters)
 Refs      [Radford2019]
 """
 
+import re
 import unicodedata
 from functools import cache
 from typing import NamedTuple
@@ -23,6 +24,7 @@ import numpy as np
 from ..params import ParameterError
 from . import _pre_tokenizers as loops
 
+ESCAPED_BYTES = re.compile("([\udc80-\udcff]+)")
 RULES = {"gpt2": 0, "gpt4": 1, "words": 2, "bytes": 3}
 
 # the property White_Space of Unicode
@@ -73,7 +75,8 @@ def split_text(text, rule="gpt2") -> Pieces:
     Returns
     -------
     pieces : Pieces
-        Their bytes, one after the other, are the text in UTF-8.
+        Their bytes, one after the other, are the text in UTF-8. Bytes that are no
+        UTF-8, read with `errors="surrogateescape"`, are themselves again.
 
     Examples
     --------
@@ -85,11 +88,34 @@ def split_text(text, rule="gpt2") -> Pieces:
     """
     if rule not in RULES:
         raise ParameterError(f"rule must be one of {sorted(RULES)}, got {rule!r}.")
-    data = text.encode("utf-8", "surrogatepass")
+    data = bytes_of_text(text)
     if rule == "bytes" or not data:
         return Pieces(data, np.array([len(data)] if data else [], dtype=np.int64))
     chars = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     classes = character_classes(128 if text.isascii() else 0x110000)
     ends = np.empty(len(chars), np.int64)
     count = loops.split_pieces(chars, classes, RULES[rule], ends)
-    return Pieces(data, ends[:count].copy())
+    ends = ends[:count].copy()
+    if len(data) < int(ends[-1]):  # the loops count three bytes for an invalid one
+        ends = without_escapes(chars, ends)
+    return Pieces(data, ends)
+
+
+def bytes_of_text(text) -> bytes:
+    """A text in UTF-8, with the bytes that `surrogateescape` had read as characters."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # other surrogates
+        parts = ESCAPED_BYTES.split(text)
+    return b"".join(
+        part.encode("utf-8", "surrogateescape" if i % 2 else "surrogatepass")
+        for i, part in enumerate(parts)
+    )
+
+
+def without_escapes(chars, ends) -> np.ndarray:
+    """Ends of pieces in bytes, of which escaped ones are one and not three."""
+    sizes = 1 + (chars >= 0x80) + (chars >= 0x800) + (chars >= 0x10000)
+    escaped = (chars >= 0xDC80) & (chars <= 0xDCFF)
+    at = np.searchsorted(np.cumsum(sizes), ends)
+    return np.cumsum(np.where(escaped, 1, sizes))[at]

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..params import check_count
-from .bm25_index import query_words
 from .chunks import sentence_spans
 from .folder_index import FolderIndex, Passage, SearchKind
+from .search_words import word_spans
 from .snippets import words_to_mark
 
 INSTRUCTION = (
@@ -62,22 +62,27 @@ class ScoredSentence(NamedTuple):
     text: str
 
 
+def held_words(words, text) -> set[str]:
+    """Those of the words of a question that a text holds."""
+    return {word for _, _, word in word_spans(text, words)}
+
+
 def scored_sentences(question, passages) -> list[ScoredSentence]:
     """Sentences of passages that hold words of a question, or stand under some."""
     words = words_to_mark(question)
     held = Counter(
         w
         for p in passages
-        for w in words & {*query_words(p.text), *query_words(p.heading)}
+        for w in held_words(words, p.text) | held_words(words, p.heading)
     )
     weight = {w: np.log(1 + (len(passages) + 1) / n) for w, n in held.items()}
     found = []
     for i, passage in enumerate(passages):
         text = HEADING_LINE.sub("", passage.text)
-        heading = words & set(query_words(passage.heading))
+        heading = held_words(words, passage.heading)
         for start, end, _ in sentence_spans(text, 0, len(text), LONGEST_SENTENCE):
             sentence = " ".join(text[start:end].split())
-            inside = words & set(query_words(sentence))
+            inside = held_words(words, sentence)
             if not sentence or not (inside | heading):
                 continue
             # the heading says what a sentence is about, and better passages come first;

@@ -8,6 +8,7 @@ pypdf (`pip install pansophy[pdf]`); its lines are pages.
 
 import bisect
 import codecs
+import contextlib
 import itertools
 from codecs import BOM_UTF8
 from html.parser import HTMLParser
@@ -265,6 +266,20 @@ def read_html(source) -> ExtractedText:
     return ExtractedText("".join(parser.parts), title, parser.positions, parser.lines)
 
 
+@contextlib.contextmanager
+def silenced_logger(name):
+    """No messages of a logger."""
+    import logging
+
+    logger = logging.getLogger(name)
+    before = logger.disabled
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
 def read_pdf(path) -> ExtractedText:
     """The text of a PDF file; its lines are pages.
 
@@ -282,10 +297,11 @@ def read_pdf(path) -> ExtractedText:
             f"{path} is a PDF file, which needs pypdf: pip install pansophy[pdf]."
         ) from error
     try:
-        reader = PdfReader(str(path))
-        parts = [(page.extract_text() or "") + "\n\n" for page in reader.pages]
-        meta = reader.metadata
-        title = str(meta.title) if meta is not None and meta.title else ""
+        with silenced_logger("pypdf"):  # it does not say which file it means
+            reader = PdfReader(str(path))
+            parts = [(page.extract_text() or "") + "\n\n" for page in reader.pages]
+            meta = reader.metadata
+            title = str(meta.title) if meta is not None and meta.title else ""
     except OSError:
         raise
     except Exception as error:  # damaged files raise errors of many kinds

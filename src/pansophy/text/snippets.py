@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..params import check_count
-from .bm25_index import QUOTED, WORD, query_words
+from .bm25_index import QUOTED
+from .search_words import query_words, word_spans
 
 COMMON_WORDS = {
     "an", "and", "are", "as", "at", "be", "been", "by", "can", "do", "does", "for",
@@ -65,11 +66,7 @@ def best_snippet(text, query, *, width=240, weights: Mapping | None = None) -> S
     """
     check_count("width", width)
     words = words_to_mark(query)
-    hits = [
-        (m.start(), m.end(), m.group().lower())
-        for m in WORD.finditer(text)
-        if m.group().lower() in words
-    ]
+    hits = list(word_spans(text, words))
     start = best_snippet_window(hits, width, weights or {})
     return cut_snippet(text, start, width, hits)
 
@@ -109,5 +106,12 @@ def cut_snippet(text, place, width, hits) -> Snippet:
     tail = " ..." if end < len(text) else ""
     body = re.sub(r"\s", " ", text[start:end])  # as long as before
     shift = len(lead) - start
-    marks = [(a + shift, b + shift) for a, b, _ in hits if start <= a and b <= end]
+    marks: list[tuple[int, int]] = []
+    for a, b, _ in hits:
+        if not start <= a <= b <= end:
+            continue
+        if marks and a + shift < marks[-1][1]:  # pairs of characters overlap
+            marks[-1] = (marks[-1][0], max(b + shift, marks[-1][1]))
+        else:
+            marks.append((a + shift, b + shift))
     return Snippet(lead + body + tail, start, marks)

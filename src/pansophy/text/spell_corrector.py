@@ -34,6 +34,13 @@ class Correction(NamedTuple):
     score: float  # eq. (1)
 
 
+def check_word(word) -> str:
+    """A word as it is; what is no text is refused."""
+    if not isinstance(word, str):
+        raise ValueError(f"a word must be str, got {word!r}.")
+    return word
+
+
 @dataclass(eq=False, repr=False)
 class SpellCorrector(TextInput, Estimator):
     """Finds dictionary words near a misspelt one, likeliest first, eq. (1).
@@ -103,7 +110,7 @@ class SpellCorrector(TextInput, Estimator):
     def candidates(self, word, *, top=10) -> list[Correction]:
         """Dictionary words within `max_distance`, best first."""
         check_is_fitted(self)
-        return self._candidates(word, self.log_frequencies_, top)
+        return self._candidates(check_word(word), self.log_frequencies_, top)
 
     def _candidates(self, word, log_p, top):
         distance = edit_distances([word], self.words_, self.kind)[0]
@@ -126,7 +133,7 @@ class SpellCorrector(TextInput, Estimator):
         Without a candidate the word is returned as it is.
         """
         check_is_fitted(self)
-        at = np.searchsorted(self.words_, word)
+        at = np.searchsorted(self.words_, check_word(word))
         if at < len(self.words_) and self.words_[at] == word:
             return word
         found = self.candidates(word, top=1)

@@ -36,6 +36,7 @@ from ..typing import Seed
 from .abstract_vectorizer import TextInput, check_documents
 from .count_vectorizer import CountVectorizer, document_matrix
 from .lsa import leading_directions
+from .search_analysis import SearchAnalysis
 from .tfidf import document_frequency
 from .token_table import IdCounter, enlarged
 from .vector_index import unit_vectors
@@ -65,15 +66,18 @@ class WordCounts(NamedTuple):
 
 def log_word_counts(texts) -> WordCounts | None:
     """Counts of words in texts; None if there are no words."""
-    vectorizer = CountVectorizer(dtype=np.float32)
-    try:
-        X = sparse.csr_array(vectorizer.fit_transform(texts))
-    except ValueError as error:
-        if "empty vocabulary" in str(error):
-            return None
-        raise
+    analysis = SearchAnalysis()
+    counter = IdCounter()
+    counter.add(analysis.known_or_new(texts), max(1, analysis.size))
+    if not analysis.size:
+        return None
+    words = np.array(analysis.terms(), dtype=str)
+    order = np.argsort(words)
+    X = document_matrix(counter.result(), len(words), np.float32)[:, order]
+    X = sparse.csr_array(X)
+    X.sort_indices()
     X.data = 1 + np.log(X.data)
-    return WordCounts(vectorizer.get_feature_names_out().astype(str), X)
+    return WordCounts(words[order], X)
 
 
 def gram_counts(words, ngram_size, grams=None):
@@ -111,7 +115,7 @@ class SubwordEncoder:
         self._forget_words()
 
     def _forget_words(self):
-        self.analysis = CountVectorizer()._analysis()
+        self.analysis = SearchAnalysis()
         self.n_words = 0
         self.vectors = np.empty((0, self.table.projection.shape[1]), np.float32)
         self.weights = np.empty(0, np.float32)

@@ -53,6 +53,7 @@ from .abstract_byte_tokenizer import (
     read_byte_level_file,
     tokens_are_sound,
     write_byte_level_file,
+    wrong_content_as_one_sentence,
 )
 
 CANDIDATES = 20  # tokens to begin with, for each of the vocabulary
@@ -305,6 +306,11 @@ class Unigram(AbstractByteTokenizer):
     @classmethod
     def from_json(cls, path):
         """Read a byte-level unigram file of Hugging Face tokenizers."""
+        with wrong_content_as_one_sentence(path, "Unigram"):
+            return cls._from_json(path)
+
+    @classmethod
+    def _from_json(cls, path):
         file = read_byte_level_file(path, "Unigram")
         try:
             tokens = [bytes_of_characters(token) for token, _ in file.model["vocab"]]

@@ -20,12 +20,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .bm25_index import SortedTerms, encode_term, map_array, query_words
+from .bm25_index import (
+    SortedTerms,
+    encode_term,
+    kth_largest,
+    map_array,
+)
+from .search_words import indexed_words
 
 ROWS = 1 << 16  # vectors that are multiplied at a time
 LEADING = 32  # numbers of a vector that all documents are compared by
-CANDIDATES = 2000  # documents that are compared by all numbers, about
-STRIDE = 16  # a limit of many values is read off every so many
+CANDIDATES = 4000  # documents that are compared by all numbers
 
 
 class NearestDocuments(NamedTuple):
@@ -120,7 +125,7 @@ class VectorIndex:
         """z of a text, of length 1; zeros if it has no known part of a word."""
         z = np.zeros(self.size, np.float32)
         total = 0.0
-        for word, n in Counter(query_words(text)).items():
+        for word, n in Counter(indexed_words(text)).items():
             at = self.words.find(encode_term(word))
             idf = self.unknown_idf if at < 0 else float(self.word_idf[at])
             weight = (1 + np.log(n)) * idf
@@ -136,7 +141,8 @@ class VectorIndex:
         documents = np.asarray(documents, dtype=np.int64)
         out = np.zeros(len(documents), np.float32)
         has_vector = documents < len(self)
-        out[has_vector] = self.vectors[documents[has_vector]].astype(np.float32) @ z
+        found = self.vectors[documents[has_vector]].astype(np.float32)
+        out[has_vector] = row_products(found, z)
         return out
 
     def nearest(self, z, k, is_live=None) -> NearestDocuments:
@@ -146,7 +152,7 @@ class VectorIndex:
         rough = np.empty(len(self), np.float32)
         first = np.ascontiguousarray(z[: self.n_leading])
         for at in range(0, len(self), ROWS):
-            np.matmul(self.leading[at : at + ROWS], first, out=rough[at : at + ROWS])
+            rough[at : at + ROWS] = row_products(self.leading[at : at + ROWS], first)
         if is_live is not None:
             rough[~is_live[: len(self)]] = -np.inf
         chosen = largest_values(rough, max(CANDIDATES, 5 * k))
@@ -156,20 +162,18 @@ class VectorIndex:
         return NearestDocuments(chosen[order], values[order])
 
 
-def largest_values(values, m) -> np.ndarray:
-    """Places of the m largest values above -inf, ascending; of many, about twice m.
+def row_products(Z, z) -> np.ndarray:
+    """Z z, by one thread.
 
-    A limit is then read off every STRIDE-th value, which is ten times as quick.
+    It is bound by memory: threads of BLAS gain little, and where other programs run
+    they wait for each other most of the time.
     """
-    n = len(values)
-    if n <= m:
-        return np.flatnonzero(values > -np.inf)
-    if n < 50 * m:
-        chosen = np.argpartition(values, n - m)[n - m :]
-        return np.sort(chosen[values[chosen] > -np.inf])
-    sample = values[::STRIDE]
-    rank = len(sample) - 2 * m // STRIDE
-    limit = max(np.partition(sample, rank)[rank], np.finfo(values.dtype).min)
+    return np.einsum("ij,j->i", Z, z)
+
+
+def largest_values(values, m) -> np.ndarray:
+    """Places of the m largest values above -inf and ties with the last, ascending."""
+    limit = max(kth_largest(values, m), np.finfo(values.dtype).min)
     return np.flatnonzero(values >= limit)
 
 

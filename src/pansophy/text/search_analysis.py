@@ -1,0 +1,57 @@
+"""Terms of documents as ids: `text/search_words.py`, compiled where it can be.
+
+Documents whose words are runs of letters, digits and underscores go through the loops
+of `text/token_table.py`, a block at a time; others through Python, word by word.
+"""
+
+import itertools
+
+import numpy as np
+
+from .search_words import has_plain_words, normalized, terms_of
+from .token_table import (
+    DocumentIds,
+    TokenTable,
+    blocks_of_texts,
+    concatenate_documents,
+    join_texts,
+)
+from .tokenizer import check_text
+
+MIN_LENGTH = 2  # characters of a word
+
+
+class SearchAnalysis:
+    """Terms of documents as ids, in order of first appearance."""
+
+    def __init__(self):
+        self.tokens = TokenTable()
+
+    @property
+    def size(self):
+        """Number of distinct terms."""
+        return len(self.tokens)
+
+    def terms(self) -> list[str]:
+        """The terms, by id."""
+        return self.tokens.texts()
+
+    def known_or_new(self, documents) -> DocumentIds:
+        """Ids of the terms of documents; new terms get the next ids."""
+        texts = (normalized(check_text(d)) for d in documents)
+        return concatenate_documents([self._ids(b) for b in blocks_of_texts(texts)])
+
+    def _ids(self, texts) -> DocumentIds:
+        parts = []
+        for is_plain, group in itertools.groupby(texts, has_plain_words):
+            if is_plain:
+                found = self.tokens.words(
+                    join_texts(list(group)), min_length=MIN_LENGTH
+                )
+            else:
+                words = [terms_of(text) for text in group]
+                ends = np.cumsum([len(w) for w in words], dtype=np.int64)
+                ids = self.tokens.add(list(itertools.chain.from_iterable(words)))
+                found = DocumentIds(ids, ends)
+            parts.append(found)
+        return concatenate_documents(parts)
