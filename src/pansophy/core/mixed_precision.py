@@ -12,15 +12,17 @@ Shapes    K (n, n)   s scalar or (n,)   B (n, k)
 Refs      [Higham2002] ch. 12; [Carson2018]
 """
 
+import warnings
 from functools import partial
 
 import numpy as np
-from scipy.linalg import blas, lapack
+import scipy.linalg
+from scipy.linalg import LinAlgWarning, blas, lapack
 
 from . import threads
-from .arrays import is_foreign, namespace
+from .arrays import asarray, is_foreign, namespace, to_numpy
 from .cg import conjugate_gradients
-from .linalg import cholesky, solve_cholesky
+from .linalg import NotPositiveDefiniteError, cholesky, solve_cholesky
 
 ENOUGH = 1000  # rows from which a factor in single precision pays
 BLOCK = 256  # rows converted at a time
@@ -49,6 +51,26 @@ def solve_shifted(K, shift, B, *, tol=1e-12):
     A = with_shift(K, shift)
     L, _ = cholesky(A, max_grade=-1)  # no jitter: the shift is what was asked for
     return solve_cholesky(L, B)
+
+
+def solve_shifted_or_least_squares(K, shift, B):
+    """`solve_shifted`, or the least-squares solution, with a warning, without a factor.
+
+    There is none if K + diag(shift) is singular to rounding, or K indefinite.
+    """
+    try:
+        return solve_shifted(K, shift, B)
+    except NotPositiveDefiniteError:
+        warnings.warn(
+            "Singular matrix in solving dual problem, or a kernel that is not positive "
+            "semi-definite. Using least-squares solution instead; a larger penalty "
+            "gives a unique one.",
+            LinAlgWarning,
+            stacklevel=2,
+        )
+    A = np.tril(np.asarray(to_numpy(K), np.float64))
+    A = A + np.tril(A, -1).T + np.diag(np.broadcast_to(shift, len(A)))
+    return asarray(scipy.linalg.lstsq(A, to_numpy(B))[0], like=B)
 
 
 def with_shift(K, shift):

@@ -25,20 +25,17 @@ Shapes    X (n, d)   K (n, n)   y (n,) or (n, t)   a like y
 Refs      [Saunders1998]; [Gardner2018] preconditioner
 """
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-import scipy.linalg
-from scipy.linalg import LinAlgWarning
 
 from ..base import Regressor
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
 from ..core.cg import conjugate_gradients, pivoted_cholesky
 from ..core.iterate import Result, iterate
-from ..core.linalg import NotPositiveDefiniteError, low_rank
-from ..core.mixed_precision import solve_shifted
+from ..core.linalg import low_rank
+from ..core.mixed_precision import solve_shifted_or_least_squares
 from ..kernel_model.abstract_kernel_model import AbstractKernelModel, KernelParameter
 from ..kernels.base import row_slice, symmetric_gram_matrix
 from ..params import (
@@ -75,7 +72,7 @@ def solve_dual_ridge(K, Y, alpha):
     for a in np.unique(alpha):
         at = np.flatnonzero(alpha == a)
         part = namespace(Y).take(Y, at_like(at, Y), axis=1)
-        columns.append((at, solve_one_penalty(K, part, float(a))))
+        columns.append((at, solve_shifted_or_least_squares(K, float(a), part)))
     if len(columns) == 1:
         return columns[0][1]
     order = np.argsort(np.concatenate([at for at, _ in columns]), kind="stable")
@@ -87,22 +84,6 @@ def solve_dual_ridge(K, Y, alpha):
 def at_like(at, Y):
     """Places as an array of the library of Y."""
     return namespace(Y).asarray(at, device=getattr(Y, "device", None))
-
-
-def solve_one_penalty(K, Y, alpha):
-    """(K + alpha I)^-1 Y; least squares, with a warning, if that does not exist."""
-    try:
-        return solve_shifted(K, alpha, Y)
-    except NotPositiveDefiniteError:
-        warnings.warn(
-            "Singular matrix in solving dual problem. Using least-squares solution "
-            "instead; raise alpha for a unique one.",
-            LinAlgWarning,
-            stacklevel=2,
-        )
-    A = np.tril(np.asarray(to_numpy(K), np.float64))
-    A = A + np.tril(A, -1).T + alpha * np.eye(K.shape[0])
-    return asarray(scipy.linalg.lstsq(A, to_numpy(Y))[0], like=Y)
 
 
 def dual_ridge_by_cg(product, diagonal, row, Y, alpha, **options) -> Result:
