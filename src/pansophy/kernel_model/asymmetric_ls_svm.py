@@ -31,8 +31,8 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.linalg
-from scipy.linalg import LinAlgWarning
 from scipy import sparse
+from scipy.linalg import LinAlgWarning
 
 from ..base import Classifier
 from ..kernels import AbstractKernel, Asymmetric
