@@ -187,6 +187,18 @@ def no_warning():
     return nullcontext()
 
 
+def test_the_size_of_the_matrix_is_told(table, monkeypatch):
+    X, y = table
+    model = KernelRidge(kernel="rbf").fit(X, y)
+    assert model.solver_reason_ == "a matrix of 60 rows takes 0.0288 MB"
+    asked = KernelRidge(kernel="rbf", solver="cholesky").fit(X, y)
+    assert asked.solver_reason_ == f"it was asked for; {model.solver_reason_}"
+    monkeypatch.setattr("pansophy.kernel_ridge.kernel_ridge.DENSE", 50)
+    many = KernelRidge(kernel="rbf").fit(X, y)
+    assert many.solver_ == "cg"
+    assert many.solver_reason_ == "60 rows are more than the 50 of a factor"
+
+
 def test_float32_stays(table):
     X, y = (a.astype(np.float32) for a in table)
     model = KernelRidge(0.2, kernel="rbf").fit(X, y)

@@ -34,7 +34,7 @@ from ..base import Regressor
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
 from ..core.cg import conjugate_gradients, pivoted_cholesky
 from ..core.iterate import Result, iterate
-from ..core.linalg import low_rank
+from ..core.linalg import low_rank, matrix_size
 from ..core.mixed_precision import solve_shifted_or_least_squares
 from ..kernel_model.abstract_kernel_model import AbstractKernelModel, KernelParameter
 from ..kernels.base import row_slice, symmetric_gram_matrix
@@ -169,6 +169,8 @@ class KernelRidge(Regressor, AbstractKernelModel):
     kernel_ : kernel or None
     solver_ : str
         What "auto" chose.
+    solver_reason_ : str
+        Why, and how large the matrix is if one was made.
     n_iter_ : int
         Steps of "cg" and "descent"; 1 for "cholesky".
     history_ : dict
@@ -214,7 +216,7 @@ class KernelRidge(Regressor, AbstractKernelModel):
         Y = asarray(to_numpy(y) if not is_foreign(y) else y, like=like)
         Y2 = Y if Y.ndim == 2 else Y[:, None]
         alpha = np.broadcast_to(np.asarray(self.alpha, float), (int(Y2.shape[1]),))
-        self.solver_ = self._choose_solver(int(X.shape[0]))
+        self.solver_, self.solver_reason_ = self._choose_solver(int(X.shape[0]))
         S = None if w is None else namespace(w).sqrt(asarray(w, like=like))[:, None]
         U = self._solve(X, Y2 if S is None else S * Y2, S, alpha)
         A = U if S is None else S * U
@@ -223,9 +225,15 @@ class KernelRidge(Regressor, AbstractKernelModel):
         return self
 
     def _choose_solver(self, n):
-        if self.solver != "auto":
-            return self.solver
-        return "cholesky" if self._precomputed or n <= DENSE else "cg"
+        """The solver, and why: with the size of the matrix where one is made."""
+        solver, reason = self.solver, "it was asked for"
+        if solver == "auto":
+            dense = self._precomputed or n <= DENSE
+            solver = "cholesky" if dense else "cg"
+            reason = f"{n} rows are more than the {DENSE} of a factor"
+            if dense:
+                return solver, matrix_size(n)
+        return solver, f"{reason}; {matrix_size(n)}" if solver == "cholesky" else reason
 
     def _solve(self, X, Y, S, alpha):
         """u of eq. (2)."""
