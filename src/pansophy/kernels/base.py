@@ -540,32 +540,21 @@ def exponential_product(A, B, V):
     """exp(A B^T) V for tensors, by tiles that stay in the cache of a device.
 
     A tile is written by a matrix product, exponentiated in place and read once: three
-    operations, whose operands need not go to main memory and back. A device is done
-    with them so soon that slices are made outside the loop.
+    operations, whose operands need not go to main memory and back.
     """
     xp = namespace(A)
-    n, m, k = int(A.shape[0]), int(B.shape[0]), int(V.shape[1])
-    V = V[:, 0] if k == 1 else V
+    n, m = int(A.shape[0]), int(B.shape[0])
     entries = CACHED_TILE // (xp.finfo(A.dtype).bits // 8)
     width = min(m, max(1, int(entries**0.5)))
     height = min(n, max(1, entries // width))
-    out = xp.zeros((n,) if k == 1 else (n, k), dtype=A.dtype, device=device(A))
-    cuts = block_slices(m, max(1, entries // height))
-    columns = [(xp.matrix_transpose(B[cut, :]), V[cut, ...]) for cut in cuts]
+    out = xp.zeros((n, V.shape[1]), dtype=A.dtype, device=device(A))
+    columns = block_slices(m, max(1, entries // height))
     for rows in block_slices(n, height):
         a = A[rows, :]
-        part = out[rows, ...]
-        for b, v in columns:
-            add_product(part, exponential(a @ b), v)
-    return out[:, None] if k == 1 else out
-
-
-def add_product(out, T, V):
-    """out += T V in place, by one operation where the library can."""
-    if is_torch(out):
-        out.addmv_(T, V) if out.ndim == 1 else out.addmm_(T, V)
-    else:
-        out += T @ V
+        for cut in columns:
+            T = exponential(a @ xp.matrix_transpose(B[cut, :]))
+            out[rows, :] += T @ V[cut, :]
+    return out
 
 
 def symmetric_product(kernel, X, V):
