@@ -62,9 +62,9 @@ def solve_shifted_or_least_squares(K, shift, B):
         return solve_shifted(K, shift, B)
     except NotPositiveDefiniteError:
         warnings.warn(
-            "Singular matrix in solving dual problem, or a kernel that is not positive "
-            "semi-definite. Using least-squares solution instead; a larger penalty "
-            "gives a unique one.",
+            "Singular matrix in solving dual problem. Using least-squares solution "
+            "instead; the kernel is not positive semi-definite, or a larger penalty "
+            "would give a unique solution.",
             LinAlgWarning,
             stacklevel=2,
         )

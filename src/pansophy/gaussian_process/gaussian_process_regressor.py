@@ -14,6 +14,8 @@ counts, whose mean is exp(f). The posterior of f is then a Normal approximation
 Two kinds of noise. `alpha` is part of the training data alone: predictions are of f.
 `White` in the kernel is part of the process: the standard deviation of a prediction is
 then that of a new y. Between a training row and an equal new row there is none of it.
+Without either, equal rows whose y differ contradict (1): the likelihood is rounding
+error, so that the kernel stays as it was given, with a warning.
 
 With `normalize_y` the targets are centred and scaled before, and everything that is
 returned is in their own units again; `alpha` and the kernel are in scaled units. For
