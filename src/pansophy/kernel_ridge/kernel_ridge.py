@@ -224,16 +224,15 @@ class KernelRidge(Regressor, AbstractKernelModel):
         self.X_fit_ = X
         return self
 
-    def _choose_solver(self, n):
+    def _choose_solver(self, n) -> tuple[str, str]:
         """The solver, and why: with the size of the matrix where one is made."""
-        solver, reason = self.solver, "it was asked for"
-        if solver == "auto":
-            dense = self._precomputed or n <= DENSE
-            solver = "cholesky" if dense else "cg"
-            reason = f"{n} rows are more than the {DENSE} of a factor"
-            if dense:
-                return solver, matrix_size(n)
-        return solver, f"{reason}; {matrix_size(n)}" if solver == "cholesky" else reason
+        if self.solver == "cholesky":
+            return self.solver, f"it was asked for; {matrix_size(n)}"
+        if self.solver != "auto":
+            return self.solver, "it was asked for"
+        if self._precomputed or n <= DENSE:
+            return "cholesky", matrix_size(n)
+        return "cg", f"{n} rows are more than the {DENSE} of a factor"
 
     def _solve(self, X, Y, S, alpha):
         """u of eq. (2)."""
