@@ -99,6 +99,27 @@ def test_negative_variances_never(table):
     assert model.jitter_ < 1e-10
 
 
+def test_small_variances_keep_their_digits():
+    """Of an ill-conditioned matrix: an explicit inverse would have none left."""
+    x = np.linspace(0, 1, 40).astype(np.longdouble)
+    new = x[:-1] + np.diff(x) / 2
+    k = lambda a, b: np.exp(-((a[:, None] - b[None, :]) ** 2) / 2)
+    C = k(x, x) + 1e-8 * np.eye(40, dtype=np.longdouble)
+    L = np.zeros_like(C)
+    V = k(x, new)
+    for i in range(40):  # Cholesky and forward substitution in extended precision
+        for j in range(i):
+            L[i, j] = (C[i, j] - L[i, :j] @ L[j, :j]) / L[j, j]
+        L[i, i] = np.sqrt(C[i, i] - L[i, :i] @ L[i, :i])
+        V[i] = (V[i] - L[i, :i] @ V[:i]) / L[i, i]
+    expected = 1 - (V * V).sum(axis=0)
+    model = GaussianProcessRegressor(RBF(1.0), alpha=1e-8, optimizer=None)
+    model.fit(x.astype(float)[:, None], np.sin(x.astype(float)))
+    _, std = model.predict(new.astype(float)[:, None], return_std=True)
+    assert expected.max() < 1e-7
+    np.testing.assert_allclose(std**2, expected.astype(float), rtol=1e-3)
+
+
 @pytest.mark.parametrize("scale", [1e6, 1e-6])
 def test_units_scale_exactly(scale, table):
     X, Y = table
