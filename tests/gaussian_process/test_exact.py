@@ -99,6 +99,27 @@ def test_negative_variances_never(table):
     assert model.jitter_ < 1e-10
 
 
+def test_small_variances_keep_their_digits():
+    """Of an ill-conditioned matrix: an explicit inverse would have none left."""
+    x = np.linspace(0, 1, 40).astype(np.longdouble)
+    new = x[:-1] + np.diff(x) / 2
+    k = lambda a, b: np.exp(-((a[:, None] - b[None, :]) ** 2) / 2)
+    C = k(x, x) + 1e-8 * np.eye(40, dtype=np.longdouble)
+    L = np.zeros_like(C)
+    V = k(x, new)
+    for i in range(40):  # Cholesky and forward substitution in extended precision
+        for j in range(i):
+            L[i, j] = (C[i, j] - L[i, :j] @ L[j, :j]) / L[j, j]
+        L[i, i] = np.sqrt(C[i, i] - L[i, :i] @ L[i, :i])
+        V[i] = (V[i] - L[i, :i] @ V[:i]) / L[i, i]
+    expected = 1 - (V * V).sum(axis=0)
+    model = GaussianProcessRegressor(RBF(1.0), alpha=1e-8, optimizer=None)
+    model.fit(x.astype(float)[:, None], np.sin(x.astype(float)))
+    _, std = model.predict(new.astype(float)[:, None], return_std=True)
+    assert expected.max() < 1e-7
+    np.testing.assert_allclose(std**2, expected.astype(float), rtol=1e-3)
+
+
 @pytest.mark.parametrize("scale", [1e6, 1e-6])
 def test_units_scale_exactly(scale, table):
     X, Y = table
@@ -155,3 +176,38 @@ def test_no_matrix_of_all_pairs_in_prediction(table):
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 0.1 * 8 * len(new) ** 2
+
+
+@pytest.mark.parametrize("power", [20, -20])
+def test_a_change_of_units_by_a_power_of_two_changes_no_bit(power):
+    """Jitter included: it is a share of the diagonal of the matrix."""
+    X = np.linspace(0, 1, 60)[:, None]
+    y = np.sin(5 * X[:, 0])
+    scale = 2.0**power
+    kernels = 1.0 * RBF(1.0), scale**2 * RBF(1.0)
+    one, other = (
+        GaussianProcessRegressor(k, alpha=0.0, optimizer=None) for k in kernels
+    )
+    small = one.fit(X, y).predict(X[::7] + 0.01, return_std=True)
+    large = other.fit(X, scale * y).predict(X[::7] + 0.01, return_std=True)
+    assert one.jitter_ > 0
+    assert other.jitter_ == scale**2 * one.jitter_
+    np.testing.assert_array_equal(large[0], scale * small[0])
+    np.testing.assert_array_equal(large[1], scale * small[1])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_equal_rows_that_contradict_each_other(seed):
+    """A process without noise cannot have two values in one place: the means."""
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.normal(size=(15, 2)), 6, axis=0)
+    y = rng.normal(size=90)
+    with pytest.warns(UserWarning, match="equal rows of X have different y"):
+        model = GaussianProcessRegressor().fit(X, y)
+    means = y.reshape(15, 6).mean(axis=1)
+    assert np.abs(model.predict(X[::6]) - means).max() < 1e-3
+    assert np.abs(model.kernel_.theta).max() == 0  # as it was given
+    # noise explains it, and equal rows that agree are no contradiction
+    noisy = GaussianProcessRegressor(1.0 * RBF() + White(1.0)).fit(X, y)
+    assert np.isfinite(noisy.log_marginal_likelihood_value_)
+    GaussianProcessRegressor().fit(X, np.sin(X[:, 0]))

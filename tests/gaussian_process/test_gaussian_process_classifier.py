@@ -171,3 +171,34 @@ def test_rows_that_are_undecided_to_rounding():
     assert abs(model.latent_mean_and_variance(X)[0]).max() < 1e-9
     likeliest = model.classes_[model.predict_proba(X).argmax(axis=1)]
     np.testing.assert_array_equal(model.predict(X), likeliest)
+
+
+def test_evidence_gradient_of_a_dense_oracle(table):
+    """Algorithm 5.1 of Rasmussen and Williams with explicit inverses."""
+    X, y = table
+    kernel = 2.0 * RBF([0.7, 1.3])
+    model = fixed(kernel).fit(X, y)
+    value, gradient = model.log_marginal_likelihood(kernel.theta, eval_gradient=True)
+    K = kernel(X)
+    f = np.zeros(len(X))
+    for _ in range(100):  # Newton's steps to the mode
+        p = expit(f)
+        W = p * (1 - p)
+        B = np.linalg.inv(np.eye(len(X)) + K * W)
+        f = B @ (K @ (W * f + y - p))
+    p = expit(f)
+    W = p * (1 - p)
+    inner = np.eye(len(X)) + K * W
+    a = y - p
+    log_p = -np.logaddexp(0, np.where(y, -f, f)).sum()
+    expected = -0.5 * a @ f + log_p - 0.5 * np.linalg.slogdet(inner)[1]
+    assert value == pytest.approx(expected, abs=1e-8)
+    R = np.linalg.inv(np.diag(1 / W) + K)
+    posterior = np.linalg.inv(inner) @ K
+    third = p * (1 - p) * (2 * p - 1)  # of log p(y | f)
+    implicit = 0.5 * np.diagonal(posterior) * third
+    slopes = []
+    for G in kernel.gradient(X):
+        explicit = 0.5 * a @ G @ a - 0.5 * np.trace(R @ G)
+        slopes.append(explicit + implicit @ np.linalg.solve(inner, G @ a))
+    np.testing.assert_allclose(gradient, slopes, rtol=0, atol=1e-8)

@@ -98,6 +98,8 @@ def test_auto_says_which_and_why(monkeypatch, table):
     assert "500 rows" in large.solver_reason_
     with pytest.raises(ValueError, match="leave_one_out needs"):
         large.leave_one_out()
+    asked = model("exact").fit(X, y)
+    assert asked.solver_reason_ == "it was asked for; a matrix of 500 rows takes 2 MB"
 
 
 def test_auto_looks_at_the_likelihood(monkeypatch, table):

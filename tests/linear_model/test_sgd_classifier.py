@@ -279,3 +279,38 @@ def test_tensors(data):
 def test_losses_are_listed_as_in_scikit_learn():
     assert set(peer.SGDClassifier.loss_functions) <= set(SGDClassifier.loss_functions)
     assert SGDClassifier.loss_functions["huber"][1] == SGDClassifier().epsilon
+
+
+def test_hinge_steps_reach_the_soft_margin():
+    """Steps of 1 / (alpha t) on alpha / 2 |w|^2 + the mean hinge; worked optimum."""
+    X = np.array([[2.0, 2], [3, 3], [0, 0], [1, 0], [2.5, 2]])
+    y = np.array([1, 1, -1, -1, -1])
+    options = {"learning_rate": "invscaling", "eta0": 10.0, "power_t": 1.0}
+    model = SGDClassifier(
+        "hinge",
+        alpha=0.1,
+        batch_size=5,
+        max_iter=20_000,
+        tol=None,
+        random_state=0,
+        **options,
+    ).fit(X, y)
+    assert objective(model, X, y) == pytest.approx(0.41944444, abs=2e-3)
+    assert objective(model, X, y) >= 0.41944444 - 5e-9  # no value is below it
+
+
+def test_steps_of_single_rows_are_the_batch_step_on_average():
+    X = np.array([[2.0, 2], [3, 3], [0, 0], [1, 0], [2.5, 2]])
+    y = np.array([1, 1, -1, -1, -1])
+    options = {"learning_rate": "constant", "eta0": 0.1, "alpha": 0.1}
+
+    def second_step(rows):
+        """After a step with all rows, one with some of them."""
+        model = SGDClassifier("hinge", batch_size=5, **options)
+        model.partial_fit(X, y, classes=[-1, 1])
+        model.partial_fit(X[rows], y[rows])
+        return np.append(model.coef_, model.intercept_)
+
+    mean = np.mean([second_step([i]) for i in range(5)], axis=0)
+    np.testing.assert_allclose(mean, second_step(np.arange(5)), atol=1e-12)
+    assert np.ptp([second_step([i]) for i in range(5)], axis=0).min() > 0.1

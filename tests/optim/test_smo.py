@@ -199,3 +199,33 @@ def test_smo_as_scikit_learn():
 def test_smo_refuses_other_labels():
     with pytest.raises(ValueError, match=r"\+1 and -1"):
         smo(np.eye(3), [0, 1, 1])
+
+
+def test_tiny_costs_as_the_programme_of_scipy():
+    """Six points, all multipliers at bounds: the dual by SciPy, any bias between."""
+    from scipy.optimize import minimize
+
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(6, 2))
+    y = np.array([1.0, -1, 1, -1, 1, -1])
+    K = X @ X.T
+    C = 1e-2
+    Q = K * np.outer(y, y)
+    found = minimize(
+        lambda a: 0.5 * a @ Q @ a - a.sum(),
+        np.full(6, C / 2),
+        jac=lambda a: Q @ a - 1,
+        bounds=[(0, C)] * 6,
+        constraints={"type": "eq", "fun": lambda a: a @ y, "jac": lambda a: y},
+        method="SLSQP",
+        options={"ftol": 1e-15},
+    )
+    run = smo(K, y, C, tol=1e-10)
+    np.testing.assert_allclose(run.state.position, found.x, atol=1e-8)
+    np.testing.assert_allclose(run.state.position, C)  # no free vector
+    # y_i (f_i + b) <= 1 where a_i = C: the bias may be anywhere between
+    f = K @ (y * run.state.position)
+    least = (-1 - f)[y < 0].max()
+    most = (1 - f)[y > 0].min()
+    assert least < most
+    assert run.state.bias(y, C) == pytest.approx((least + most) / 2, abs=1e-9)

@@ -36,6 +36,11 @@ class NotPositiveDefiniteError(np.linalg.LinAlgError, ValueError):
     """A matrix that should be positive semi-definite is not, beyond rounding."""
 
 
+def matrix_size(n) -> str:
+    """What a dense matrix of n rows and columns takes, in words."""
+    return f"a matrix of {n} rows takes {8e-6 * n * n:.3g} MB"
+
+
 def cholesky(A, *, max_grade=GRADES):
     """L and the jitter of eq. (1), the least power of ten that lets L exist.
 

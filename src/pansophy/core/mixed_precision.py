@@ -12,15 +12,21 @@ Shapes    K (n, n)   s scalar or (n,)   B (n, k)
 Refs      [Higham2002] ch. 12; [Carson2018]
 """
 
-import numpy as np
-from scipy.linalg import blas, lapack
+import warnings
+from functools import partial
 
-from .arrays import is_foreign, namespace
+import numpy as np
+import scipy.linalg
+from scipy.linalg import LinAlgWarning, blas, lapack
+
+from . import threads
+from .arrays import asarray, is_foreign, namespace, to_numpy
 from .cg import conjugate_gradients
-from .linalg import cholesky, solve_cholesky
+from .linalg import NotPositiveDefiniteError, cholesky, solve_cholesky
 
 ENOUGH = 1000  # rows from which a factor in single precision pays
 BLOCK = 256  # rows converted at a time
+FEW_COLUMNS = 3  # right-hand sides up to which columns are solved one by one
 CAST = "same_kind"
 STEPS = 30  # of refinement before double precision is cheaper
 
@@ -47,6 +53,26 @@ def solve_shifted(K, shift, B, *, tol=1e-12):
     return solve_cholesky(L, B)
 
 
+def solve_shifted_or_least_squares(K, shift, B):
+    """`solve_shifted`, or the least-squares solution, with a warning, without a factor.
+
+    There is none if K + diag(shift) is singular to rounding, or K indefinite.
+    """
+    try:
+        return solve_shifted(K, shift, B)
+    except NotPositiveDefiniteError:
+        warnings.warn(
+            "Singular matrix in solving dual problem. Using least-squares solution "
+            "instead; the kernel is not positive semi-definite, or a larger penalty "
+            "would give a unique solution.",
+            LinAlgWarning,
+            stacklevel=2,
+        )
+    A = np.tril(np.asarray(to_numpy(K), np.float64))
+    A = A + np.tril(A, -1).T + np.diag(np.broadcast_to(shift, len(A)))
+    return asarray(scipy.linalg.lstsq(A, to_numpy(B))[0], like=B)
+
+
 def with_shift(K, shift):
     """A copy of K with `shift` added to its diagonal."""
     if is_foreign(K):
@@ -64,9 +90,13 @@ def refined_solution(K, shift, B, tol):
     if not 0 < top < np.inf:
         return None
     A = np.empty((n, n), np.float32)
-    for i in range(0, n, BLOCK):  # the upper triangle is not read
-        rows = slice(i, min(i + BLOCK, n))
+
+    def scale_rows(begin):
+        rows = slice(begin, min(begin + BLOCK, n))  # the upper triangle is not read
         np.divide(K[rows, : rows.stop], top, out=A[rows, : rows.stop], casting=CAST)
+
+    for _ in threads.run_tasks(partial(scale_rows, i) for i in range(0, n, BLOCK)):
+        pass
     A.flat[:: n + 1] += np.asarray(shift / top, np.float32)
     # the transposed view is in column order: LAPACK works in place
     _, info = lapack.spotrf(A.T, lower=0, overwrite_a=1, clean=0)
@@ -77,7 +107,7 @@ def refined_solution(K, shift, B, tol):
     def precondition(R):
         size = np.abs(R).max(axis=0, initial=0.0)
         size = np.where(size > 0, size, 1.0)
-        Z = solve_by_blocks(A, (R / size).astype(np.float32))
+        Z = solve_with_factor(A.T, (R / size).astype(np.float32))
         return Z.astype(np.float64) * (size / top)
 
     view = K.T  # in column order, its upper triangle is the lower one of K
@@ -99,17 +129,17 @@ def refined_solution(K, shift, B, tol):
     return run.state.X if good else None
 
 
-def solve_by_blocks(L, B):
-    """X of L L^T X = B for a lower factor in row order, in place of B.
+def solve_with_factor(U, B):
+    """X of U^T U X = B for an upper factor in column order; B may be overwritten.
 
-    By blocks of rows, so that nearly all of L is read by products, at the speed of
-    memory; LAPACK's substitution for few right-hand sides takes three times as long.
+    Column by column where there are few: LAPACK's substitution for several right-hand
+    sides takes three times as long for one. All of it is done by SciPy's BLAS: the
+    threads of NumPy's, which wait for more work after a call, would hold the cores.
     """
-    cuts = [slice(i, min(i + BLOCK, len(L))) for i in range(0, len(L), BLOCK)]
-    for cut in cuts:
-        B[cut] -= L[cut, : cut.start] @ B[: cut.start]
-        B[cut] = blas.strsm(1.0, L[cut, cut].T, B[cut], trans_a=1, lower=0)
-    for cut in reversed(cuts):
-        B[cut] = blas.strsm(1.0, L[cut, cut].T, B[cut], lower=0)
-        B[: cut.start] -= L[cut, : cut.start].T @ B[cut]
+    if B.shape[1] > FEW_COLUMNS:
+        return lapack.spotrs(U, B, lower=0)[0]
+    for k in range(B.shape[1]):
+        x = np.ascontiguousarray(B[:, k])
+        x = blas.strsv(U, x, trans=1, overwrite_x=1)
+        B[:, k] = blas.strsv(U, x, overwrite_x=1)
     return B

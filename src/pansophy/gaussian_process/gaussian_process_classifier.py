@@ -152,7 +152,7 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
         if k == 1:
             raise ValueError(
                 "GaussianProcessClassifier needs two classes or more; y has one class "
-                f"only, {self.classes_[0]!r}."
+                f"only, {self.classes_[:1].tolist()[0]!r}."
             )
         self.X_train_ = X
         problems = list(self._problems(codes, k))

@@ -14,6 +14,8 @@ counts, whose mean is exp(f). The posterior of f is then a Normal approximation
 Two kinds of noise. `alpha` is part of the training data alone: predictions are of f.
 `White` in the kernel is part of the process: the standard deviation of a prediction is
 then that of a new y. Between a training row and an equal new row there is none of it.
+Without either, equal rows whose y differ contradict (1): the likelihood is rounding
+error, so that the kernel stays as it was given, with a warning.
 
 With `normalize_y` the targets are centred and scaled before, and everything that is
 returned is in their own units again; `alpha` and the kernel are in scaled units. For
@@ -23,6 +25,7 @@ Shapes    X (n, d)   y (n,) or (n, t)   theta (p,)
 Refs      [Rasmussen2006] ch. 2, 5
 """
 
+import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, NamedTuple
 
@@ -69,6 +72,7 @@ NoiseVariances = Annotated[
     ),
 ]
 NO_NOISE = 1e-10  # the default of alpha
+CONTRADICTION = 1e6  # spread of y in equal rows, in variances of the noise
 LikelihoodParameter = Annotated[
     Any,
     ParameterRule(
@@ -114,6 +118,33 @@ class LeaveOneOut(NamedTuple):
     mean: np.ndarray  # (n,) or (n, t)
     std: np.ndarray  # of y with its noise
     log_density: np.ndarray  # of the y that was left out
+
+
+def contradicts_itself(kernel, data) -> bool:
+    """Whether equal rows have values that noise as small as assumed cannot explain.
+
+    The likelihood is rounding error then, whatever the parameters of the kernel.
+    """
+    normal = data.likelihood.name == "normal"
+    if not normal or kernel.has_white_noise or not isinstance(data.X, np.ndarray):
+        return False
+    noise = float(np.max(data.noise, initial=0.0))
+    scale = float(np.ptp(data.Y, axis=0).max(initial=0.0)) ** 2
+    if data.X.dtype.kind != "f" or scale <= CONTRADICTION * noise:
+        return False
+    first, group = np.unique(data.X, axis=0, return_index=True, return_inverse=True)[1:]
+    spread = (data.Y - data.Y[first[group]]) ** 2
+    return bool(np.any(spread > CONTRADICTION * np.maximum(noise, 1e-12 * scale)))
+
+
+def warn_contradiction(name):
+    warnings.warn(
+        "equal rows of X have different y, which a process without noise cannot "
+        f"explain: {name} did not search the parameters of its kernel. Raise alpha, "
+        "or add White() to the kernel.",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 @saved_state(_likelihood_rows=IntArray("m", low=0, optional=True))
@@ -208,7 +239,11 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         family = self._family(kernel, X)
         choice = choose_solver(self.solver, family.at(family.theta), data)
         rng = make_rng(self.random_state)
-        found = fit_process(kernel, choice, data, self._search_options(), rng)
+        options = self._search_options()
+        if options.optimizer is not None and contradicts_itself(family.ours, data):
+            warn_contradiction(type(self).__name__)
+            options = options._replace(optimizer=None)
+        found = fit_process(kernel, choice, data, options, rng)
         self._solver = choice.solver
         self.solver_ = choice.solver.name
         self.solver_reason_ = choice.reason

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..core.arrays import is_foreign
-from ..core.linalg import GRADES
+from ..core.linalg import GRADES, matrix_size
 from ..params import ParameterError, check_count
 from .chain import chain_posterior, chain_terms, markov_chain_evidence
 from .exact import (
@@ -536,9 +536,10 @@ SOLVERS: dict[str, type[AbstractSolver]] = {
 def choose_solver(solver, kernel, data) -> SolverChoice:
     """The solver that a user asked for, or the one for kernel, rows and likelihood."""
     if isinstance(solver, AbstractSolver):
-        choice = SolverChoice(solver, "it was given")
+        choice = SolverChoice(solver, reason_of_request(solver, data))
     elif solver != "auto":
-        choice = SolverChoice(SOLVERS[solver](), "it was asked for")
+        member = SOLVERS[solver]()
+        choice = SolverChoice(member, reason_of_request(member, data))
     else:
         choice = solver_for(kernel, data)
     name = data.likelihood.name
@@ -562,11 +563,19 @@ def choose_solver(solver, kernel, data) -> SolverChoice:
     return choice
 
 
+def reason_of_request(solver, data) -> str:
+    """Why a solver that a user named is taken, and the size of its matrix if any."""
+    asked = "it was asked for"
+    if isinstance(solver, ExactSolver | LaplaceSolver):
+        return f"{asked}; {matrix_size(sample_count(data.X))}"
+    return asked
+
+
 def solver_for(kernel, data) -> SolverChoice:
     """What "auto" takes."""
     X = data.X
     n = sample_count(X)
-    size = f"a matrix of {n} rows takes {8e-6 * n * n:.3g} MB"
+    size = matrix_size(n)
     if is_foreign(X):
         return SolverChoice(ExactSolver(), f"X is a tensor; {size}")
     if data.likelihood.name != "normal":
@@ -589,7 +598,9 @@ def solver_for(kernel, data) -> SolverChoice:
     if n <= EXACT_ROWS:
         return SolverChoice(ExactSolver(), size)
     if np.ndim(X) != 2:
-        return SolverChoice(ExactSolver(), "objects have no nearest neighbours")
+        return SolverChoice(
+            ExactSolver(), f"objects have no nearest neighbours; {size}"
+        )
     return SolverChoice(
         NearestNeighborsSolver(),
         f"{n} rows are more than the {EXACT_ROWS} of an exact factor",

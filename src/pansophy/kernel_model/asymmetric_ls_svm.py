@@ -24,6 +24,7 @@ Shapes    K, H (n, n)   alpha, beta (n, t)   b (t,)
 Refs      [He2023]; [Suykens2016]
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal
@@ -31,6 +32,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import scipy.linalg
 from scipy import sparse
+from scipy.linalg import LinAlgWarning
 
 from ..base import Classifier
 from ..kernels import AbstractKernel, Asymmetric
@@ -49,20 +51,44 @@ AsymmetricParameter = Annotated[
 ]
 
 
+def solve_symmetric(M, right):
+    """M^-1 right; the shortest least-squares solution, with a warning, if singular.
+
+    M of eq. (1) is indefinite: it is singular if a singular value of H is 1 / C.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", LinAlgWarning)
+            return scipy.linalg.solve(M, right, assume_a="sym", check_finite=False)
+    except (LinAlgWarning, scipy.linalg.LinAlgError):
+        warnings.warn(
+            "the system of AsymmetricLSSVM is singular to rounding: the shortest "
+            "least-squares solution is taken; change C a little for a unique one.",
+            LinAlgWarning,
+            stacklevel=2,
+        )
+    return scipy.linalg.lstsq(M, right)[0]
+
+
 def solve_asymmetric(K, y, C):
     """alpha, beta, b_1 and b_2 of eq. (1) for signs y and costs C (n,)."""
     n = len(K)
     live = np.flatnonzero(C > 0)
     m = len(live)
-    H = (y[:, None] * K * y)[np.ix_(live, live)]
-    M = np.zeros((2 * m + 2, 2 * m + 2))
-    M[0, 2 : m + 2] = M[1, m + 2 :] = y[live]
-    M[2 : m + 2, 0] = M[m + 2 :, 1] = y[live]
+    # rows and columns times the roots of the costs: a diagonal of ones
+    root = np.sqrt(C[live])
+    signs = y[live] * root / np.linalg.norm(root)
+    H = signs[:, None] * K[np.ix_(live, live)] * signs * C[live].sum()
+    M = np.eye(2 * m + 2)
+    M[0, 0] = M[1, 1] = 0.0
+    M[0, 2 : m + 2] = M[1, m + 2 :] = signs
+    M[2 : m + 2, 0] = M[m + 2 :, 1] = signs
     M[2 : m + 2, m + 2 :] = H
     M[m + 2 :, 2 : m + 2] = H.T
-    M.flat[(2 * m + 3) * 2 :: 2 * m + 3] = np.tile(1.0 / C[live], 2)
-    right = np.concatenate([np.zeros(2), np.ones(2 * m)])
-    found = scipy.linalg.solve(M, right, assume_a="sym", check_finite=False)
+    right = np.concatenate([np.zeros(2), root, root])
+    found = solve_symmetric(M, right)
+    found[:2] /= np.linalg.norm(root)
+    found[2:] *= np.tile(root, 2)
     alpha, beta = np.zeros(n), np.zeros(n)
     alpha[live], beta[live] = found[2 : m + 2], found[m + 2 :]
     return alpha, beta, float(found[0]), float(found[1])

@@ -29,7 +29,7 @@ from typing import Literal
 import numpy as np
 
 from ..base import Classifier, Regressor
-from ..core.mixed_precision import solve_shifted
+from ..core.mixed_precision import solve_shifted_or_least_squares
 from ..params import Positive
 from ..persist.saved_state import NumberArray, saved_state
 from .abstract_kernel_model import AbstractKernelModel
@@ -58,7 +58,8 @@ def solve_ls_svm(K, Y, C, w=None):
     if len(live) < n:
         K, Y = K[np.ix_(live, live)], Y[live]
     K = np.asarray(K, dtype=np.float64)
-    both = solve_shifted(K, shift, np.column_stack([np.ones(len(K)), Y]))
+    right = np.column_stack([np.ones(len(K)), Y])
+    both = solve_shifted_or_least_squares(K, shift, right)
     u, V = both[:, 0], both[:, 1:]
     b = (u @ Y) / u.sum()
     A[live] = V - u[:, None] * b

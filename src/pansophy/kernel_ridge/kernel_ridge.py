@@ -25,20 +25,17 @@ Shapes    X (n, d)   K (n, n)   y (n,) or (n, t)   a like y
 Refs      [Saunders1998]; [Gardner2018] preconditioner
 """
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-import scipy.linalg
-from scipy.linalg import LinAlgWarning
 
 from ..base import Regressor
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
 from ..core.cg import conjugate_gradients, pivoted_cholesky
 from ..core.iterate import Result, iterate
-from ..core.linalg import NotPositiveDefiniteError, low_rank
-from ..core.mixed_precision import solve_shifted
+from ..core.linalg import low_rank, matrix_size
+from ..core.mixed_precision import solve_shifted_or_least_squares
 from ..kernel_model.abstract_kernel_model import AbstractKernelModel, KernelParameter
 from ..kernels.base import row_slice, symmetric_gram_matrix
 from ..params import (
@@ -75,7 +72,7 @@ def solve_dual_ridge(K, Y, alpha):
     for a in np.unique(alpha):
         at = np.flatnonzero(alpha == a)
         part = namespace(Y).take(Y, at_like(at, Y), axis=1)
-        columns.append((at, solve_one_penalty(K, part, float(a))))
+        columns.append((at, solve_shifted_or_least_squares(K, float(a), part)))
     if len(columns) == 1:
         return columns[0][1]
     order = np.argsort(np.concatenate([at for at, _ in columns]), kind="stable")
@@ -87,22 +84,6 @@ def solve_dual_ridge(K, Y, alpha):
 def at_like(at, Y):
     """Places as an array of the library of Y."""
     return namespace(Y).asarray(at, device=getattr(Y, "device", None))
-
-
-def solve_one_penalty(K, Y, alpha):
-    """(K + alpha I)^-1 Y; least squares, with a warning, if that does not exist."""
-    try:
-        return solve_shifted(K, alpha, Y)
-    except NotPositiveDefiniteError:
-        warnings.warn(
-            "Singular matrix in solving dual problem. Using least-squares solution "
-            "instead; raise alpha for a unique one.",
-            LinAlgWarning,
-            stacklevel=2,
-        )
-    A = np.tril(np.asarray(to_numpy(K), np.float64))
-    A = A + np.tril(A, -1).T + alpha * np.eye(K.shape[0])
-    return asarray(scipy.linalg.lstsq(A, to_numpy(Y))[0], like=Y)
 
 
 def dual_ridge_by_cg(product, diagonal, row, Y, alpha, **options) -> Result:
@@ -188,6 +169,8 @@ class KernelRidge(Regressor, AbstractKernelModel):
     kernel_ : kernel or None
     solver_ : str
         What "auto" chose.
+    solver_reason_ : str
+        Why, and how large the matrix is if one was made.
     n_iter_ : int
         Steps of "cg" and "descent"; 1 for "cholesky".
     history_ : dict
@@ -233,7 +216,7 @@ class KernelRidge(Regressor, AbstractKernelModel):
         Y = asarray(to_numpy(y) if not is_foreign(y) else y, like=like)
         Y2 = Y if Y.ndim == 2 else Y[:, None]
         alpha = np.broadcast_to(np.asarray(self.alpha, float), (int(Y2.shape[1]),))
-        self.solver_ = self._choose_solver(int(X.shape[0]))
+        self.solver_, self.solver_reason_ = self._choose_solver(int(X.shape[0]))
         S = None if w is None else namespace(w).sqrt(asarray(w, like=like))[:, None]
         U = self._solve(X, Y2 if S is None else S * Y2, S, alpha)
         A = U if S is None else S * U
@@ -241,10 +224,15 @@ class KernelRidge(Regressor, AbstractKernelModel):
         self.X_fit_ = X
         return self
 
-    def _choose_solver(self, n):
+    def _choose_solver(self, n) -> tuple[str, str]:
+        """The solver, and why: with the size of the matrix where one is made."""
+        if self.solver == "cholesky":
+            return self.solver, f"it was asked for; {matrix_size(n)}"
         if self.solver != "auto":
-            return self.solver
-        return "cholesky" if self._precomputed or n <= DENSE else "cg"
+            return self.solver, "it was asked for"
+        if self._precomputed or n <= DENSE:
+            return "cholesky", matrix_size(n)
+        return "cg", f"{n} rows are more than the {DENSE} of a factor"
 
     def _solve(self, X, Y, S, alpha):
         """u of eq. (2)."""

@@ -306,8 +306,11 @@ def kkt_ends(scores, beta, problem, masks=None):
     up, down = increasable_and_decreasable(beta, problem.low, problem.high)
     ends = []
     for here in group_masks(problem.group) if masks is None else masks:
-        ends.append(xp.max(xp.where(up & here, scores, -xp.inf)))
-        ends.append(xp.min(xp.where(down & here, scores, xp.inf)))
+        rising, falling = (up, down) if here is True else (up & here, down & here)
+        ends.append(xp.max(xp.where(rising, scores, -xp.inf)))
+        ends.append(xp.min(xp.where(falling, scores, xp.inf)))
+    if not arrays.is_foreign(scores):
+        return np.array(ends).reshape(-1, 2)
     return arrays.to_numpy(xp.stack(ends)).reshape(-1, 2)
 
 
@@ -319,9 +322,10 @@ def kkt_violation(ends) -> float:
 def group_multipliers(scores, beta, problem):
     """The multiplier of each group's sum: its free scores' mean, or the middle."""
     free = (beta > problem.low) & (beta < problem.high)
+    masks = group_masks(problem.group)
     values = []
-    for g, ends in enumerate(kkt_ends(scores, beta, problem)):
-        here = free & (problem.group == g)
+    for group, ends in zip(masks, kkt_ends(scores, beta, problem, masks), strict=True):
+        here = free if group is True else free & group
         if here.any():
             values.append(float(scores[here].mean()))
             continue
@@ -349,9 +353,6 @@ def choose_working_set(scores, up, down, masks, previous, size):
     Half of the set comes from the previous one, if there is one: the variables that
     are free first, since they are the likeliest to move again.
     """
-    n = scores.shape[0]
-    if n <= size:
-        return np.arange(n)
     share = max((size // 4 if len(previous) else size // 2) // len(masks), 1)
     chosen = []
     for here in masks:
@@ -497,12 +498,15 @@ class DualSolver:
             n_free = int(arrays.namespace(up).count_nonzero(up & down))
             if n_free > self.working:  # they need each other to converge
                 self.working = min(2 * self.working, self.max_working)
-        previous = np.searchsorted(self.variables, s.working)
-        previous = previous[
-            self.variables[np.minimum(previous, len(self.variables) - 1)] == s.working
-        ]
-        at = choose_working_set(scores, up, down, self.masks, previous, self.working)
-        at = at[np.argsort(p.group[at], kind="stable")]
+        if len(self.variables) <= self.working:
+            at = np.arange(len(self.variables))
+        else:
+            previous = self.still_active(s.working)
+            at = choose_working_set(
+                scores, up, down, self.masks, previous, self.working
+            )
+        if len(self.masks) > 1:
+            at = at[np.argsort(p.group[at], kind="stable")]
         split = len(at) - int(p.group[at].sum())
         places = self.place[at]
         index = self.cache.columns[places]
@@ -520,6 +524,12 @@ class DualSolver:
         change = beta - before
         value = s.objective - 0.5 * float(change @ (start + e))
         return self.moved(s, at, change, beta, slots, value, steps)
+
+    def still_active(self, variables):
+        """The places of those of some variables that are active, which ascend."""
+        places = np.searchsorted(self.variables, variables)
+        nearest = np.minimum(places, len(self.variables) - 1)
+        return places[self.variables[nearest] == variables]
 
     def moved(self, s, at, change, values, slots, value, steps):
         """The state after the active variables `at` have changed."""
