@@ -628,7 +628,7 @@ class SolverRun:
         time = self.time
         y = self.y.detach()
         with torch.no_grad():
-            scale = control.atol + control.rtol * y.abs()
+            scale = y.abs().mul_(control.rtol).add_(control.atol)
             k = self.slope
             k = self.stepper.evaluate(time, y) if k is None else k.detach()
             d0 = float(control.norm(y / scale))
@@ -640,7 +640,7 @@ class SolverRun:
             moved = self.stepper.evaluate(
                 time + self.sign * h, torch.add(y, k, alpha=self.sign * h)
             )
-            d2 = float(control.norm((moved - k) / scale)) / h
+            d2 = float(control.norm(moved.sub(k).div_(scale))) / h
         steep = max(d1, d2)
         power = 1 / self.problem.table.error_order
         if not math.isfinite(steep):
