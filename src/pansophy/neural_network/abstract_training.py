@@ -118,14 +118,8 @@ class AbstractTraining(Estimator):
         }
 
     def _optimiser(self, net) -> Any:
-        """AdamW; what the net lists in `undecayed` (embeddings, say) does not decay."""
-        rule = nn.Adam(self.learning_rate_init, decay=self.weight_decay)
-        learns = {name for name, p in net.named_parameters() if p.requires_grad}
-        listed = learns.intersection(getattr(net, "undecayed", ()))
-        if not listed:
-            return rule
-        names = dict.fromkeys(sorted(listed), rule._replace(decay=0.0))
-        return nn.ParameterGroups(names, rule)
+        """AdamW."""
+        return nn.Adam(self.learning_rate_init, decay=self.weight_decay)
 
     def _batch_size(self, n):
         """Few enough rows that an epoch has some twenty steps, from 32 up to 256."""

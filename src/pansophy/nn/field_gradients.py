@@ -536,7 +536,7 @@ def solve_by_hand(problem: ODEProblem, y0) -> ODESolution:
 
 
 def solve_columns(ctx, y0, problem, found) -> Tensor:
-    """States at all times; what a backward pass needs is left in ctx, if there is one."""
+    """States at all times; leaves in ctx, if given, what a backward pass needs."""
     keep = ctx is not None and any(ctx.needs_input_grad)
     columns = y0.detach().reshape(-1, y0.shape[-1]).t().contiguous()
     stepper = FieldStepper(problem, columns, keep)
