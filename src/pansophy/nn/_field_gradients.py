@@ -101,6 +101,17 @@ def error_ratio(steps, h, y, y1, K):
     return np.sqrt(total / len(y))
 
 
+@compiled(fastmath=FASTMATH)
+def scaled_norm(x, y, steps):
+    """Root mean square of x / (atol + rtol |y|)."""
+    rtol, atol = np.float32(steps.rtol), np.float32(steps.atol)
+    total = np.float32(0.0)
+    for q in range(len(x)):
+        ratio = x[q] / (atol + rtol * abs(y[q]))
+        total += ratio * ratio
+    return np.sqrt(total / len(x))
+
+
 @compiled(inner=True, refcount=True)
 def perceptron_stage_backward(field, X, n, s, i, kbar, work, sums, out):
     """(df/dy)' k_i' into `out`; the derivatives in the weights are added to `sums`."""

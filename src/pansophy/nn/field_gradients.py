@@ -193,8 +193,13 @@ class TorchFieldPass:
                 D.copy_(self.activation.backward(G, H))
         return torch.mm(self.back[0], D, out=out)
 
-    def begin_backward(self, like) -> Tensor:
-        """Workspaces; k' of the stages, to be filled in before every step back."""
+    def scaled_norm(self, x, y) -> float:
+        """The norm of x over the tolerance at y."""
+        scale = y.abs().mul_(self.control.rtol).add_(self.control.atol)
+        return float(self.control.norm(x / scale))
+
+    def begin_backward(self, like) -> None:
+        """Workspaces for the steps back."""
         # sums of derivatives of [W, b, w]', the smaller side first
         self.sums = [W.new_zeros(min(W.shape), max(W.shape)) for W in self.W]
         s = self.n_stages
@@ -206,7 +211,13 @@ class TorchFieldPass:
         Ybar = self.derivatives.Ybar.view(s + 1, -1)
         self.later = [Ybar[i + 1 : end].t() for i in range(s)]
         self.weights = [self.column_scaled[i, i + 1 : end] for i in range(s)]
-        return self.derivatives.Kbar
+        self.Kbar = self.derivatives.Kbar
+
+    def carry_slope(self, carried: bool) -> None:
+        """Begin a step back: k' is 0, but the last one's is the next step's first."""
+        first = self.Kbar[0].clone() if carried else 0.0
+        self.Kbar.zero_()
+        self.Kbar[-1] = first
 
     def step_backward(self, h, begin, inputs, ybar):
         """Eq. (2) for one step: y' from y_1'; k_1' is completed in its place."""
@@ -325,15 +336,14 @@ class CompiledFieldPass:
         self.K = torch.empty(s, y0.numel())
         self.K_array = self.K.numpy()
 
-    def stage_inputs(self, like: Tensor) -> Tensor:
-        return torch.empty(self.n_stages * self.places.rows * like.shape[1])
+    def stage_inputs(self, like: Tensor) -> np.ndarray:
+        return np.empty(self.n_stages * self.places.rows * like.shape[1], np.float32)
 
     def evaluate(self, time: float, y, inputs, i) -> Tensor:
         """f(time, y), in the place of stage i."""
         out = torch.empty_like(y)
         self.loops.evaluate_perceptron(
-            self.layers, time, flat_array(y), inputs.numpy(), self.n_stages, i,
-            flat_array(out),
+            self.layers, time, flat_array(y), inputs, self.n_stages, i, flat_array(out),
         )  # fmt: skip
         return out
 
@@ -345,13 +355,17 @@ class CompiledFieldPass:
             begin = 1
         y1, last = torch.empty((2, *y.shape)).unbind(0)
         ratio = self.loops.explicit_stages(
-            self.layers, self.steps, time, h, flat_array(y), begin, inputs.numpy(),
+            self.layers, self.steps, time, h, flat_array(y), begin, inputs,
             self.K_array, flat_array(y1), flat_array(last),
         )  # fmt: skip
         return y1, last if self.steps.reuses_last else None, ratio
 
-    def begin_backward(self, like) -> Tensor:
-        """Workspaces; k' of the stages, to be filled in before every step back."""
+    def scaled_norm(self, x, y) -> float:
+        """The norm of x over the tolerance at y."""
+        return self.loops.scaled_norm(flat_array(x), flat_array(y), self.steps)
+
+    def begin_backward(self, like) -> None:
+        """Workspaces for the steps back."""
         n = like.shape[1]
         s = self.n_stages
         empty = lambda *shape: np.empty(shape, np.float32)
@@ -362,13 +376,17 @@ class CompiledFieldPass:
         )
         self.sums = np.zeros_like(self.layers.w)
         self.Kbar = torch.zeros(s, like.numel())
-        return self.Kbar
+        self.Kbar_array = self.Kbar.numpy()
+
+    def carry_slope(self, carried: bool) -> None:
+        """Begin a step back: k' is 0, but the last one's is the next step's first."""
+        self.Kbar_array[-1] = self.Kbar_array[0] if carried else 0.0
+        self.Kbar_array[:-1] = 0.0
 
     def step_backward(self, h, begin, inputs, ybar):
-        """Eq. (2) for one step: y' from y_1'; k_1' is completed in its place."""
-        ybar = ybar.clone()
+        """Eq. (2) for one step: y', in the place of y_1'; k_1' is completed too."""
         self.loops.explicit_stages_backward(
-            self.layers, self.steps, h, begin, inputs.numpy(), self.Kbar.numpy(),
+            self.layers, self.steps, h, begin, inputs, self.Kbar_array,
             flat_array(ybar), self.work, self.sums,
         )  # fmt: skip
         return ybar
@@ -440,7 +458,7 @@ class StepRecord(NamedTuple):
     slope: Tensor | None  # the first stage, if it was there before the step
     begin: int  # the first stage that was evaluated in the step's own inputs
     inside: list  # (weights of the stages or None for y_1, index of the output)
-    inputs: StageInputs | Tensor | None  # None: compute anew
+    inputs: StageInputs | np.ndarray | None  # None: compute anew
 
 
 class PlainClock:
@@ -470,6 +488,10 @@ class FieldStepper:
     def evaluate(self, time, y):
         """f(t, y) for the choice of the first step."""
         return self._evaluate_at(time, y, self.n_stages - 1)
+
+    def scaled_norm(self, x, y) -> float:
+        """The norm of x over the tolerance at y."""
+        return self.field.scaled_norm(x, y)
 
     def first_slope(self, time, y):
         if not self.table.reuses_last:
@@ -563,26 +585,23 @@ class FieldSolve(torch.autograd.Function):
         # rows of times that were not reached repeat the last state
         reached = 1 + sum(len(record.inside) for record in ctx.records)
         ybar = cotangents[reached:].sum(0)
-        Kbar = stepper.field.begin_backward(ybar)
-        slope_bar = None
+        field = stepper.field
+        field.begin_backward(ybar)
+        carried = False  # whether k_1' of the step after this one is still to be added
         for record in reversed(ctx.records):
-            inputs = stepper.inputs_of(record)
-            Kbar.zero_()
-            if slope_bar is not None:  # the next step's first slope is our last
-                Kbar[-1] = slope_bar
+            field.carry_slope(carried)
             inner = None
             for weights, i in record.inside:
                 if weights is None:
-                    ybar = ybar + cotangents[i]
+                    ybar += cotangents[i]
                 else:
                     inner = cotangents[i] if inner is None else inner + cotangents[i]
-                    Kbar.addr_(weights, cotangents[i].reshape(-1))
-            ybar = stepper.field.step_backward(
-                record.length, record.begin, inputs, ybar
-            )
+                    field.Kbar.addr_(weights, cotangents[i].reshape(-1))
+            inputs = stepper.inputs_of(record)
+            ybar = field.step_backward(record.length, record.begin, inputs, ybar)
             if inner is not None:
                 ybar += inner
-            slope_bar = Kbar[0].clone() if record.begin else None
-        gradients = stepper.field.parameter_gradients()
+            carried = record.begin > 0
+        gradients = field.parameter_gradients()
         ybar = (ybar + cotangents[0]).t().reshape(ctx.shape)
         return ybar, None, None, *gradients
