@@ -94,8 +94,8 @@ def test_compiled_adaptive_steps_equal_those_of_torch(method, activation, monkey
     """The meshes differ by the rounding of error estimates, so the bound is wider."""
     y0 = torch.randn(9, 3, generator=torch.manual_seed(1))
     found = []
-    for limit in (field_gradients.LARGE_STEP, 0):
-        monkeypatch.setattr(field_gradients, "LARGE_STEP", limit)
+    for limit in (field_gradients.LARGE_FIELD_STEP, 0):
+        monkeypatch.setattr(field_gradients, "LARGE_FIELD_STEP", limit)
         field = random_field((32,), activation, True, torch.float32)
         options = {"rtol": 1e-4, "atol": 1e-4}
         solution = odeint(field, y0, [1.0, 0.4, 0.3, 0.0], method, **options)

@@ -81,7 +81,11 @@ def test_a_vector_of_targets_is_one_column(name):
     F = torch.cat([F, F / 2], 1) if name == "gaussian" else F
     y = torch.tensor([1.0, 0.0, 1.0], dtype=torch.float64)
     torch.testing.assert_close(head.value(y, F), head.value(y[:, None], F))
-    for ours, wanted in zip(head.value_and_gradient(y, F), head.value_and_gradient(y[:, None], F), strict=True):
+    for ours, wanted in zip(
+        head.value_and_gradient(y, F),
+        head.value_and_gradient(y[:, None], F),
+        strict=True,
+    ):
         torch.testing.assert_close(ours, wanted)
     with pytest.raises(ValueError, match="the target has the shape"):
         head.value(y[:2], F)

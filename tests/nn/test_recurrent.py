@@ -207,9 +207,7 @@ def test_gradients_against_differences(kind, both):
 
     def run(Z, *values):
         weights = dict(zip(names, values, strict=True))
-        H, state = torch.func.functional_call(
-            layer, weights, (Z, torch.tensor([4, 2]))
-        )
+        H, state = torch.func.functional_call(layer, weights, (Z, torch.tensor([4, 2])))
         return H, *state
 
     assert torch.autograd.gradcheck(run, (Z, *values))

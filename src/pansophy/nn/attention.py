@@ -360,7 +360,9 @@ class CrossAttention(nn.Module):
         return masked_softmax(e, mask)
 
     def forward(self, X, memory, mask=None) -> Tensor:
-        q, k, v = self.W_q(X), self.W_k(memory), self.W_v(memory)
+        q = self.W_q(X)
+        k = self.W_k(memory)
+        v = self.W_v(memory)
         if self.similarity == "scaled":
             return attend(q, k, v, mask)
         score = SIMILARITIES[self.similarity]

@@ -36,11 +36,12 @@ import torch
 from torch import Tensor
 
 from .activations import ACTIVATIONS
-from .compiled_mlp import LARGE_STEP, LOOP_ACTIVATIONS
+from .compiled_mlp import LOOP_ACTIVATIONS
 from .ode import ODEProblem, ODESolution, Step, dense_weights, integrate_ode
 from .tableaus import TABLEAUS
 
 KEPT_BYTES = 1 << 28
+LARGE_FIELD_STEP = 1e8  # operations of a step, forth and back, that threads may share
 sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 
 
@@ -406,7 +407,7 @@ class LayerPlaces(NamedTuple):
 
     sizes: tuple
     time: bool
-    arrays: tuple  # the arrays of places of `FieldLayers`
+    arrays: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # of `FieldLayers`
     slices: list  # of [W, b, w]' of each layer in `w`
     total: int  # entries of `w`
     rows: int  # of the inputs of all layers
@@ -443,7 +444,7 @@ def field_pass(field, table, control, y0):
         x.dtype == torch.float32 and x.device.type == "cpu" for x in (y0, *weights)
     )
     work = 2 * y0.shape[1] * sum(W.numel() for W in weights)  # of one stage
-    small = 3 * len(table.c) * work < LARGE_STEP
+    small = 3 * len(table.c) * work < LARGE_FIELD_STEP
     if plain and small and field.activation_name in LOOP_ACTIVATIONS:
         return CompiledFieldPass(field, table, control, y0)
     return TorchFieldPass(field, table, control, y0)
@@ -565,7 +566,9 @@ def solve_columns(ctx, y0, problem, found) -> Tensor:
     solution, records = integrate_ode(stepper, columns, problem)
     found.append(solution)
     if keep:
-        ctx.stepper, ctx.records, ctx.shape = stepper, records, y0.shape
+        ctx.stepper = stepper
+        ctx.records = records
+        ctx.shape = y0.shape
     return solution.y.transpose(1, 2).reshape(-1, *y0.shape)
 
 
@@ -580,8 +583,8 @@ class FieldSolve(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx, cotangents):
         stepper = ctx.stepper
-        m, width = len(cotangents), ctx.shape[-1]
-        cotangents = cotangents.reshape(m, -1, width).transpose(1, 2).contiguous()
+        rows = cotangents.reshape(len(cotangents), -1, ctx.shape[-1])
+        cotangents = rows.transpose(1, 2).contiguous()
         # rows of times that were not reached repeat the last state
         reached = 1 + sum(len(record.inside) for record in ctx.records)
         ybar = cotangents[reached:].sum(0)

@@ -18,8 +18,8 @@ two axes are matrices of their first axis against the rest; those with fewer are
 by the Adam rule in `vectors`.
 
 `decay` pulls matrices (not biases, gains, embeddings: `spared_parameters`) towards 0 by
-eta*decay apart from the gradient, as in AdamW. `ParameterGroups` gives parameters rules by their names. Any
-`torch.optim` class can be used through `TorchOptimiser`.
+eta*decay apart from the gradient, as in AdamW. `ParameterGroups` gives parameters rules
+by their names. Any `torch.optim` class can be used through `TorchOptimiser`.
 
 The rate's factor `scale` is a number, or a 0-dimensional tensor where the step is
 recorded in a CUDA graph (`nn.step_capture`).
