@@ -1,5 +1,7 @@
 """Neural ODEs against diffrax and torchdiffeq; growth of scans and Mamba."""
 
+import copy
+
 import numpy as np
 
 from .runner import THREADS, Case
@@ -17,13 +19,19 @@ def problem(size):
     return [a.astype(np.float32) for a in parts]
 
 
+FIELDS = {}
+
+
 def torch_field(payload):
+    """The field with the given weights; made once, as diffrax's function is."""
     import torch
 
     from pansophy.nn import MLPField
 
-    torch.set_num_threads(THREADS)
-    field = MLPField(WIDTH, (HIDDEN,))
+    if not FIELDS:
+        torch.set_num_threads(THREADS)
+        FIELDS["mlp"] = MLPField(WIDTH, (HIDDEN,))
+    field = FIELDS["mlp"]
     _, W1, b1, W2, b2 = payload
     for p, a in zip(field.parameters(), (W1, W2, b1, b2), strict=True):
         p.data = torch.tensor(a)
@@ -93,7 +101,7 @@ def gradient_error(payload, gradient):
     from pansophy.nn import odeint
 
     field, y0, t = torch_field(payload)
-    field = field.double()
+    field = copy.deepcopy(field).double()
     y = odeint(field, y0.double(), t, rtol=1e-10, atol=1e-10).y[-1]
     exact = torch.autograd.grad(y.square().sum(), field.weights[0])[0].numpy()
     return float(np.abs(gradient - exact).max() / np.abs(exact).max())

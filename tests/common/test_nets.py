@@ -374,6 +374,24 @@ def test_gradient_against_differences(name, rng):
             )
 
 
+OWN_NETS = [n for n, c in NETS.items() if type(c.make()).__module__ != __name__]
+
+
+@pytest.mark.parametrize("name", OWN_NETS)
+def test_losses_under_autocast_are_float32(name, rng):
+    """Scores may have two digits, but softmax, sums and means have seven."""
+    case = NETS[name]
+    net = case.make().float().eval()
+    batch = tuple(torch.as_tensor(a) for a in case.data(rng))
+    batch = tuple(a.float() if a.is_floating_point() else a for a in batch)
+    exact = net.losses(batch)
+    with torch.autocast("cpu", torch.bfloat16):
+        rough = net.losses(batch)
+    for key, loss in rough.items():
+        assert loss.dtype == torch.float32
+        assert loss.item() == pytest.approx(exact[key].item(), rel=0.02, abs=0.02)
+
+
 @pytest.mark.gpu
 def test_cuda_agrees_with_cpu(case, rng):
     data = case.data(rng)

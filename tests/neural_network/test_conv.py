@@ -88,6 +88,7 @@ def test_folders_of_image_files(shapes, tmp_path):
     found = model.predict_proba(tmp_path)
     np.testing.assert_array_equal(found, by_hand.predict_proba(pixels[order]))
     files = [str(tmp_path / "up" / p.name) for p in sorted((tmp_path / "up").iterdir())]
+    assert model.score(tmp_path) == model.score(pixels[order], y[order])
     assert model.predict(files[:3]).shape == (3,)
     scaled = small(image_shape=(4, 4, 3)).fit(tmp_path)
     assert scaled.image_shape_ == (4, 4, 3) and len(scaled.predict(tmp_path)) == 80

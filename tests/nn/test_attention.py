@@ -213,6 +213,83 @@ def test_self_attention_is_equivariant_and_cross_with_itself(similarity):
 # -- heads -------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("similarity", nn.SIMILARITIES)
+def test_masked_steps_have_no_effect_for_any_similarity(similarity):
+    layer = nn.SelfAttention(4, similarity=similarity)
+    X = torch.randn(2, 5, 4)
+    mask = torch.ones(2, 5, 5, dtype=torch.bool)
+    mask[..., 3:] = False
+    y = layer(X, mask)
+    for bad in (9.0, math.nan, math.inf):
+        other = X.clone()
+        other[:, 3:] = bad
+        assert torch.equal(layer(other, mask)[:, :3], y[:, :3])
+    X[:, 1] = math.nan  # a step that is not masked
+    assert layer(X, mask).isnan().all()
+
+
+GRADIENT_CASES = {
+    **{
+        f"cross, {name}": (lambda name=name: nn.CrossAttention(4, similarity=name))
+        for name in nn.SIMILARITIES
+    },
+    "heads": lambda: nn.MultiHeadAttention(4, 2),
+    "heads, queries and keys normed": lambda: nn.MultiHeadAttention(
+        4, 2, qk_norm=True, backend="blockwise"
+    ),
+    "heads, plain": lambda: nn.MultiHeadAttention(4, 2, backend="plain"),
+    "layer norm": lambda: nn.LayerNorm(4),
+    "rms norm": lambda: nn.RMSNorm(4),
+    "residual": lambda: nn.Residual(torch.nn.Linear(4, 4)),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENT_CASES)
+def test_gradients_against_differences(name):
+    """In the input and every parameter; attention with a mask, and causal."""
+    layer = GRADIENT_CASES[name]().double()
+    X = torch.randn(2, 3, 4, dtype=F64, requires_grad=True)
+    memory = torch.randn(2, 5, 4, dtype=F64, requires_grad=True)
+    mask = torch.rand(2, 3, 5) > 0.3
+    names = [n for n, _ in layer.named_parameters()]
+    values = [p.detach().clone().requires_grad_() for p in layer.parameters()]
+
+    def run(X, memory, *values):
+        call = lambda *a, **k: torch.func.functional_call(
+            layer, dict(zip(names, values, strict=True)), a, k
+        )
+        if name.startswith("cross"):
+            return call(X, memory, mask)
+        if name.startswith("heads"):
+            return call(X, memory, mask)[0], call(X, causal=True)[0]
+        return call(X)
+
+    assert torch.autograd.gradcheck(run, (X, memory, *values))
+
+
+def test_layer_norm_gradient_by_hand():
+    """With z = (x - m) / s: dx = (g - mean(g) - z mean(g z)) / s, row by row."""
+    X = torch.randn(3, 6, dtype=F64, requires_grad=True)
+    g = torch.randn(3, 6, dtype=F64)
+    (found,) = torch.autograd.grad(nn.LayerNorm(6).double()(X), X, g)
+    s = (X.var(-1, unbiased=False, keepdim=True) + 1e-5).sqrt()
+    z = (X - X.mean(-1, keepdim=True)) / s
+    wanted = (g - g.mean(-1, keepdim=True) - z * (g * z).mean(-1, keepdim=True)) / s
+    torch.testing.assert_close(found, wanted.detach(), atol=1e-9, rtol=1e-7)
+
+
+def test_attention_gradient_by_hand():
+    """With a = softmax(e): dv = a'g, de = a (g v' - its mean under a), eq. (1)."""
+    q, k, v = qkv()
+    g = torch.randn(7, 3, dtype=F64)
+    found = torch.autograd.grad(nn.attend(q, k, v), (q, k, v), g)
+    a = (q @ k.T / 2).softmax(-1)
+    da = g @ v.T
+    de = a * (da - (a * da).sum(-1, keepdim=True)) / 2  # 2 is the root of d = 4
+    for ours, wanted in zip(found, (de @ k, de.T @ q, a.T @ g), strict=True):
+        torch.testing.assert_close(ours, wanted.detach())
+
+
 def test_one_head_is_plain_attention():
     heads = nn.MultiHeadAttention(4, 1, bias=False).double()
     one = nn.CrossAttention(4).double()

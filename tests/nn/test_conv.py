@@ -175,6 +175,33 @@ def test_one_by_one_convolution_is_a_dense_layer_at_each_pixel():
     torch.testing.assert_close(layer(x), dense + layer.bias[:, None, None])
 
 
+def test_gradient_by_hand():
+    """dw is the correlation of x with the gradient, db its sum, dx its transpose."""
+    x = torch.arange(9.0, dtype=torch.float64).reshape(1, 1, 3, 3).requires_grad_()
+    layer = nn.Conv(1, 1, 2).double()
+    g = torch.tensor([[1.0, -2.0], [0.5, 3.0]], dtype=torch.float64)[None, None]
+    inputs = (x, layer.weight, layer.bias)
+    dx, dw, db = torch.autograd.grad(layer(x), inputs, g)
+    w = layer.weight.detach()[0, 0]
+    wanted_w, wanted_x = torch.zeros(2, 2).double(), torch.zeros(3, 3).double()
+    for i in range(2):
+        for j in range(2):
+            wanted_w += g[0, 0, i, j] * x.detach()[0, 0, i : i + 2, j : j + 2]
+            wanted_x[i : i + 2, j : j + 2] += g[0, 0, i, j] * w
+    torch.testing.assert_close(dw[0, 0], wanted_w)
+    torch.testing.assert_close(dx[0, 0], wanted_x)
+    assert db.tolist() == [2.5]
+
+
+def test_gradient_check_of_the_transpose():
+    layer = nn.ConvTranspose(2, 3, 2, stride=2).double()
+    x = torch.randn(1, 2, 3, 3, dtype=torch.float64, requires_grad=True)
+    run = lambda x, w, b: torch.func.functional_call(
+        layer, {"weight": w, "bias": b}, (x,)
+    )
+    assert torch.autograd.gradcheck(run, (x, layer.weight, layer.bias))
+
+
 def test_gradient_check():
     layer = nn.Conv(2, 3, 2, stride=2, padding="same").double()
     x = torch.randn(1, 2, 3, 3, dtype=torch.float64, requires_grad=True)

@@ -92,6 +92,19 @@ def test_prefetched_runs_resume_exactly(kind, folder, tmp_path, rng):
     assert np.array_equal(whole.history["loss"], rest.history["loss"])
 
 
+def test_numbers_of_parquet_files_train_a_regression_net(tmp_path, rng):
+    """Targets of double precision, as most files have them."""
+    X = rng.normal(size=(200, 2))
+    table = pa.table({"a": X[:, 0], "b": X[:, 1], "y": X[:, 0] - X[:, 1]})
+    pq.write_table(table, tmp_path / "rows.parquet", row_group_size=50)
+    coefs, intercepts = nn.glorot_uniform([2, 1], rng)
+    net = nn.MLP([coefs[0].astype("f4")], [intercepts[0].astype("f4")], head="identity")
+    rows = nn.ParquetRows(tmp_path / "rows.parquet", target="y")
+    options = {"epochs": 40, "batch_size": 20, "optimiser": nn.Adam(0.05)}
+    history = nn.train(net, rows, device="cpu", seed=0, **options).history
+    assert history["loss"][-1] < 1e-3
+
+
 class Summed(Linear):
     def losses(self, batch):
         X, lengths, y = batch

@@ -71,3 +71,21 @@ def test_softmax_head_is_exact_for_large_scores():
     value, D = nn.HEADS["softmax"].value_and_gradient(torch.tensor([1]), F)
     assert value.tolist() == [1e4]
     assert D.tolist() == [[1.0, -1.0, 0.0]]
+
+
+@pytest.mark.parametrize("name", ["identity", "logistic", "exp", "gaussian"])
+def test_a_vector_of_targets_is_one_column(name):
+    """(n,) and (n, 1) must not broadcast to a matrix."""
+    head = nn.HEADS[name]
+    F = torch.tensor([[0.3], [-1.0], [0.8]], dtype=torch.float64)
+    F = torch.cat([F, F / 2], 1) if name == "gaussian" else F
+    y = torch.tensor([1.0, 0.0, 1.0], dtype=torch.float64)
+    torch.testing.assert_close(head.value(y, F), head.value(y[:, None], F))
+    for ours, wanted in zip(
+        head.value_and_gradient(y, F),
+        head.value_and_gradient(y[:, None], F),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, wanted)
+    with pytest.raises(ValueError, match="the target has the shape"):
+        head.value(y[:2], F)

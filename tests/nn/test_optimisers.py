@@ -212,6 +212,38 @@ def test_decay_pulls_matrices_and_spares_biases():
     assert net.b.detach().numpy() == pytest.approx(1.0)
 
 
+class SparedParts(torch.nn.Module):
+    """A layer of every kind whose parameters of two axes are no matrices."""
+
+    def __init__(self):
+        super().__init__()
+        self.matrix = torch.nn.Linear(3, 2)
+        self.norm = nn.LayerNorm(3)
+        self.table = torch.nn.Embedding(4, 3)
+        self.maxout = nn.Maxout(3, 4)
+        self.local = nn.LocallyConnected((4, 4), 1, 2, 3)
+        self.positions = nn.LearnedPositions(3, 5)
+        self.states = nn.S4D(2, 4)
+        self.low_rank_states = nn.S4(2, 4)
+        with torch.no_grad():
+            for p in self.parameters():
+                p.fill_(1.0)
+
+    def losses(self, batch):
+        return {"loss": 0.0 * sum(p.sum() for p in self.parameters())}
+
+
+@pytest.mark.parametrize("rule", [nn.SGD, nn.AdamW, nn.Lion, nn.Muon])
+def test_decay_spares_embeddings_positions_and_poles(rule):
+    net = SparedParts()
+    train(net, np.zeros((1, 3)), epochs=1, optimiser=rule(0.1, decay=0.5))
+    decayed = {name for name, p in net.named_parameters() if (p != 1).any()}
+    assert decayed == {
+        "matrix.weight", "maxout.weight", "local.weight", "states.C",
+        "low_rank_states.C",
+    }  # fmt: skip
+
+
 def test_custom_optimiser_resumes_exactly(data, tmp_path):
     rule = nn.TorchOptimiser(torch.optim.Adagrad, {"lr": 0.1})
     options = {"optimiser": rule, "batch_size": 16}

@@ -42,6 +42,21 @@ def test_gradient_of_the_maximum_goes_to_the_largest_entry():
     assert torch.equal(x.grad[0, 0], wanted)
 
 
+@pytest.mark.parametrize("padding", [0, "same"])
+@pytest.mark.parametrize("make", [nn.MaxPool, nn.AvgPool])
+def test_gradients_against_differences(make, padding):
+    torch.manual_seed(0)
+    x = torch.randn(2, 2, 5, 4, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(make(2, 1, padding=padding), x)
+    assert torch.autograd.gradcheck(make(3, 2, padding=padding), x)
+
+
+def test_gradient_of_the_average_is_shared_equally():
+    x = torch.tensor(TABLE, dtype=torch.float64)[None, None].requires_grad_()
+    nn.AvgPool(2)(x).sum().backward()
+    assert torch.equal(x.grad, torch.full_like(x, 0.25))
+
+
 def test_average_keeps_the_mean_where_windows_tile_and_is_below_the_maximum():
     x = torch.randn(1, 2, 6, 6)
     assert float(nn.AvgPool(2)(x).mean()) == pytest.approx(float(x.mean()), abs=1e-6)

@@ -197,6 +197,53 @@ def test_truncation_detaches_and_nothing_is_kept(kind):
     assert torch.equal(layer(Z, lengths, truncate=2)[0], H)
 
 
+@pytest.mark.parametrize("both", [False, True])
+def test_gradients_against_differences(kind, both):
+    """In the input, the first state and every weight, with padding."""
+    layer = KINDS[kind](2, 3, bidirectional=both).double()
+    Z = torch.randn(2, 4, 2, dtype=F64, requires_grad=True)
+    names = [n for n, _ in layer.named_parameters()]
+    values = [p.detach().clone().requires_grad_() for p in layer.parameters()]
+
+    def run(Z, *values):
+        weights = dict(zip(names, values, strict=True))
+        H, state = torch.func.functional_call(layer, weights, (Z, torch.tensor([4, 2])))
+        return H, *state
+
+    assert torch.autograd.gradcheck(run, (Z, *values))
+
+
+def test_lstm_gradient_by_hand():
+    """One unit, two steps, no forget gate (W26): dh_2 / dx_1 by the chain rule."""
+    layer = nn.LSTM(1, 1, forget=False, bias=False).double()
+    i, g, o = (0.3, -0.2), (0.5, 0.4), (0.1, 0.6)
+    with torch.no_grad():
+        layer.weights["W_x_0"].copy_(torch.tensor([[i[0]], [g[0]], [o[0]]]))
+        layer.weights["W_h_0"].copy_(torch.tensor([[i[1]], [g[1]], [o[1]]]))
+    Z = X.clone().requires_grad_()
+    (found,) = torch.autograd.grad(layer(Z)[0][0, 1, 0], Z)
+    s = lambda z: 1 / (1 + math.exp(-z))
+    x1, x2 = X.ravel().tolist()
+    gates = s(i[0] * x1), math.tanh(g[0] * x1), s(o[0] * x1)
+    c1 = gates[0] * gates[1]
+    h1 = gates[2] * math.tanh(c1)
+    dc1 = i[0] * gates[0] * (1 - gates[0]) * gates[1]
+    dc1 += g[0] * (1 - gates[1] ** 2) * gates[0]
+    dh1 = o[0] * gates[2] * (1 - gates[2]) * math.tanh(c1)
+    dh1 += gates[2] * (1 - math.tanh(c1) ** 2) * dc1
+    gates = (
+        s(i[0] * x2 + i[1] * h1),
+        math.tanh(g[0] * x2 + g[1] * h1),
+        s(o[0] * x2 + o[1] * h1),
+    )
+    c2 = c1 + gates[0] * gates[1]
+    dc2 = dc1 + i[1] * dh1 * gates[0] * (1 - gates[0]) * gates[1]
+    dc2 += g[1] * dh1 * (1 - gates[1] ** 2) * gates[0]
+    dh2 = o[1] * dh1 * gates[2] * (1 - gates[2]) * math.tanh(c2)
+    dh2 += gates[2] * (1 - math.tanh(c2) ** 2) * dc2
+    assert float(found[0, 0, 0]) == pytest.approx(dh2, rel=1e-7)
+
+
 def test_identity_activation_is_the_linear_recurrence(rng):
     A, B = rng.normal(size=(4, 4)) / 4, rng.normal(size=(4, 2))
     layer = nn.RNN(2, 4, activation="identity", bias=False).double()

@@ -131,3 +131,16 @@ def test_range_test_brackets_good_rates(rng):
     assert not net.weights[0].any() and "try" in str(found)
     with pytest.raises(ValueError, match="one optimiser"):
         nn.learning_rate_range_test(net, data, optimiser={"loss": nn.SGD()})
+
+
+def test_noise_of_the_first_batches_is_no_fall_of_the_loss():
+    """Small rates do nothing, so whatever the seed the best rate is a large one."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(256, 5))
+    y = (X[:, 0] > 0).astype(np.int64)
+    net = nn.MLP(*nn.glorot_uniform([5, 16, 2], rng), head="softmax")
+    for seed in range(8):
+        found = nn.learning_rate_range_test(
+            net, (X, y), seed=seed, device="cpu", batch_size=16
+        )
+        assert 1e-3 < found.suggestion < 1

@@ -118,14 +118,8 @@ class AbstractTraining(Estimator):
         }
 
     def _optimiser(self, net) -> Any:
-        """AdamW; what the net lists in `undecayed` (embeddings, say) does not decay."""
-        rule = nn.Adam(self.learning_rate_init, decay=self.weight_decay)
-        learns = {name for name, p in net.named_parameters() if p.requires_grad}
-        listed = learns.intersection(getattr(net, "undecayed", ()))
-        if not listed:
-            return rule
-        names = dict.fromkeys(sorted(listed), rule._replace(decay=0.0))
-        return nn.ParameterGroups(names, rule)
+        """AdamW."""
+        return nn.Adam(self.learning_rate_init, decay=self.weight_decay)
 
     def _batch_size(self, n):
         """Few enough rows that an epoch has some twenty steps, from 32 up to 256."""
@@ -135,8 +129,17 @@ class AbstractTraining(Estimator):
 
     def _held_out_split(self, n, rng, strata=None):
         """Positions of rows to train on, and of rows to stop by; both ascend."""
-        if strata is not None and np.bincount(strata)[np.unique(strata)].min() < 2:
-            strata = None
+        held = math.ceil(self.validation_fraction * n)
+        if not 0 < held < n:
+            raise ValueError(
+                f"early_stopping needs rows to train on and rows to stop by, but "
+                f"validation_fraction={self.validation_fraction} of {n} is {held}."
+            )
+        if strata is not None:
+            counts = np.bincount(strata)
+            counts = counts[counts > 0]
+            if counts.min() < 2 or min(held, n - held) < len(counts):
+                strata = None  # too few rows for one of each class on both sides
         inside, outside = train_test_split(
             np.arange(n),
             test_size=self.validation_fraction,

@@ -360,6 +360,10 @@ class ConvClassifier(AbstractConv, AbstractNetClassifier):
         """
         return super().partial_fit(X, folder_classes(X, y), sample_weight, classes)
 
+    def score(self, X, y=None, sample_weight=None):
+        """Share of images that are classified as y says, or as their folder says."""
+        return super().score(X, folder_classes(X, y), sample_weight)
+
 
 @dataclass(eq=False, repr=False)
 class ConvRegressor(AbstractConv, AbstractNetRegressor):

@@ -6,31 +6,36 @@ from ..core.compiled import FASTMATH, compiled
 
 
 @compiled(inner=True, fastmath=FASTMATH)
+def activate_values(z, rectified):
+    """g(z) in place, for a vector z: the positive part, or tanh."""
+    zero, one = np.float32(0.0), np.float32(1.0)
+    if rectified:
+        for j in range(len(z)):
+            z[j] = max(z[j], zero)
+        return
+    for j in range(len(z)):
+        u = min(max(z[j], np.float32(-9.5)), np.float32(9.5)) * np.float32(0.25)
+        s = u * u
+        top = np.float32(135135.0) + s * (
+            np.float32(17325.0) + s * (np.float32(378.0) + s)
+        )
+        bottom = np.float32(135135.0) + s * (
+            np.float32(62370.0) + s * (np.float32(3150.0) + np.float32(28.0) * s)
+        )
+        t = u * top / bottom
+        t = (t + t) / (one + t * t)
+        z[j] = (t + t) / (one + t * t)
+
+
+@compiled(inner=True, fastmath=FASTMATH)
 def activate_layer(Z, b, rectified, last):
     """g(Z + b) in place, for rows Z; without g in the last layer."""
     n, k = Z.shape
-    zero, one = np.float32(0.0), np.float32(1.0)
     for i in range(n):
         for j in range(k):
             Z[i, j] += b[j]
-        if last:
-            continue
-        if rectified:
-            for j in range(k):
-                Z[i, j] = max(Z[i, j], zero)
-            continue
-        for j in range(k):
-            u = min(max(Z[i, j], np.float32(-9.5)), np.float32(9.5)) * np.float32(0.25)
-            s = u * u
-            top = np.float32(135135.0) + s * (
-                np.float32(17325.0) + s * (np.float32(378.0) + s)
-            )
-            bottom = np.float32(135135.0) + s * (
-                np.float32(62370.0) + s * (np.float32(3150.0) + np.float32(28.0) * s)
-            )
-            t = u * top / bottom
-            t = (t + t) / (one + t * t)
-            Z[i, j] = (t + t) / (one + t * t)
+        if not last:
+            activate_values(Z[i], rectified)
 
 
 @compiled(inner=True, refcount=True)

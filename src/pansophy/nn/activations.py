@@ -171,6 +171,8 @@ class Maxout(nn.Module):
             [3.]])
     """
 
+    undecayed = ("bias",)
+
     def __init__(self, n_inputs: int, n_units: int, pieces: int = 2):
         super().__init__()
         check_count("pieces of Maxout", pieces)

@@ -360,9 +360,18 @@ class CrossAttention(nn.Module):
         return masked_softmax(e, mask)
 
     def forward(self, X, memory, mask=None) -> Tensor:
+        q = self.W_q(X)
+        k = self.W_k(memory)
+        v = self.W_v(memory)
         if self.similarity == "scaled":
-            return attend(self.W_q(X), self.W_k(memory), self.W_v(memory), mask)
-        return self.attention_weights(X, memory, mask) @ self.W_v(memory)
+            return attend(q, k, v, mask)
+        score = SIMILARITIES[self.similarity]
+        if mask is None:
+            return masked_softmax(score(q, k, *self.weights)) @ v
+        mask = mask[None] if mask.ndim == 1 else mask
+        k, v, seen = clean_masked(q, k, v, mask, False)
+        y = masked_softmax(score(q, k, *self.weights), mask) @ v
+        return y.masked_fill(seen, math.nan)
 
 
 class SelfAttention(nn.Module):

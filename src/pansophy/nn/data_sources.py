@@ -187,7 +187,7 @@ class ParquetRows:
         Numbers that make X; None takes all but the target.
     target : str or None
         The column that makes y; a batch is then (X, y), else (X,).
-    dtype : dtype of X
+    dtype : dtype of X, and of y if its numbers are floating-point
     buffer_groups : int
         Row groups that are shuffled together.
 
@@ -275,7 +275,12 @@ class ParquetRows:
                 X[start:end, j] = table[name].to_numpy()
             if self.target is not None:
                 targets.append(table[self.target].to_numpy())
-        return [X] if self.target is None else [X, np.concatenate(targets)]
+        if self.target is None:
+            return [X]
+        y = np.concatenate(targets)
+        if np.issubdtype(y.dtype, np.floating):
+            y = y.astype(self.dtype)
+        return [X, y]
 
 
 def parquet_files(paths) -> list[Path]:

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .optimisers import ParameterPack, pack_parameters
+from .optimisers import ParameterPack, pack_parameters, spared_parameters
 from .parallel import SingleProcess, pack_sharded
 
 
@@ -86,10 +86,11 @@ class GradientStep:
         rules = optimiser if self.by_name else {"": optimiser}
         named = {name: parameters_of_loss(net, name) for name in rules}
         refuse_shared_parameters(named)
+        spared = spared_parameters(net)
         self.packs: dict[str, list[ParameterPack]] = {
-            name: pack_sharded(named[name], rule)
+            name: pack_sharded(named[name], rule, spared)
             if sharded
-            else pack_parameters(named[name], rule)
+            else pack_parameters(named[name], rule, spared)
             for name, rule in rules.items()
         }
         own = getattr(net, "has_manual_gradients", False)

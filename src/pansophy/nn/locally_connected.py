@@ -43,6 +43,8 @@ class LocallyConnected(nn.Module):
     357504
     """
 
+    undecayed = ("bias",)
+
     def __init__(
         self, input_size, in_channels, out_channels, kernel_size, *, stride=1,
         padding=0, bias=True, shared=False,

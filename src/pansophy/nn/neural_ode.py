@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from .activations import ACTIVATIONS
-from .field_gradients import MLPFieldPass
+from .field_gradients import field_pass
 from .heads import HEADS, weighted_mean_loss
 from .init import glorot_uniform
 from .ode import ODESolution, odeint
@@ -85,9 +85,9 @@ class MLPField(nn.Module):
                 H = self.activation.value(H)
         return H
 
-    def manual_pass(self) -> "MLPFieldPass":
-        """Evaluations and derivatives without autograd, for one solution."""
-        return MLPFieldPass(self)
+    def manual_pass(self, table, control, y0: Tensor):
+        """Steps and their derivatives without autograd, for one solution."""
+        return field_pass(self, table, control, y0)
 
 
 class NeuralODE(nn.Module):

@@ -51,6 +51,8 @@ def distinct_quantiles(X, n_bins: int, w=None) -> list[np.ndarray]:
 class ColumnLinear(nn.Module):
     """A linear map of its own for each column: (rows, d, m) -> (rows, d, k)."""
 
+    undecayed = ("bias",)
+
     def __init__(self, columns, m, k):
         super().__init__()
         bound = 1 / math.sqrt(m)
@@ -141,6 +143,8 @@ class PeriodicEmbedding(nn.Module):
     >>> PeriodicEmbedding(2, 8)(torch.zeros(5, 2)).shape
     torch.Size([5, 2, 8])
     """
+
+    undecayed = ("frequencies",)
 
     def __init__(self, columns, width, *, frequencies=16, scale=0.1, activation=True):
         super().__init__()

@@ -357,6 +357,10 @@ class AutogradStepper:
         error = weighted_stages(zero, h, self.error, K)
         return float(self.control.norm(error / self.tolerance(y, y1)))
 
+    def scaled_norm(self, x, y) -> float:
+        """The norm of x over the tolerance at y."""
+        return float(self.control.norm(x / self.tolerance(y, y)))
+
     def tolerance(self, y, y1):
         """atol + rtol max(|y|, |y_1|)."""
         size = torch.maximum(y.abs(), y1.abs())
@@ -624,15 +628,13 @@ class SolverRun:
 
     def _initial_step(self) -> float:
         """A first step after Hairer: a hundredth of |y| / |y'|, checked by one step."""
-        control = self.problem.control
         time = self.time
         y = self.y.detach()
         with torch.no_grad():
-            scale = control.atol + control.rtol * y.abs()
             k = self.slope
             k = self.stepper.evaluate(time, y) if k is None else k.detach()
-            d0 = float(control.norm(y / scale))
-            d1 = float(control.norm(k / scale))
+            d0 = self.stepper.scaled_norm(y, y)
+            d1 = self.stepper.scaled_norm(k, y)
             if not (math.isfinite(d0) and math.isfinite(d1)):
                 return abs(self.times[-1] - time) * 1e-6
             h = 0.01 * d0 / d1 if min(d0, d1) > 1e-5 else 1e-6
@@ -640,7 +642,7 @@ class SolverRun:
             moved = self.stepper.evaluate(
                 time + self.sign * h, torch.add(y, k, alpha=self.sign * h)
             )
-            d2 = float(control.norm((moved - k) / scale)) / h
+            d2 = self.stepper.scaled_norm(moved - k, y) / h
         steep = max(d1, d2)
         power = 1 / self.problem.table.error_order
         if not math.isfinite(steep):

@@ -17,9 +17,9 @@ rates carry over. With Nesterov, (1-mu) g + mu u stands for u. Arrays with more 
 two axes are matrices of their first axis against the rest; those with fewer are moved
 by the Adam rule in `vectors`.
 
-`decay` pulls matrices (not biases, gains) towards 0 by eta*decay apart from the
-gradient, as in AdamW. `ParameterGroups` gives parameters rules by their names. Any
-`torch.optim` class can be used through `TorchOptimiser`.
+`decay` pulls matrices (not biases, gains, embeddings: `spared_parameters`) towards 0 by
+eta*decay apart from the gradient, as in AdamW. `ParameterGroups` gives parameters rules
+by their names. Any `torch.optim` class can be used through `TorchOptimiser`.
 
 The rate's factor `scale` is a number, or a 0-dimensional tensor where the step is
 recorded in a CUDA graph (`nn.step_capture`).
@@ -37,16 +37,21 @@ from torch import Tensor
 
 
 class FlatParameters:
-    """Parameters of one dtype and device as views of a flat vector."""
+    """Parameters of one dtype and device as views of a flat vector.
 
-    def __init__(self, params: list[torch.nn.Parameter]):
-        matrices = [p for p in params if p.ndim > 1]
-        self.params = matrices + [p for p in params if p.ndim <= 1]
+    First come the matrices, of them first those that decay.
+    """
+
+    def __init__(self, params: list[torch.nn.Parameter], spared=()):
+        decayed, other, vectors = decay_order(params, spared)
+        matrices = decayed + other
+        self.params = matrices + vectors
         total = sum(p.numel() for p in self.params)
         like = self.params[0].detach()
         self.w = torch.empty(total, dtype=like.dtype, device=like.device)
         self.g = torch.zeros_like(self.w)
         self.n_matrix = sum(p.numel() for p in matrices)
+        self.n_decayed = sum(p.numel() for p in decayed)
         at = 0
         for p in self.params:
             cut = slice(at, at + p.numel())
@@ -56,21 +61,50 @@ class FlatParameters:
             at = cut.stop
 
 
+def decay_order(params, spared):
+    """Matrices that decay, matrices in `spared`, which do not, and vectors."""
+    keep = {id(p) for p in spared}
+    matrices = [p for p in params if p.ndim > 1]
+    return (
+        [p for p in matrices if id(p) not in keep],
+        [p for p in matrices if id(p) in keep],
+        [p for p in params if p.ndim <= 1],
+    )
+
+
 class FlatSlice(NamedTuple):
     """A part of flat parameters without matrices, for a rule of its own."""
 
     w: Tensor
     g: Tensor
     n_matrix: int = 0
+    n_decayed: int = 0
 
 
-def flatten_parameters(params: Iterable[torch.nn.Parameter]) -> list[FlatParameters]:
+def flatten_parameters(
+    params: Iterable[torch.nn.Parameter], spared=()
+) -> list[FlatParameters]:
     """Packs of the trainable parameters, one for each dtype and device."""
     groups: dict[Any, list] = {}
     for p in params:
         if p.requires_grad:
             groups.setdefault((p.dtype, p.device), []).append(p)
-    return [FlatParameters(group) for group in groups.values()]
+    return [FlatParameters(group, spared) for group in groups.values()]
+
+
+def spared_parameters(net) -> list[torch.nn.Parameter]:
+    """Parameters with two axes or more that are no matrices of a layer.
+
+    They are the tables of embeddings, and those whose names a module lists in
+    `undecayed`: biases by place, positions, the poles of a state space.
+    """
+    spared = []
+    for module in net.modules():
+        if isinstance(module, torch.nn.Embedding):
+            spared.append(module.weight)
+        listed = getattr(module, "undecayed", ())
+        spared += [p for name, p in module.named_parameters() if name in listed]
+    return spared
 
 
 def subtract_scaled(w: Tensor, g: Tensor, eta) -> None:
@@ -96,7 +130,7 @@ class SGD(NamedTuple):
         eta = self.lr * scale
         mu = self.momentum
         if self.decay:
-            p.w[: p.n_matrix].mul_(1 - eta * self.decay)
+            p.w[: p.n_decayed].mul_(1 - eta * self.decay)
         if not mu:
             subtract_scaled(p.w, p.g, eta)
             return
@@ -128,7 +162,7 @@ class Adam(NamedTuple):
     def step(self, p: FlatParameters | FlatSlice, state: dict, scale: float) -> None:
         eta = self.lr * scale
         if self.decay:
-            p.w[: p.n_matrix].mul_(1 - eta * self.decay)
+            p.w[: p.n_decayed].mul_(1 - eta * self.decay)
         m, v, t = state["m"], state["v"], state["t"]
         t.add_(1)
         if FUSED:
@@ -177,7 +211,7 @@ class Lion(NamedTuple):
     def step(self, p: FlatParameters, state: dict, scale: float) -> None:
         eta = self.lr * scale
         if self.decay:
-            p.w[: p.n_matrix].mul_(1 - eta * self.decay)
+            p.w[: p.n_decayed].mul_(1 - eta * self.decay)
         m = state["m"]
         subtract_scaled(p.w, torch.lerp(m, p.g, 1 - self.beta1).sign_(), eta)
         m.lerp_(p.g, 1 - self.beta2)
@@ -214,7 +248,7 @@ class Muon(NamedTuple):
         if self.nesterov:
             u = torch.lerp(p.g[:n], u, mu)
         if self.decay:
-            p.w[:n].mul_(1 - eta * self.decay)
+            p.w[: p.n_decayed].mul_(1 - eta * self.decay)
         at = 0
         alike: dict[Any, list] = {}  # matrices of one shape go through one product
         for q in p.params:
@@ -325,7 +359,9 @@ class ParameterPack(NamedTuple):
     state: dict[str, Any]
 
 
-def pack_parameters(named: dict[str, torch.nn.Parameter], rule) -> list[ParameterPack]:
+def pack_parameters(
+    named: dict[str, torch.nn.Parameter], rule, spared=()
+) -> list[ParameterPack]:
     """Packs of the trainable ones of these parameters, by rule, dtype and device."""
     members: list[tuple[Any, list]] = []
     if isinstance(rule, ParameterGroups):
@@ -339,7 +375,7 @@ def pack_parameters(named: dict[str, torch.nn.Parameter], rule) -> list[Paramete
     return [
         ParameterPack(own, flat, own.init(flat))
         for own, params in members
-        for flat in flatten_parameters(params)
+        for flat in flatten_parameters(params, spared)
     ]
 
 

@@ -30,7 +30,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from .optimisers import Muon, ParameterPack, TorchOptimiser
+from .optimisers import Muon, ParameterPack, TorchOptimiser, decay_order
 
 
 class SingleProcess:
@@ -142,13 +142,15 @@ class ShardedParameters:
     gradients and `scatter` writes w back.
     """
 
-    def __init__(self, params):
-        matrices = [p for p in params if p.ndim > 1]
-        self.params = matrices + [p for p in params if p.ndim <= 1]
+    def __init__(self, params, spared=()):
+        decayed, other, vectors = decay_order(params, spared)
+        matrices = decayed + other
+        self.params = matrices + vectors
         self.parts = [p.to_local() for p in self.params]
         self.w = torch.cat([t.detach().reshape(-1) for t in self.parts])
         self.g = torch.zeros_like(self.w)
         self.n_matrix = sum(t.numel() for t in self.parts[: len(matrices)])
+        self.n_decayed = sum(t.numel() for t in self.parts[: len(decayed)])
 
     def pieces(self, flat: Tensor):
         """The parts of a flat vector, in the shapes of the parameters' parts."""
@@ -200,7 +202,7 @@ def outermost_blocks(net) -> list:
     return [block for child in net.children() for block in outermost_blocks(child)]
 
 
-def pack_sharded(named: dict[str, Any], rule) -> list[ParameterPack]:
+def pack_sharded(named: dict[str, Any], rule, spared=()) -> list[ParameterPack]:
     """One pack of this process's part of the trainable parameters."""
     if isinstance(rule, (Muon, TorchOptimiser)) or hasattr(rule, "rules"):
         raise ValueError(
@@ -208,7 +210,7 @@ def pack_sharded(named: dict[str, Any], rule) -> list[ParameterPack]:
             "process holds a part of each matrix only."
         )
     params = [p for p in named.values() if p.requires_grad]
-    flat: Any = ShardedParameters(params)
+    flat: Any = ShardedParameters(params, spared)
     return [ParameterPack(rule, flat, rule.init(flat))]
 
 

@@ -79,6 +79,8 @@ class LearnedPositions(nn.Module):
     torch.Size([1, 2, 4])
     """
 
+    undecayed = ("P",)
+
     def __init__(self, max_length, d):
         super().__init__()
         self.P = nn.Parameter(0.02 * torch.randn(max_length, d))

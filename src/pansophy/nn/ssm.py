@@ -214,6 +214,9 @@ class StateSpaceLayer(nn.Module):
     A layer gives `kernel(length)`, `init_state(batch)` and `_advance(state, u)`.
     """
 
+    # a pull towards 0 would move the poles and the input
+    undecayed = ("log_decay", "frequency", "P", "B")
+
     def __init__(self, width: int, *, dt_min=1e-3, dt_max=1e-1, generator=None):
         super().__init__()
         if not 0 < dt_min <= dt_max:

@@ -144,12 +144,6 @@ class TabularResNet(nn.Module):
             nn.init.zeros_(layer.weight)
         nn.init.zeros_(self.output.bias)
 
-    @property
-    def undecayed(self) -> list[str]:
-        """Parameters that are no matrices of a layer: embeddings, biases by column."""
-        listed = ("categories.table.weight", "numbers.map.bias", "numbers.frequencies")
-        return [name for name, _ in self.named_parameters() if name in listed]
-
     def flops(self, n: int) -> float:
         """Operations of a training step on n rows: three passes."""
         matrices = [p for p in self.parameters() if p.ndim > 1]

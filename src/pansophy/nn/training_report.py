@@ -226,7 +226,8 @@ ADVICE = {
     Problem.NOT_FINITE: "lower the rate, clip gradients, scale the inputs",
     Problem.LARGE_STEPS: "lower the rate",
     Problem.SMALL_STEPS: "raise the rate",
-    Problem.UNTOUCHED: "no loss depends on it: is it used, and not detached?",
+    Problem.UNTOUCHED: "no loss depends on it: is it used, not detached, and not "
+    "before units that are all dead?",
 }
 
 
@@ -429,9 +430,11 @@ def learning_rate_range_test(
         mean = smoothing * mean + (1 - smoothing) * value
         smoothed[i] = mean / (1 - smoothing ** (i + 1))
     best = int(smoothed.argmin())
-    falling = slice(0, best + 1)
+    # the running mean of the first few steps is the noise of single batches
+    first = min(round(1 / (1 - smoothing)), max(best - 1, 0))
+    falling = slice(first, best + 1)
     slope = np.gradient(smoothed[falling], np.log(rates[falling])) if best else [0]
-    steepest = float(rates[int(np.argmin(slope))])
+    steepest = float(rates[first + int(np.argmin(slope))])
     suggestion = min(float(rates[best]) / 10, steepest) if best else low
     diverged = result.reason == "diverged"
     return RateRange(rates, losses, smoothed, steepest, suggestion, diverged)
