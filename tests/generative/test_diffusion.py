@@ -183,5 +183,4 @@ def test_averaged_weights_are_used_and_saved(tmp_path):
     moved = quick(n_epochs=2, ema_decay=0.0, batch_size=200).fit(X)
     gap = lambda a, b: float((a - b).abs().max())
     a, b = (m.net_.net.output.bias for m in (brief, moved))
-    assert gap(a.detach(), b.detach()) < gap(b.detach(), 0 * b.detach()) + 1e-9
-    assert float(a.detach().abs().max()) > 0
+    assert gap(a.detach(), b.detach()) < 0.6 * gap(b.detach(), 0 * b.detach())

@@ -287,11 +287,20 @@ class AbstractGenerator(Density, AbstractTraining):
             device, _ = net_placement(net)
             self._prepare_sampling(net, chosen)
             y = None if chosen.y is None else torch.as_tensor(chosen.y, device=device)
-            made = self._generate(net, n, y).double().cpu().numpy()
-            made = self._finish_samples(self._decode_rows(made)).reshape(n, -1)
-            return sample_quality(chosen.X, self._encode_rows(made), make_rng(seed))
+            made = self._given_out(self._generate(net, n, y).double().cpu().numpy())
+            both = (self._measured_columns(net, Z) for Z in (chosen.X, made))
+            return sample_quality(*both, make_rng(seed))
 
         return evaluate
+
+    def _given_out(self, Z):
+        """Drawn rows (n, d) as a user gets them, rounded say, in standardised units."""
+        made = self._finish_samples(self._decode_rows(Z))
+        return self._encode_rows(made.reshape(len(Z), -1))
+
+    def _measured_columns(self, net, Z):
+        """What sample quality compares of standardised rows: the rows themselves."""
+        return Z
 
     def _start_net(self, net, rows):
         """Initial weights that depend on the training rows: none here."""
