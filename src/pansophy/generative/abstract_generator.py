@@ -179,18 +179,7 @@ class AbstractGenerator(Density, AbstractTraining):
         return X, None, w
 
     def _flat_rows(self, X, *, reset):
-        """Image stacks as rows of pixels; remembers the shape of an image."""
-        X = host_array(self, X)
-        shape = np.shape(X) if isinstance(X, (list, np.ndarray)) else ()
-        stack = 2 < len(shape) <= LARGEST_IMAGE_RANK
-        if reset:
-            self.image_shape_ = tuple(shape[1:]) if stack else None
-        elif stack and self.image_shape_ not in (None, tuple(shape[1:])):
-            raise ValueError(
-                f"images have the shape {tuple(shape[1:])}, but "
-                f"{type(self).__name__} is expecting {self.image_shape_}."
-            )
-        return np.asarray(X).reshape(len(X), -1) if stack else X
+        return flat_images(self, X, reset=reset)
 
     def _learn_classes(self, y, w):
         """Class numbers of the labels; sets classes_ and class_prior_."""
@@ -444,6 +433,25 @@ class AbstractGenerator(Density, AbstractTraining):
         double = "float64" in (self.dtype, str(X.dtype))
         net = self._inference_net(torch.float64 if double else torch.float32)
         return values_in_blocks(net, function, X, y, seed)
+
+
+def flat_images(model, X, *, reset):
+    """Image stacks as rows of pixels; other rows as they are.
+
+    The shape of an image is remembered in `image_shape_` of the model if `reset`, and
+    compared with it if not.
+    """
+    X = host_array(model, X)
+    shape = np.shape(X) if isinstance(X, (list, np.ndarray)) else ()
+    stack = 2 < len(shape) <= LARGEST_IMAGE_RANK
+    if reset:
+        model.image_shape_ = tuple(shape[1:]) if stack else None
+    elif stack and model.image_shape_ not in (None, tuple(shape[1:])):
+        raise ValueError(
+            f"images have the shape {tuple(shape[1:])}, but "
+            f"{type(model).__name__} is expecting {model.image_shape_}."
+        )
+    return np.asarray(X).reshape(len(X), -1) if stack else X
 
 
 def values_in_blocks(net, function, X, y=None, seed=0):
