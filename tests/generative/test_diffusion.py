@@ -101,6 +101,13 @@ def test_unlearnt_variance_is_refused():
         model.sample(2, variance="learned")
     with pytest.raises(ValueError, match="eta must be"):
         model.sample(2, sampler="ddim", eta=2.0)
+    with pytest.raises(ValueError, match=r"sampler must be one of heun.*'euler'"):
+        model.sample(2, sampler="euler")
+    with pytest.raises(ValueError, match="variance must be one of posterior"):
+        model.sample(2, variance="small")
+    for bad in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="guidance must be"):
+            model.sample(2, guidance=bad)
 
 
 def test_classes_and_guidance():

@@ -11,7 +11,7 @@ text. Missing are None, NaN, NaT and pandas' NA.
 Cost      O(n) for integers of a narrow range, else that of sorting or hashing
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -89,7 +89,7 @@ def without_dictionary(values):
     Chunks of such a column lose their nulls in `to_numpy`.
     """
     native = values.to_native() if hasattr(values, "to_native") else values
-    dtype = getattr(native, "type", None)
+    dtype: Any = getattr(native, "type", None)
     if not str(dtype).startswith("dictionary<"):
         return values
     return native.cast(dtype.value_type)

@@ -179,7 +179,7 @@ class AbstractGenerator(Density, AbstractTraining):
         return X, None, w
 
     def _flat_rows(self, X, *, reset):
-        return flat_images(self, X, reset=reset)
+        return pixel_rows(self, X, reset=reset)
 
     def _learn_classes(self, y, w):
         """Class numbers of the labels; sets classes_ and class_prior_."""
@@ -277,8 +277,8 @@ class AbstractGenerator(Density, AbstractTraining):
             self._prepare_sampling(net, chosen)
             y = None if chosen.y is None else torch.as_tensor(chosen.y, device=device)
             made = self._given_out(self._generate(net, n, y).double().cpu().numpy())
-            both = (self._measured_columns(net, Z) for Z in (chosen.X, made))
-            return sample_quality(*both, make_rng(seed))
+            real, fake = (self._measured_columns(net, Z) for Z in (chosen.X, made))
+            return sample_quality(real, fake, make_rng(seed))
 
         return evaluate
 
@@ -435,7 +435,7 @@ class AbstractGenerator(Density, AbstractTraining):
         return values_in_blocks(net, function, X, y, seed)
 
 
-def flat_images(model, X, *, reset):
+def pixel_rows(model, X, *, reset):
     """Image stacks as rows of pixels; other rows as they are.
 
     The shape of an image is remembered in `image_shape_` of the model if `reset`, and

@@ -37,7 +37,7 @@ from ..core.random import draw_seed, make_rng
 from ..core.weighted import check_sample_weight, weighted_quantile
 from ..params import Count, NonNegative, ParameterRule, check_params
 from ..typing import Seed
-from .abstract_generator import flat_images
+from .abstract_generator import pixel_rows
 from .autoencoder import Autoencoder
 
 Contamination = Annotated[
@@ -190,7 +190,7 @@ class AutoencoderDetector(OneClass, Estimator):
             validate_data(self, X, skip_check_array=True)
             w = check_sample_weight(sample_weight, len(X))
             return X, None if w is None else np.asarray(w)
-        flat = flat_images(self, X, reset=True)
+        flat = pixel_rows(self, X, reset=True)
         flat, w = self._check_training_data(flat, sample_weight=sample_weight)
         return self._as_images(flat), w
 
@@ -199,7 +199,7 @@ class AutoencoderDetector(OneClass, Estimator):
         if self._is_mixed_table(X):
             validate_data(self, X, skip_check_array=True, reset=False)
             return X
-        return self._as_images(self._check_new_data(flat_images(self, X, reset=False)))
+        return self._as_images(self._check_new_data(pixel_rows(self, X, reset=False)))
 
     def _as_images(self, X):
         """Rows of pixels as a stack, if stacks were given."""
@@ -208,7 +208,9 @@ class AutoencoderDetector(OneClass, Estimator):
 
     def _is_mixed_table(self, X):
         """Whether X is a frame that the models encode themselves."""
-        mixed = self.estimator is not None and get_tags(self.estimator).input_tags.string
+        mixed = (
+            self.estimator is not None and get_tags(self.estimator).input_tags.string
+        )
         return mixed and column_names(X) is not None
 
     def _losses(self, X):

@@ -75,9 +75,9 @@ def field_and_products(field, at, vectors, create_graph):
         # convolutions of images kept in the order of channels cannot be batched
         f = field(at)
         found = [
-            torch.autograd.grad(
-                f, at, e, create_graph=create_graph, retain_graph=True
-            )[0]
+            torch.autograd.grad(f, at, e, create_graph=create_graph, retain_graph=True)[
+                0
+            ]
             for e in each
         ]
         g = torch.stack(found)

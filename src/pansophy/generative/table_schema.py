@@ -46,7 +46,7 @@ def column_type(table, j, library) -> ColumnType:
     if library == "pyarrow":
         return ColumnType(str(table.schema.types[j]))
     dtype = list(table.dtypes)[j]
-    if library == "pandas" and dtype == object:
+    if library == "pandas" and str(dtype) == "object":
         here = table.iloc[:, j].dropna()
         days = len(here) and all(type(v) is datetime.date for v in here)
         return ColumnType("datetime.date" if days else "object")
@@ -57,7 +57,7 @@ def column_type(table, j, library) -> ColumnType:
 
 
 def array_of_columns(columns, types) -> np.ndarray:
-    """Columns side by side, in the type of the training array where they fit into it."""
+    """Columns side by side, in the type of the training array if they fit into it."""
     numbers = all(c.dtype.kind in ARRAY_KINDS for c in columns)
     if not numbers:
         made = np.empty((len(columns[0]), len(columns)), dtype=object)
