@@ -49,7 +49,7 @@ def start(n, level, seed=0):
 def test_optimal_variance_is_exact_in_any_number_of_steps(n_steps):
     """Trap 2: mean and covariance to 1 % of the largest variance, which is 1."""
     levels = noise_levels(n_steps, sigma_max=20.0)
-    z, generator = start(400_000, 20.0)  # a Monte Carlo error of 0.2 %
+    z, generator = start(200_000, 20.0)  # a Monte Carlo error of 0.3 %
     options = SamplerOptions(variance="optimal")
     x = denoise_rows(
         gaussian_denoiser, z, levels, "ancestral", options, generator=generator
