@@ -44,21 +44,23 @@ def bent_rows(size):
     return moons_like(n, d, rng), moons_like(500, d, rng), epochs
 
 
-def ours(payload, seed=0):
+def ours(payload, seed=0, device="cpu"):
     from pansophy.generative import DiffusionModel
 
     X, _, epochs = payload
     return DiffusionModel(
         n_channels=CHANNELS, hidden_layer_sizes=HIDDEN, batch_size=BATCH,
-        learning_rate_init=RATE, n_epochs=epochs, random_state=seed, device="cpu",
+        learning_rate_init=RATE, n_epochs=epochs, random_state=seed, device=device,
     ).fit(X)  # fmt: skip
 
 
 class PlainDDPM:
     """The loop, written out; `fit` and `sample` are all it has."""
 
-    def __init__(self, epochs, seed=0):
-        self.epochs, self.seed = epochs, seed
+    def __init__(self, epochs, seed=0, device="cpu"):
+        self.epochs = epochs
+        self.seed = seed
+        self.device = device
 
     def fit(self, X):
         import torch
@@ -70,20 +72,22 @@ class PlainDDPM:
         axis = None if self.images else 0
         self.mean, self.scale = X.mean(axis), X.std(axis)
         rows = torch.as_tensor((X - self.mean) / self.scale, dtype=torch.float32)
-        rows = rows[:, None] if self.images else rows
+        rows = (rows[:, None] if self.images else rows).to(self.device)
         self.low, self.high = rows.min(), rows.max()
         wide = (-1, *(1,) * (rows.ndim - 1))
         self.beta = torch.linspace(1e-4, 0.02, STEPS, dtype=torch.float64)
         self.kept = torch.cumprod(1 - self.beta, 0)
+        kept = self.kept.float().to(self.device)
         net = UNet(1, CHANNELS) if self.images else DenoisingMLP(X.shape[1], HIDDEN)
+        net = net.to(self.device)
         self.average = copy.deepcopy(net)
         optimiser = torch.optim.Adam(net.parameters(), lr=RATE / 2)
         for _ in range(self.epochs):
             for batch in torch.randperm(len(rows)).split(BATCH):
-                x = rows[batch]
-                t = torch.randint(0, STEPS, (len(x),))
+                x = rows[batch.to(self.device)]
+                t = torch.randint(0, STEPS, (len(x),), device=self.device)
                 noise = torch.randn_like(x)
-                a = self.kept[t].float().reshape(wide)
+                a = kept[t].reshape(wide)
                 guess = net(a.sqrt() * x + (1 - a).sqrt() * noise, t / STEPS)
                 loss = (guess - noise).square().mean()
                 optimiser.zero_grad()
@@ -99,10 +103,11 @@ class PlainDDPM:
         import torch
 
         torch.manual_seed(random_state)
-        x = torch.randn(n, *self.shape)
+        x = torch.randn(n, *self.shape, device=self.device)
         with torch.no_grad():
             for t in reversed(range(STEPS)):
-                guess = self.average(x, torch.full((n,), t / STEPS))
+                level = torch.full((n,), t / STEPS, device=self.device)
+                guess = self.average(x, level)
                 a = float(self.kept[t])
                 x0 = (x - (1 - a) ** 0.5 * guess) / a**0.5
                 x0 = x0.clamp(self.low, self.high)
@@ -111,9 +116,10 @@ class PlainDDPM:
                 x = (before**0.5 * b * x0 + (1 - b) ** 0.5 * (1 - before) * x) / (1 - a)
                 if t:
                     x = x + (b * (1 - before) / (1 - a)) ** 0.5 * torch.randn_like(x)
+        x = x.cpu().numpy()
         if not self.images:
-            return x.numpy() * self.scale + self.mean
-        made = x[:, 0].numpy() * self.scale + self.mean
+            return x * self.scale + self.mean
+        made = x[:, 0] * self.scale + self.mean
         return np.clip(np.round(made), 0, 16)  # as ours does by itself
 
 

@@ -14,6 +14,7 @@ pytest.importorskip("torch")
 
 from pansophy import load, save
 from pansophy.base import InterruptedFitWarning
+from pansophy.generative import PosteriorCollapseWarning
 from pansophy.generative.abstract_generator import (
     GeneratorRows,
     batch_mean,
@@ -123,6 +124,47 @@ def test_saved_model_says_the_same(cls, tmp_path):
         model.sample(5, random_state=3), loaded.sample(5, random_state=3)
     )
     np.testing.assert_array_equal(scores_of(model, X), scores_of(loaded, X))
+
+
+@every_generator
+@pytest.mark.parametrize("shape", [(4, 5), (3, 3, 2)], ids=["grey", "colour"])
+def test_image_stacks(cls, shape):
+    """Samples have the shape of the images; scores, codes and bounds exist."""
+    X = np.random.default_rng(0).integers(0, 256, (30, *shape)).astype(np.uint8)
+    if cls.__name__ == "TableVAE":
+        with pytest.raises(ValueError, match="dim"):
+            quick(cls).fit(X)
+        return
+    model = fitted(cls, X)
+    assert model.sample(3, random_state=0).shape == (3, *shape)
+    assert np.isfinite(scores_of(model, X)).all()
+    if hasattr(model, "reconstruct"):
+        y = labels_for(model, len(X))
+        assert model.reconstruct(X, y).shape == X.shape
+    if hasattr(model, "log_prob_bound"):
+        bound = model.log_prob_bound(X[:3])
+        assert np.isfinite(getattr(bound, "value", bound)).all()
+
+
+@every_generator
+def test_sample_quality_while_training(cls):
+    """MMD and the accuracy of a classifier, every second epoch."""
+    X = small_rows(24)
+    model = fitted(cls, X, quality_every=2, n_epochs=2)
+    for name in ("mmd", "c2st"):
+        first, second = model.history_[name]
+        assert np.isnan(first) and np.isfinite(second)
+
+
+@every_generator
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_or_two_rows(cls, n):
+    X = small_rows(n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PosteriorCollapseWarning)
+        model = fitted(cls, X, batch_size=1)
+    assert np.isfinite(model.sample(3, random_state=0)).all()
+    assert np.isfinite(scores_of(model, X)).all()
 
 
 @every_generator

@@ -13,6 +13,7 @@ from pansophy.core.codes import (
     is_missing,
     missing_mask,
 )
+from pansophy.core.frames import column_reader
 
 COLUMNS = [
     np.array([3, -2, 3, 0]),
@@ -111,3 +112,10 @@ def test_numbers_of_several_types_keep_them():
     assert levels.dtype == object and codes.tolist() == [1, 0, -1, 2]
     assert [type(v) for v in levels] == [int, float, int]
     assert encode_values(np.array(["b", None, "a"], object)).levels.dtype.kind == "U"
+
+
+def test_dictionaries_of_arrow_keep_their_nulls():
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"a": pa.array(["x", None, "y"]).dictionary_encode()})
+    for column in (table["a"], column_reader(table)(0)):
+        assert as_column(column).tolist() == ["x", None, "y"]

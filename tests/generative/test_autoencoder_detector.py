@@ -3,8 +3,16 @@
 import numpy as np
 import pytest
 
+from pansophy import load, save
+from pansophy.base import InterruptedFitWarning
 from pansophy.decomposition import ProbabilisticPCA
-from pansophy.generative import Autoencoder, AutoencoderDetector, error_threshold
+from pansophy.generative import (
+    Autoencoder,
+    AutoencoderDetector,
+    ConvAutoencoder,
+    TableVAE,
+    error_threshold,
+)
 
 RNG = np.random.default_rng(0)
 PLANE = RNG.normal(size=(2, 5))
@@ -72,3 +80,50 @@ def test_any_density_will_do():
 
     with pytest.raises(TypeError, match="must be an estimator with score_samples"):
         AutoencoderDetector(Ridge()).fit(USUAL)
+
+
+def test_images_and_tables_reach_the_models_as_they_are(tmp_path):
+    rng = np.random.default_rng(0)
+    images = rng.random((40, 5, 4)) * 0.1
+    images[:, 2] += 1.0
+    odd = images[:2].transpose(0, 1, 2)[:, ::-1].copy()
+    odd[:, 0] += 5.0
+    conv = ConvAutoencoder(2, n_filters=(4,), n_epochs=10, device="cpu")
+    model = AutoencoderDetector(conv, contamination=0.1, random_state=0).fit(images)
+    assert model.estimators_[0].image_shape_ == (5, 4)
+    assert (model.predict(odd) == -1).all()
+    with pytest.raises(ValueError, match=r"shape \(4, 5\).*expecting \(5, 4\)"):
+        model.predict(images.transpose(0, 2, 1))
+    save(model, tmp_path / "detector.pansophy")
+    again = load(tmp_path / "detector.pansophy")
+    np.testing.assert_array_equal(
+        again.score_samples(images), model.score_samples(images)
+    )
+    pandas = pytest.importorskip("pandas")
+    age = rng.integers(18, 90, 80)
+    table = pandas.DataFrame({"age": age, "retired": np.where(age > 65, "yes", "no")})
+    vae = TableVAE(2, hidden_layer_sizes=(16,), n_epochs=30, device="cpu")
+    model = AutoencoderDetector(vae, random_state=0).fit(table)
+    strange = pandas.DataFrame({"age": [20], "retired": ["yes"]})
+    assert model.score_samples(strange)[0] < np.median(model.score_samples(table))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(table.rename(columns={"age": "years"}))
+
+
+def test_an_interrupted_model_is_the_last_one(monkeypatch):
+    fit = Autoencoder.fit
+    calls = []
+
+    def interrupted(self, X, **weights):
+        fit(self, X, **weights)
+        calls.append(1)
+        self.interrupted_ = True
+        return self
+
+    monkeypatch.setattr(Autoencoder, "fit", interrupted)
+    model = AutoencoderDetector(BASE, n_estimators=5, random_state=0)
+    model.estimator = Autoencoder(1, n_epochs=1, device="cpu")
+    with pytest.warns(InterruptedFitWarning):
+        model.fit(USUAL)
+    assert len(calls) == len(model.estimators_) == 1 and model.interrupted_
+    assert np.isfinite(model.threshold_)

@@ -28,6 +28,15 @@ def test_penalty_of_linear_critics():
     )
 
 
+def test_penalty_of_a_flat_critic_has_finite_gradients():
+    """Trap 12: the norm of a slope of 0 has a derivative, by the eps in its root."""
+    critic = torch.nn.Linear(3, 1).double()
+    torch.nn.init.zeros_(critic.weight)
+    x = torch.randn(4, 3).double()
+    gradient_penalty(lambda u: critic(u)[:, 0], x, x + 1).mean().backward()
+    assert critic.weight.grad.isfinite().all()
+
+
 def test_one_place_between_for_each_row():
     """The critic sees t x + (1 - t) z with one t for all values of a row."""
     seen = []

@@ -101,6 +101,13 @@ def test_unlearnt_variance_is_refused():
         model.sample(2, variance="learned")
     with pytest.raises(ValueError, match="eta must be"):
         model.sample(2, sampler="ddim", eta=2.0)
+    with pytest.raises(ValueError, match=r"sampler must be one of heun.*'euler'"):
+        model.sample(2, sampler="euler")
+    with pytest.raises(ValueError, match="variance must be one of posterior"):
+        model.sample(2, variance="small")
+    for bad in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="guidance must be"):
+            model.sample(2, guidance=bad)
 
 
 def test_classes_and_guidance():
@@ -183,5 +190,4 @@ def test_averaged_weights_are_used_and_saved(tmp_path):
     moved = quick(n_epochs=2, ema_decay=0.0, batch_size=200).fit(X)
     gap = lambda a, b: float((a - b).abs().max())
     a, b = (m.net_.net.output.bias for m in (brief, moved))
-    assert gap(a.detach(), b.detach()) < gap(b.detach(), 0 * b.detach()) + 1e-9
-    assert float(a.detach().abs().max()) > 0
+    assert gap(a.detach(), b.detach()) < 0.6 * gap(b.detach(), 0 * b.detach())

@@ -5,6 +5,7 @@ import pytest
 import torch
 from scipy import stats
 
+from pansophy.base import InterruptedFitWarning
 from pansophy.generative import EnergyModel
 from pansophy.generative.energy_model import EnergyNet
 
@@ -85,3 +86,24 @@ def test_energies_of_a_net_rank_rows():
         -model.log_partition_ - np.log(model.scale_).sum(),
     )
     assert np.isfinite(model.sample(5, random_state=0)).all()
+
+
+def test_an_interrupt_within_the_chains_ends_training():
+    """Ctrl-C mostly comes while chains move: it stops the run, which leaves a model."""
+    calls = []
+    model = EnergyModel((8,), n_steps=3, n_epochs=50, random_state=0, device="cpu")
+    score = EnergyNet.score
+
+    def interrupted_score(self, x):
+        calls.append(1)
+        if len(calls) == 20:
+            raise KeyboardInterrupt
+        return score(self, x)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(EnergyNet, "score", interrupted_score)
+        with pytest.warns(InterruptedFitWarning) as told:
+            model.fit(rows(100))
+    assert len(told) == 1 and model.interrupted_
+    assert np.isfinite(model.sample(3, random_state=0)).all()
+    assert np.isfinite(model.score_samples(rows(5))).all()

@@ -5,7 +5,8 @@ import pytest
 import torch
 from scipy import stats
 
-from pansophy.generative import denoiser_log_prob
+from pansophy.generative import UNet, denoiser_log_prob
+from pansophy.generative.denoising_nets import FlatImages
 from pansophy.generative.flow_likelihood import field_and_trace, trace_probes
 
 COV = np.array([[1.0, 0.5], [0.5, 0.7]])
@@ -73,3 +74,18 @@ def test_estimate_of_many_columns_is_near_the_truth():
     found = denoiser_log_prob(lambda z, s: z / (1 + s * s), x, n_steps=40)
     # the Jacobian is a multiple of I, for which signs are exact
     np.testing.assert_allclose(found, stats.norm.logpdf(x.numpy()).sum(1), atol=0.01)
+
+
+def test_nets_whose_gradients_cannot_be_batched():
+    """A U-Net of images kept channels last: the trace is that of the whole Jacobian."""
+    torch.manual_seed(0)
+    net = FlatImages(UNet(1, (4, 8)), (3, 4))
+    for p in net.parameters():
+        p.data.add_(0.2 * torch.randn_like(p))
+    net = net.double()
+    field = lambda x: net(x, torch.zeros(len(x), dtype=torch.float64))
+    z = torch.randn(2, 12, dtype=torch.float64)
+    f, trace = field_and_trace(field, z, None)
+    torch.testing.assert_close(f, field(z).detach())
+    J = torch.autograd.functional.jacobian(lambda x: field(x).sum(0), z)
+    torch.testing.assert_close(trace, J.permute(1, 0, 2).diagonal(0, 1, 2).sum(1))

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pansophy.generative import gan_monitor
+from pansophy.generative import WGAN, gan_monitor
 
 
 def history(n=30, **changed):
@@ -49,7 +49,7 @@ def test_other_alarms():
     growing = 1.4 * np.exp(0.2 * np.arange(30))
     assert gan_monitor(history(discriminator=growing)).verdict == "diverged"
     broken = np.r_[np.ones(10), np.nan, np.ones(19)]
-    assert gan_monitor(history(generator=broken)).alarms[0].epoch == 11
+    assert gan_monitor(history(discriminator=broken)).alarms[0].epoch == 11
     passing = np.r_[np.full(10, 1.4), np.full(5, 1e-4), np.full(15, 1.4)]
     assert not gan_monitor(history(discriminator=passing)).alarms  # it recovered
 
@@ -80,3 +80,20 @@ def test_refusals():
         gan_monitor({"discriminator": [], "generator": []})
     with pytest.raises(ValueError, match="objective must be"):
         gan_monitor(history(), objective="mean")
+
+
+def test_epochs_without_a_step_of_the_generator_are_no_alarm():
+    """A critic of many steps: some epochs have no loss of the generator."""
+    some = np.where(np.arange(20) % 3 == 2, 0.69, np.nan)
+    history = {"discriminator": np.full(20, 1.38), "generator": some}
+    report = gan_monitor(history)
+    assert not report.alarms and report.verdict == "level"
+    lost = np.where(np.arange(20) % 3 == 2, 1e-4, np.nan)
+    (alarm,) = gan_monitor({**history, "generator": lost}).alarms
+    assert alarm.kind == "generator_won" and alarm.epoch == 3
+    nothing = np.full(20, np.nan)
+    assert gan_monitor({**history, "generator": nothing}).verdict == "diverged"
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    few = WGAN(2, hidden_layer_sizes=(8,), n_epochs=4, device="cpu", random_state=0)
+    assert np.isnan(few.fit(X).history_["generator"]).any()
+    assert gan_monitor(few).verdict != "diverged"

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from pansophy import load, save
-from pansophy.generative import Autoencoder, DiffusionModel, LatentDiffusion
+from pansophy.generative import (
+    Autoencoder,
+    ConditionalVAE,
+    DiffusionModel,
+    LatentDiffusion,
+)
 
 
 def curve(n=400, seed=0):
@@ -48,3 +53,9 @@ def test_saved_and_seeded(model, tmp_path):
     np.testing.assert_array_equal(
         model.sample(5, random_state=1), again.sample(5, random_state=1)
     )
+
+
+def test_an_autoencoder_that_needs_labels_is_refused():
+    model = LatentDiffusion(ConditionalVAE(1, n_epochs=1, device="cpu"))
+    with pytest.raises(ValueError, match="ConditionalVAE needs labels to encode"):
+        model.fit(np.zeros((10, 2)), np.arange(10) % 2)

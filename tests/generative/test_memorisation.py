@@ -55,3 +55,12 @@ def test_clear_errors():
     a = pd.DataFrame({"x": np.arange(30.0)})
     with pytest.raises(ValueError, match="different columns"):
         memorisation_report(a, a, a.rename(columns={"x": "y"}))
+
+
+def test_images_are_rows_of_pixels():
+    rng = np.random.default_rng(0)
+    training, held_out = rng.integers(0, 17, (2, 60, 4, 4)).astype(float)
+    report = memorisation_report(training, training[:9], held_out, random_state=0)
+    flat = [a.reshape(len(a), -1) for a in (training, training[:9], held_out)]
+    assert report == memorisation_report(*flat, random_state=0)
+    assert report.n_copies == 9

@@ -99,3 +99,15 @@ def test_names_of_columns_are_checked(model):
         model.score_samples(FRAME.rename(columns={"age": "years"}))
     with pytest.raises(ValueError, match="X has 600 rows, but y has 10 entries"):
         TableVAE().fit(FRAME, LABEL[:10])
+
+
+def test_sample_quality_of_frames_while_training():
+    """Text, gaps and numbers are measured by their indicators and scores."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": ["x", None] * 30, "b": rng.normal(size=60)})
+    model = TableVAE(
+        2, hidden_layer_sizes=(8,), n_epochs=2, quality_every=1, early_stopping=True,
+        random_state=0, device="cpu",
+    ).fit(table)  # fmt: skip
+    assert np.isfinite(model.history_["mmd"]).all()
+    assert ((model.history_["c2st"] >= 0) & (model.history_["c2st"] <= 1)).all()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from pansophy.decomposition import ProbabilisticPCA
 from pansophy.distributions import kl_gaussian
 from pansophy.generative.likelihoods import NormalLikelihood
 from pansophy.generative.vae_net import VAENet, kl_to_standard_normal
@@ -72,6 +73,19 @@ def test_one_importance_weight_is_the_elbo_on_average():
     assert bounds == sorted(bounds), "the bound does not fall with K"
 
 
+def check_slope(p, loss):
+    """The gradient of one entry of a parameter against a central difference."""
+    flat, index = p.detach().view(-1), p.numel() // 2
+    old = flat[index].item()
+    values = []
+    for step in (1e-6, -1e-6):
+        flat[index] = old + step
+        values.append(loss().item())
+    flat[index] = old
+    slope = (values[0] - values[1]) / 2e-6
+    assert p.grad.view(-1)[index].item() == pytest.approx(slope, abs=1e-6)
+
+
 def test_gradients_pass_to_mean_and_spread():
     """Gradient check of the loss with the noise fixed."""
     net = make_net((3,))
@@ -83,15 +97,7 @@ def test_gradients_pass_to_mean_and_spread():
 
     loss().backward()
     for p in net.parameters():
-        flat, index = p.detach().view(-1), p.numel() // 2
-        old = flat[index].item()
-        values = []
-        for step in (1e-6, -1e-6):
-            flat[index] = old + step
-            values.append(loss().item())
-        flat[index] = old
-        slope = (values[0] - values[1]) / 2e-6
-        assert p.grad.view(-1)[index].item() == pytest.approx(slope, abs=1e-6)
+        check_slope(p, loss)
 
 
 def test_labels_reach_encoder_and_decoder():
@@ -102,3 +108,51 @@ def test_labels_reach_encoder_and_decoder():
     assert not torch.equal(mean[0], mean[1])
     F = net.scores(torch.zeros(5, 2, 2, dtype=torch.float64), y)
     assert F.shape == (5, 2, 4) and not torch.equal(F[0, 0], F[0, 1])
+
+
+def test_bound_at_the_exact_posterior_is_the_likelihood_of_ppca():
+    """Trap 7: with the weights of PPCA put in, both bounds are log p(x) to 1e-9."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 4)) + rng.normal(size=(60, 4))
+    ppca = ProbabilisticPCA(2).fit(X)
+    noise = ppca.noise_variance_
+    W = ppca.components_.T
+    M = W.T @ W + noise * np.eye(2)  # diagonal: the posterior has no correlations
+    net = make_net()
+    with torch.no_grad():
+        net.decoder.layers[0].weight.copy_(torch.as_tensor(W))
+        net.decoder.layers[0].bias.copy_(torch.as_tensor(ppca.mean_))
+        net.likelihood.log_scale.fill_(np.log(noise) / 2)
+        gain = np.linalg.solve(M, W.T)
+        layer = net.encoder.layers[0]
+        layer.weight.copy_(torch.as_tensor(np.vstack([gain, np.zeros((2, 4))])))
+        spread = np.log(noise / np.diag(M))
+        layer.bias.copy_(torch.as_tensor(np.r_[-gain @ ppca.mean_, spread]))
+        rows = torch.as_tensor(X)
+        losses = net.losses({"X": rows})
+        weights = net.log_weights(rows, n_samples=3)
+    elbo = -float(losses["reconstruction"] + losses["kl"])
+    assert elbo == pytest.approx(ppca.loglike_, abs=1e-9)
+    truth = ppca.score_samples(X)
+    for draw in weights:  # every draw has the same weight
+        np.testing.assert_allclose(draw, truth, atol=1e-9)
+
+
+def test_importance_weighted_loss_is_the_bound_and_has_its_gradient():
+    """Trap 8: minus the log of the mean of K weights, not the mean of their logs."""
+    net = make_net((3,), n_samples=5)
+    X = torch.randn(4, 4, dtype=torch.float64)
+
+    def loss():
+        torch.manual_seed(1)
+        return net.losses({"X": X})["bound"]
+
+    torch.manual_seed(1)
+    log_w = net.log_weights(X, n_samples=5)
+    assert log_w.shape == (5, 4)
+    wanted = -log_w.exp().mean(0).log().mean()
+    torch.testing.assert_close(loss(), wanted)
+    assert float(loss().detach()) < -float(log_w.mean().detach()) - 1e-3
+    loss().backward()
+    for p in net.parameters():
+        check_slope(p, loss)

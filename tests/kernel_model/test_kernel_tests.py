@@ -59,3 +59,11 @@ def test_diagnose_uses_the_same_statistic(rng):
     ours = mmd_test(X, Z, kernel=RBF(0.9))
     assert ours.statistic == pytest.approx(other.value)
     assert ours.pvalue < 0.02 and other.p < 0.02
+
+
+def test_mmd_of_images_is_that_of_their_pixels():
+    A, B = np.random.default_rng(0).random((2, 20, 3, 4))
+    flat = mmd(A.reshape(20, -1), B.reshape(20, -1))
+    assert mmd(A, B) == flat
+    with pytest.raises(ValueError, match="like columns"):
+        mmd(A, B.transpose(0, 2, 1))

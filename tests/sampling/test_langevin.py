@@ -32,13 +32,19 @@ def test_one_leapfrog_step_is_the_langevin_proposal():
         raise AssertionError("no step was accepted")
 
 
-def test_unadjusted_langevin_has_its_known_bias():
-    """x' = (1 - h) x + sqrt(2 h) z has variance 1 / (1 - h / 2), h = eps^2 / 2."""
-    eps = 1.0
-    sampler = Langevin(normal_density([0.0], [1.0]), step_size=eps)
+@pytest.mark.parametrize("s", [1.0, 1.5])
+def test_unadjusted_langevin_has_its_known_bias(s):
+    """x + eps/2 score + sqrt(eps) z on N(0, s^2): variance s^2 / (1 - eps / (4 s^2)).
+
+    `step_size` is sqrt(eps).
+    """
+    eps = 1.2
+    sampler = Langevin(normal_density([0.0], [s**2]), step_size=eps**0.5)
     draws = sample(sampler, 20_000, init=[0.0], warmup=50, random_state=0)
     square = draws.positions**2
-    z = (square.mean() - 1 / (1 - eps**2 / 4)) / mcse_mean(square[..., 0])
+    wanted = s**2 / (1 - eps / (4 * s**2))
+    z = (square.mean() - wanted) / mcse_mean(square[..., 0])
+    assert wanted > 1.1 * s**2  # the bias is there to be seen
     assert abs(z) < 4 and draws.info["accepted"].all()
 
 

@@ -11,7 +11,7 @@ text. Missing are None, NaN, NaT and pandas' NA.
 Cost      O(n) for integers of a narrow range, else that of sorting or hashing
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -74,13 +74,25 @@ def as_column(values) -> np.ndarray:
     if isinstance(values, np.ndarray):
         return values
     if hasattr(values, "to_numpy"):  # a column of a data frame, or of Arrow
-        return np.asarray(values.to_numpy())
+        return np.asarray(without_dictionary(values).to_numpy())
     values = values if isinstance(values, (list, tuple)) else list(values)
     array = np.asarray(values)
     if array.dtype.kind in "US" and not all(isinstance(v, str) for v in values):
         array = np.empty(len(values), dtype=object)
         array[:] = values
     return array
+
+
+def without_dictionary(values):
+    """A column whose values Arrow stores once, as the values themselves.
+
+    Chunks of such a column lose their nulls in `to_numpy`.
+    """
+    native = values.to_native() if hasattr(values, "to_native") else values
+    dtype: Any = getattr(native, "type", None)
+    if not str(dtype).startswith("dictionary<"):
+        return values
+    return native.cast(dtype.value_type)
 
 
 def encode_values(values) -> Encoded:

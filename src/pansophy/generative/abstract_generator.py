@@ -179,18 +179,7 @@ class AbstractGenerator(Density, AbstractTraining):
         return X, None, w
 
     def _flat_rows(self, X, *, reset):
-        """Image stacks as rows of pixels; remembers the shape of an image."""
-        X = host_array(self, X)
-        shape = np.shape(X) if isinstance(X, (list, np.ndarray)) else ()
-        stack = 2 < len(shape) <= LARGEST_IMAGE_RANK
-        if reset:
-            self.image_shape_ = tuple(shape[1:]) if stack else None
-        elif stack and self.image_shape_ not in (None, tuple(shape[1:])):
-            raise ValueError(
-                f"images have the shape {tuple(shape[1:])}, but "
-                f"{type(self).__name__} is expecting {self.image_shape_}."
-            )
-        return np.asarray(X).reshape(len(X), -1) if stack else X
+        return pixel_rows(self, X, reset=reset)
 
     def _learn_classes(self, y, w):
         """Class numbers of the labels; sets classes_ and class_prior_."""
@@ -287,11 +276,20 @@ class AbstractGenerator(Density, AbstractTraining):
             device, _ = net_placement(net)
             self._prepare_sampling(net, chosen)
             y = None if chosen.y is None else torch.as_tensor(chosen.y, device=device)
-            made = self._generate(net, n, y).double().cpu().numpy()
-            made = self._finish_samples(self._decode_rows(made)).reshape(n, -1)
-            return sample_quality(chosen.X, self._encode_rows(made), make_rng(seed))
+            made = self._given_out(self._generate(net, n, y).double().cpu().numpy())
+            real, fake = (self._measured_columns(net, Z) for Z in (chosen.X, made))
+            return sample_quality(real, fake, make_rng(seed))
 
         return evaluate
+
+    def _given_out(self, Z):
+        """Drawn rows (n, d) as a user gets them, rounded say, in standardised units."""
+        made = self._finish_samples(self._decode_rows(Z))
+        return self._encode_rows(made.reshape(len(Z), -1))
+
+    def _measured_columns(self, net, Z):
+        """What sample quality compares of standardised rows: the rows themselves."""
+        return Z
 
     def _start_net(self, net, rows):
         """Initial weights that depend on the training rows: none here."""
@@ -435,6 +433,25 @@ class AbstractGenerator(Density, AbstractTraining):
         double = "float64" in (self.dtype, str(X.dtype))
         net = self._inference_net(torch.float64 if double else torch.float32)
         return values_in_blocks(net, function, X, y, seed)
+
+
+def pixel_rows(model, X, *, reset):
+    """Image stacks as rows of pixels; other rows as they are.
+
+    The shape of an image is remembered in `image_shape_` of the model if `reset`, and
+    compared with it if not.
+    """
+    X = host_array(model, X)
+    shape = np.shape(X) if isinstance(X, (list, np.ndarray)) else ()
+    stack = 2 < len(shape) <= LARGEST_IMAGE_RANK
+    if reset:
+        model.image_shape_ = tuple(shape[1:]) if stack else None
+    elif stack and model.image_shape_ not in (None, tuple(shape[1:])):
+        raise ValueError(
+            f"images have the shape {tuple(shape[1:])}, but "
+            f"{type(model).__name__} is expecting {model.image_shape_}."
+        )
+    return np.asarray(X).reshape(len(X), -1) if stack else X
 
 
 def values_in_blocks(net, function, X, y=None, seed=0):

@@ -11,24 +11,33 @@ and a row is an outlier if its loss is above a threshold, which the training row
     delta = quantile(loss, 1 - c)           contamination=c                       (3)
 
 Any estimator with `score_samples` will do: a density, whose loss is then minus the
-log-likelihood.
+log-likelihood. Image stacks reach the models as stacks, and mixed tables as tables if
+the model takes them (`TableVAE`). If a model is interrupted, no further one is fitted.
 
-Shapes    X (n, d)
+Shapes    X (n, d), images (n, h, w[, channels]) or a table
 """
 
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils import get_tags
+from sklearn.utils.validation import (
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
 
-from ..base import Estimator, OneClass
+from ..base import Estimator, InterruptedFitWarning, OneClass
+from ..core.frames import column_names
 from ..core.iterate import Result
 from ..core.random import draw_seed, make_rng
-from ..core.weighted import weighted_quantile
-from ..params import Count, NonNegative, ParameterRule
+from ..core.weighted import check_sample_weight, weighted_quantile
+from ..params import Count, NonNegative, ParameterRule, check_params
 from ..typing import Seed
+from .abstract_generator import pixel_rows
 from .autoencoder import Autoencoder
 
 Contamination = Annotated[
@@ -98,6 +107,8 @@ class AutoencoderDetector(OneClass, Estimator):
         delta: rows with a larger error are outliers.
     offset_ : float
         Minus the threshold, which `decision_function` subtracts from the scores.
+    image_shape_ : tuple or None
+        Shape of an image, if stacks of images were given.
     n_iter_ : int
         Models that were fitted.
 
@@ -127,11 +138,11 @@ class AutoencoderDetector(OneClass, Estimator):
 
         Parameters
         ----------
-        X : array of shape (n, d)
+        X : array of shape (n, d), images, or a table for a model of tables
         y : ignored
         sample_weight : array of shape (n,) or None
         """
-        X, w = self._check_training_data(X, sample_weight=sample_weight)
+        X, w = self._check_rows(X, sample_weight)
         rng = make_rng(self.random_state)
         members = []
 
@@ -139,6 +150,8 @@ class AutoencoderDetector(OneClass, Estimator):
             for i in range(self.n_estimators):
                 child = task.child(f"model {i}")
                 members.append(self._fit_member(X, w, draw_seed(rng)))
+                if getattr(members[-1], "interrupted_", False):
+                    return Result(None, len(members), "interrupted", {}, 0.0)
                 if child.end(None):
                     return Result(None, len(members), "callback", {}, 0.0)
             return Result(None, len(members), "finished", {}, 0.0)
@@ -161,12 +174,44 @@ class AutoencoderDetector(OneClass, Estimator):
         model = clone(default)
         if "random_state" in model.get_params():
             model.set_params(random_state=seed)
-        if w is None:
-            return model.fit(X)
-        if not has_fit_parameter(model, "sample_weight"):
+        weights = {} if w is None else {"sample_weight": w}
+        if weights and not has_fit_parameter(model, "sample_weight"):
             name = type(model).__name__
             raise ValueError(f"sample_weight was given, but {name} takes no weights.")
-        return model.fit(X, sample_weight=w)
+        with warnings.catch_warnings():  # the detector itself tells it
+            warnings.simplefilter("ignore", InterruptedFitWarning)
+            return model.fit(X, **weights)
+
+    def _check_rows(self, X, sample_weight):
+        """Training rows as the models take them, and weights or None."""
+        if self._is_mixed_table(X):
+            check_params(self)
+            self.image_shape_ = None
+            validate_data(self, X, skip_check_array=True)
+            w = check_sample_weight(sample_weight, len(X))
+            return X, None if w is None else np.asarray(w)
+        flat = pixel_rows(self, X, reset=True)
+        flat, w = self._check_training_data(flat, sample_weight=sample_weight)
+        return self._as_images(flat), w
+
+    def _check_new_rows(self, X):
+        check_is_fitted(self, "estimators_")
+        if self._is_mixed_table(X):
+            validate_data(self, X, skip_check_array=True, reset=False)
+            return X
+        return self._as_images(self._check_new_data(pixel_rows(self, X, reset=False)))
+
+    def _as_images(self, X):
+        """Rows of pixels as a stack, if stacks were given."""
+        shape = self.image_shape_
+        return X if shape is None else np.reshape(X, (len(X), *shape))
+
+    def _is_mixed_table(self, X):
+        """Whether X is a frame that the models encode themselves."""
+        mixed = (
+            self.estimator is not None and get_tags(self.estimator).input_tags.string
+        )
+        return mixed and column_names(X) is not None
 
     def _losses(self, X):
         """Eq. (1)."""
@@ -174,7 +219,7 @@ class AutoencoderDetector(OneClass, Estimator):
 
     def score_samples(self, X):
         """Minus the mean error of each row: higher is more usual."""
-        return -self._losses(self._check_new_data(X))
+        return -self._losses(self._check_new_rows(X))
 
     def decision_function(self, X):
         """`score_samples` less `offset_`: negative for outliers."""

@@ -26,6 +26,7 @@ Cost      a step of (1) is one of the net; a sample takes the sampler's evaluati
 Refs      [Ho2020] DDPM; [Karras2022] the shared coordinate; [HoSalimans2022] guidance
 """
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -199,6 +200,8 @@ class AbstractDiffusion(AbstractContinuousDensity):
         """n rows in standardised units, by a sampler; `driver`: of `denoise_rows`."""
         levels = self._sampling_levels(n_steps)
         scale = self.guidance if guidance is None else guidance
+        if not 0 <= scale < math.inf:
+            raise ValueError(f"guidance must be a number of at least 0, got {scale}.")
         box = torch.as_tensor(self.box_, device=next(net.parameters()).device)
         denoise = GuidedDenoiser(net, net.context(y), scale, box)
         z = self._noise(net, n, levels[0])

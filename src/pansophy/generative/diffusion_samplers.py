@@ -42,7 +42,7 @@ Refs      [Ho2020] (1); [Song2021DDIM] (2); [Karras2022] (3); [Lu2022] (4);
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -214,8 +214,16 @@ def denoise_rows(
     report : function of (z, sigma) or None
         Called with the first state and after every step.
     """
-    step = SAMPLERS[sampler]
     options = options or SamplerOptions()
+    for name, value, known in (
+        ("sampler", sampler, SAMPLERS),
+        ("variance", options.variance, get_args(VarianceName)),
+    ):
+        if value not in known:
+            raise ValueError(
+                f"{name} must be one of {', '.join(known)}, got {value!r}."
+            )
+    step = SAMPLERS[sampler]
     levels = check_levels(levels)
     n_repeats = check_count("n_repeats", n_repeats)
 

@@ -40,13 +40,13 @@ from ..distributions import Normal
 from ..neural_network.mlp import LayerSizes
 from ..params import Count, Flag, NonNegative, Positive
 from ..sampling import MALA, importance_sample
-from ..sampling import sample as run_chains
 from .abstract_generator import AbstractGenerator, batch_mean
 from .autoencoder import layer_sizes
-from .score_model import langevin_moves
+from .score_model import chain_ends, langevin_moves
 
 BASE_WIDTH = 2.0
 PARTITION_DRAWS = 20_000
+SAMPLING_STEPS = 301  # of the chains that samples are the ends of
 LARGEST_MOVE = 4.0  # rows that run away from the data by more standard deviations stop
 
 
@@ -232,10 +232,8 @@ class EnergyModel(AbstractGenerator):
 
         sampler = MALA(both, grad=True, metric="unit", batched=True)
         rng = make_rng(int(torch.randint(2**31, ())))
-        draws = run_chains(
-            sampler, 1, init=start.cpu().numpy(), warmup=300, random_state=rng
-        )
-        return torch.as_tensor(draws.positions[:, -1]).to(like)
+        ends = chain_ends(sampler, start.cpu().numpy(), SAMPLING_STEPS, rng)
+        return torch.as_tensor(ends).to(like)
 
     def energy(self, X):
         """f of each row, (n,): lower for more usual rows."""

@@ -54,20 +54,34 @@ def field_and_trace(
     """f(z) (n, d) and tr(df/dz) (n,), exact if `probes` is None, else by eq. (2)."""
     with torch.enable_grad():
         at = z if create_graph and z.requires_grad else z.detach().requires_grad_()
-        f = field(at)
         vectors = torch.eye(z.shape[1]).to(z) if probes is None else probes
-        # one backward pass for all vectors (k, d), each the same for every row
-        (g,) = torch.autograd.grad(
-            f,
-            at,
-            vectors[:, None].expand(-1, *z.shape),
-            is_grads_batched=True,
-            create_graph=create_graph,
-        )
+        f, g = field_and_products(field, at, vectors, create_graph)
         total = torch.einsum("knd,kd->n", g, vectors)
     if probes is not None:
         total = total / len(probes)
     return (f, total) if create_graph else (f.detach(), total.detach())
+
+
+def field_and_products(field, at, vectors, create_graph):
+    """f (n, d) and e' df/dz (k, n, d) for each vector e of (k, d)."""
+    shape = (len(vectors), *at.shape)
+    each = vectors[:, None].expand(shape)  # the same for every row
+    f = field(at)
+    try:  # one backward pass for all vectors
+        (g,) = torch.autograd.grad(
+            f, at, each, is_grads_batched=True, create_graph=create_graph
+        )
+    except RuntimeError:
+        # convolutions of images kept in the order of channels cannot be batched
+        f = field(at)
+        found = [
+            torch.autograd.grad(f, at, e, create_graph=create_graph, retain_graph=True)[
+                0
+            ]
+            for e in each
+        ]
+        g = torch.stack(found)
+    return f, g
 
 
 def denoiser_log_prob(

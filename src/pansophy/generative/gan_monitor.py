@@ -92,7 +92,8 @@ def gan_monitor(model, *, objective=None, window=None) -> GANReport:
     Parameters
     ----------
     model : fitted GAN, or a dict of its history
-        With the losses `discriminator` and `generator` of each epoch and, where they
+        With the losses `discriminator` and `generator` of each epoch (NaN where an
+        epoch had no step of the generator) and, where they
         were measured, `real_accuracy` and `fake_accuracy`.
     objective : str, optional
         One of `GAN_OBJECTIVES`; that of the model, "non_saturating" for a dict.
@@ -137,7 +138,7 @@ def gan_monitor(model, *, objective=None, window=None) -> GANReport:
     accuracies = discriminator_accuracy(history, n)
     alarms = tuple(find_alarms(losses, accuracies, objective))
     accuracy = mean_of(accuracies[last])
-    level = all(is_level(values[last]) for values in losses.values())
+    level = all(is_level(measured(values)[0][last]) for values in losses.values())
     if alarms:
         verdict = alarms[0].kind
     elif abs(accuracy - 0.5) <= NEAR_HALF:
@@ -165,6 +166,16 @@ def discriminator_accuracy(history, n):
     return np.mean(parts, axis=0)
 
 
+def measured(values):
+    """Values that are no NaN, and their epochs from 1 on.
+
+    A generator is not trained in every epoch if the critic takes many steps for each
+    of its own and an epoch has few.
+    """
+    at = np.flatnonzero(~np.isnan(values))
+    return values[at], at + 1
+
+
 def mean_of(values) -> float:
     """The mean of the finite values; NaN if there are none."""
     finite = values[np.isfinite(values)]
@@ -184,29 +195,30 @@ def find_alarms(losses, accuracies, objective):
     """Alarms of eq. (3), the gravest first."""
     rule = GAN_OBJECTIVES[objective]
     for name, values in losses.items():
-        broken = ~np.isfinite(values)
-        if broken.any():
+        seen, _ = measured(values)
+        broken = np.isinf(values) if name == "generator" else ~np.isfinite(values)
+        if broken.any() or not len(seen):
             yield GANAlarm("diverged", int(broken.argmax()) + 1, name, math.nan)
             continue
-        usual = np.median(np.abs(values[: max(1, len(values) // 2)]))
-        far = np.abs(values) > GROWTH * max(usual, 1.0)
+        usual = np.median(np.abs(seen[: max(1, len(seen) // 2)]))
+        far = lambda v, usual=usual: np.abs(v) > GROWTH * max(usual, 1.0)
         yield from lasting_alarm("diverged", name, values, far)
     if rule.balance > 0:
-        limit = NEAR_ZERO * rule.balance
+        low = lambda v: v < NEAR_ZERO * rule.balance
         values = losses["discriminator"]
-        low = values < limit
         yield from lasting_alarm("discriminator_won", "discriminator", values, low)
-    high = accuracies > NEAR_ONE
+    high = lambda v: v > NEAR_ONE
     yield from lasting_alarm("discriminator_won", "accuracy", accuracies, high)
     if objective in ("non_saturating", "least_squares"):  # whose loss is at least 0
         at_balance = math.log(2) if objective == "non_saturating" else 0.125
-        values = losses["generator"]
-        low = values < NEAR_ZERO * at_balance
-        yield from lasting_alarm("generator_won", "generator", values, low)
+        low = lambda v: v < NEAR_ZERO * at_balance
+        yield from lasting_alarm("generator_won", "generator", losses["generator"], low)
 
 
-def lasting_alarm(kind: AlarmKind, name, values, wrong):
-    """An alarm if something is wrong in the last three epochs, or in all of fewer."""
+def lasting_alarm(kind: AlarmKind, name, values, is_wrong):
+    """An alarm if the last three measured values are wrong, or all of fewer."""
+    seen, epochs = measured(values)
+    wrong = is_wrong(seen)
     since = len(wrong) - int(np.argmin(wrong[::-1])) if not wrong.all() else 0
-    if len(wrong) - since >= min(3, len(wrong)):
-        yield GANAlarm(kind, since + 1, name, float(values[since:].mean()))
+    if len(wrong) and len(wrong) - since >= min(3, len(wrong)):
+        yield GANAlarm(kind, int(epochs[since]), name, float(seen[since:].mean()))

@@ -82,6 +82,11 @@ class LatentDiffusion(Density, Estimator):
         X = host_array(self, X)
         rng = make_rng(self.random_state)
         coder = self._part(self.autoencoder, Autoencoder, rng)
+        if coder._needs_labels:
+            raise ValueError(
+                f"{type(coder).__name__} needs labels to encode rows: take another "
+                "autoencoder; the labels condition the diffusion."
+            )
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         for part in (coder, self.diffusion or DiffusionModel()):
             if weights and not has_fit_parameter(part, "sample_weight"):

@@ -106,7 +106,8 @@ def memorisation_report(
     Parameters
     ----------
     training : table of shape (n, columns)
-        The rows that the generator was fitted to: array, data frame or Arrow table.
+        The rows that the generator was fitted to: array, data frame, Arrow table or
+        stack of images.
     synthetic : table of the same columns
     held_out : table of the same columns
         Real rows that the generator did not see, at least 20.
@@ -135,8 +136,9 @@ def memorisation_report(
             f"training, synthetic and held_out have {sizes} rows: all need some, and "
             "held_out at least 20 to compare with."
         )
-    codec = learn_table_codec(joined_tables(training, synthetic, held_out))
-    T, S, H = (comparable(codec, t) for t in (training, synthetic, held_out))
+    tables = [as_table(t) for t in (training, synthetic, held_out)]
+    codec = learn_table_codec(joined_tables(*tables))
+    T, S, H = (comparable(codec, t) for t in tables)
     n_copies = exact_matches(S, T)
     expected = exact_matches(H, T) / len(H) * len(S)
     rng = make_rng(random_state)
@@ -154,6 +156,14 @@ def memorisation_report(
     return MemorisationReport(
         len(S), n_copies, expected, ratio, closer, auc, float(test.pvalue)
     )
+
+
+def as_table(rows):
+    """A frame as it is, an array with its images as rows of pixels."""
+    if column_names(rows) is not None:
+        return rows
+    X = np.asarray(rows)
+    return X.reshape(len(X), -1) if X.ndim > 2 else X
 
 
 def joined_tables(*tables):

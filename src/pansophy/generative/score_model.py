@@ -25,6 +25,7 @@ Cost      as `score_matching`; a sample takes n_levels n_steps evaluations
 Refs      [Song2019] annealed Langevin; [Hyvarinen2005]; [Vincent2011]
 """
 
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
@@ -33,6 +34,7 @@ import torch
 from torch import Tensor
 
 from .. import nn
+from ..base import InterruptedFitWarning
 from ..core.quadrature import gauss_legendre
 from ..core.random import make_rng
 from ..neural_network.mlp import LayerSizes
@@ -89,8 +91,21 @@ def langevin_moves(gradient, x: Tensor, h: float, n_steps: int, rng) -> Tensor:
 
     sampler = StochasticLangevin(of_arrays, step_size=h)
     start = x.double().cpu().numpy()
-    draws = run_chains(sampler, 1, init=start, warmup=n_steps - 1, random_state=rng)
-    return torch.as_tensor(draws.positions[:, -1]).to(x)
+    return torch.as_tensor(chain_ends(sampler, start, n_steps, rng)).to(x)
+
+
+def chain_ends(sampler, start, n_steps, rng):
+    """Where chains from rows `start` (n, d) are after n_steps.
+
+    Raises KeyboardInterrupt if they were interrupted: whoever called for them, the
+    training of a net say, is to stop and not to go on from chains of too few steps.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InterruptedFitWarning)
+        draws = run_chains(sampler, 1, init=start, warmup=n_steps - 1, random_state=rng)
+    if draws.reason == "interrupted":
+        raise KeyboardInterrupt
+    return draws.positions[:, -1]
 
 
 @dataclass(eq=False, repr=False)

@@ -10,7 +10,8 @@ atoms and outliers all become roughly normal, and what comes back has the range,
 decimals and the atoms of the column. Where values are missing, a second column says so.
 
 All other columns (text, categories, booleans, numbers of few values) become the number
-of their level; a missing value is a level of its own. Dates are numbers of days.
+of their level; a missing value is a level of its own. Dates and durations are numbers
+of days. Columns come back in the types they had (`table_schema`).
 
 Shapes    table (n, columns)   array (n, encoded columns)
 """
@@ -24,22 +25,28 @@ from scipy.special import ndtr, ndtri
 from ..core.codes import as_column, encode_values, missing_mask
 from ..core.frames import column_names, column_reader
 from ..core.labels import plain_numbers
-from ..persist.saved_state import FloatArray, saved_state
+from ..persist.saved_state import FloatArray, Part, saved_state
+from .table_schema import (
+    ColumnType,
+    array_of_columns,
+    column_type,
+    table_library,
+    table_of_columns,
+)
 
 FEW_VALUES = 10  # numbers of at most so many values are levels
 N_QUANTILES = 1001
 MOST_DECIMALS = 6
 DAY = np.timedelta64(1, "D")
-EPOCH = datetime.date(1970, 1, 1)
 
 
-@saved_state(knots=FloatArray(None, finite=True))
+@saved_state(knots=FloatArray(None, finite=True), dtype=Part(ColumnType))
 class TableColumn(NamedTuple):
     """What training rows have taught about a column."""
 
     name: Any
-    kind: str  # "number", "date" or "level"
-    dtype: str  # as the table's library calls it; empty for arrays
+    kind: str  # "number", "date", "duration" or "level"
+    dtype: ColumnType
     levels: list  # values of a column of levels; the last is None if some are missing
     knots: np.ndarray  # quantiles of a column of numbers, evenly spaced
     decimals: int  # of the numbers; -1: as many as floating point has
@@ -83,7 +90,7 @@ class TableColumn(NamedTuple):
             x = np.round(x, self.decimals)
         if self.some_missing:
             x = np.where(encoded[:, 1] > 0.5, np.nan, x)
-        return as_dates(x) if self.kind == "date" else x
+        return x if self.kind == "number" else as_times(x, self.kind)
 
     def normal_scores(self, x) -> np.ndarray:
         """z of eq. (1)."""
@@ -131,10 +138,14 @@ class TableCodec(NamedTuple):
         ends = np.cumsum([c.width for c in self.columns])
         parts = np.split(np.asarray(encoded, float), ends[:-1], axis=1)
         values = [c.decode(part) for c, part in zip(self.columns, parts)]
+        values = [plain_numbers(v) for v in values]
+        types = [c.dtype for c in self.columns]
         if self.library == "array":
-            return stack_columns(values)
+            numbers = [as_numbers(v) if v.dtype == object else v for v in values]
+            pairs = zip(values, numbers)
+            return array_of_columns([v if x is None else x for v, x in pairs], types)
         named = {c.name: v for c, v in zip(self.columns, values)}
-        return make_table(named, self)
+        return table_of_columns(named, types, self.library)
 
     @property
     def places(self) -> list[int]:
@@ -144,12 +155,12 @@ class TableCodec(NamedTuple):
 
 
 def as_numbers(values):
-    """A column as float64 with NaN where missing; dates as days; None if it is text."""
+    """A column as float64, NaN where missing, times in days; None if it is text."""
     values = plain_numbers(as_column(values))
     kind = values.dtype.kind
     if kind in "mM":
-        days = values.astype("datetime64[us]") - np.datetime64(0, "us")
-        return np.where(np.isnat(values), np.nan, days / DAY)
+        past = values if kind == "m" else values - np.datetime64(0, "us")
+        return np.where(np.isnat(values), np.nan, past / DAY)
     if kind in "iuf":
         return values.astype(float)
     if kind != "O":
@@ -158,36 +169,46 @@ def as_numbers(values):
     here = values[~missing].tolist()
     if not here or any(isinstance(v, (bool, str)) for v in here):
         return None
-    if all(isinstance(v, datetime.date) for v in here):
-        return as_numbers(
-            np.array(
-                [None if m else v for m, v in zip(missing, values)], "datetime64[us]"
-            )
-        )
+    kind = kind_of_numbers(values)
+    if kind != "number":
+        unit = "datetime64[us]" if kind == "date" else "timedelta64[us]"
+        times = [None if m else in_utc(v) for m, v in zip(missing, values)]
+        return as_numbers(np.array(times, unit))
     try:
         return np.array([np.nan if m else float(v) for m, v in zip(missing, values)])
     except (TypeError, ValueError):
         return None
 
 
-def as_dates(days) -> np.ndarray:
-    """Days since 1970 as dates, NaT where NaN."""
+def in_utc(value):
+    """A time without its zone, which is UTC then; other values as they are."""
+    if getattr(value, "tzinfo", None) is None:
+        return value
+    return value.astimezone(datetime.UTC).replace(tzinfo=None)
+
+
+def as_times(days, kind) -> np.ndarray:
+    """Days as dates since 1970 or as durations, NaT where NaN."""
     gone = np.isnan(days)
     micros = np.rint(np.where(gone, 0, days) * 86_400e6).astype("int64")
-    dates = micros.astype("datetime64[us]")
-    dates[gone] = np.datetime64("NaT")
-    return dates
+    unit = "datetime64[us]" if kind == "date" else "timedelta64[us]"
+    times = micros.astype(unit)
+    times[gone] = "NaT"
+    return times
 
 
-def holds_dates(values) -> bool:
-    """Whether the column holds dates."""
+def kind_of_numbers(values) -> str:
+    """What the numbers of a column are: "date", "duration" or "number"."""
     values = as_column(values)
-    if values.dtype.kind == "M":
-        return True
+    if values.dtype.kind in "mM":
+        return "date" if values.dtype.kind == "M" else "duration"
     if values.dtype.kind != "O":
-        return False
+        return "number"
     here = values[~missing_mask(values)].tolist()
-    return bool(here) and all(isinstance(v, datetime.date) for v in here)
+    for kind, of in (("date", datetime.date), ("duration", datetime.timedelta)):
+        if here and all(isinstance(v, of) for v in here):
+            return kind
+    return "number"
 
 
 def count_decimals(x) -> int:
@@ -226,7 +247,7 @@ def learn_column(name, values, dtype, w) -> TableColumn:
         distinct = np.unique(here)
         if len(distinct) > FEW_VALUES:
             knots = smoothed_quantiles(here, None if w is None else w[~gone])
-            kind = "date" if holds_dates(values) else "number"
+            kind = kind_of_numbers(values)
             return TableColumn(
                 name, kind, dtype, [], knots, count_decimals(here), bool(gone.any()), n
             )
@@ -251,52 +272,13 @@ def learn_table_codec(table, w=None) -> TableCodec:
     """
     names = column_names(table)
     read = column_reader(table)
+    library = table_library(table, names)
     width = len(names) if names is not None else np.shape(table)[1]
+    if not width:
+        raise ValueError("X has no columns.")
     columns = []
     for j in range(width):
-        dtype = ""
-        if names is not None and hasattr(table, "dtypes"):
-            dtype = str(list(table.dtypes)[j])
         name = j if names is None else names[j]
+        dtype = column_type(table, j, library)
         columns.append(learn_column(name, as_column(read(j)), dtype, w))
-    return TableCodec(columns, table_library(table, names))
-
-
-def table_library(table, names) -> str:
-    """Which library a table is of."""
-    if names is None:
-        return "array"
-    top = type(table).__module__.split(".")[0]
-    return top if top in ("pandas", "polars") else "pyarrow"
-
-
-def stack_columns(values) -> np.ndarray:
-    """Columns as an array: of numbers if all are, else of objects."""
-    numbers = [as_numbers(v) for v in values]
-    if all(x is not None for x in numbers):
-        return np.stack(numbers, axis=1)
-    made = np.empty((len(values[0]), len(values)), dtype=object)
-    for j, column in enumerate(values):
-        made[:, j] = column
-    return made
-
-
-def make_table(named: dict, codec: TableCodec) -> Any:
-    """Columns as a table of the library of the training table."""
-    plain = {name: plain_numbers(column) for name, column in named.items()}
-    if codec.library == "pandas":
-        import pandas as pd
-
-        frame = pd.DataFrame(plain)
-        for column in codec.columns:
-            if column.dtype and not frame[column.name].isna().any():
-                frame[column.name] = frame[column.name].astype(column.dtype)
-        return frame
-    listed = {k: v.tolist() if v.dtype == object else v for k, v in plain.items()}
-    if codec.library == "polars":
-        import polars as pl
-
-        return pl.DataFrame(listed)
-    import pyarrow as pa
-
-    return pa.table(listed)
+    return TableCodec(columns, library)

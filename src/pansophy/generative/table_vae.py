@@ -18,6 +18,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..base import host_array
@@ -26,6 +27,7 @@ from ..core.weighted import check_sample_weight
 from ..neural_network.mlp import LayerSizes
 from ..params import Count, Natural, NonNegative, check_params
 from ..persist.saved_state import Part, saved_state
+from .abstract_generator import net_placement
 from .abstract_vae import AbstractVAE
 from .likelihoods import (
     BernoulliLikelihood,
@@ -196,6 +198,15 @@ class TableVAE(AbstractVAE):
 
     def _decode_rows(self, Z):
         return self.table_.decode(np.asarray(Z, float) * self.scale_ + self.mean_)
+
+    def _given_out(self, Z):
+        return self._encode_rows(self.table_.encode(self._decode_rows(Z)))
+
+    def _measured_columns(self, net, Z):
+        """Levels as indicators, which have distances, as the encoder sees them."""
+        device, dtype = net_placement(net)
+        rows = torch.as_tensor(Z, dtype=dtype, device=device)
+        return net.likelihood.features(rows).double().cpu().numpy()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -95,7 +95,7 @@ def mmd(
 
     Parameters
     ----------
-    X, Z : arrays of shape (n, d), (m, d)
+    X, Z : arrays of shape (n, d), (m, d), or images of one shape
     length_scale : float, optional
         Of the Gaussian kernel; the median distance by default.
     weight_x, weight_z : arrays of shape (n,) and (m,), optional
@@ -115,10 +115,11 @@ def mmd(
     (0.0, 0.004...)
     """
     X, Z = (np.asarray(v, float) for v in (X, Z))
-    if X.ndim != 2 or Z.ndim != 2 or X.shape[1] != Z.shape[1]:
+    if min(X.ndim, Z.ndim) < 2 or X.shape[1:] != Z.shape[1:]:
         raise ValueError(
             f"X and Z must have like columns, got {X.shape} and {Z.shape}."
         )
+    X, Z = (v.reshape(len(v), -1) for v in (X, Z))
     rng = make_rng(random_state)
     X, w = drawn_rows(X, check_sample_weight(weight_x, len(X), "weight_x"), rows, rng)
     Z, v = drawn_rows(Z, check_sample_weight(weight_z, len(Z), "weight_z"), rows, rng)

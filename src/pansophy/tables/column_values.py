@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..core.codes import without_dictionary
 from . import number_formats
 
 YES = ("yes", "y", "true", "t", "on", "1", "1.0")
@@ -32,12 +33,6 @@ def is_text(kind) -> bool:
 
 def is_date(kind) -> bool:
     return pa.types.is_date(kind) or pa.types.is_timestamp(kind)
-
-
-def without_dictionary(column):
-    """A dictionary-encoded column as plain values; others unchanged."""
-    kind = column.type
-    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
 def column_as_floats(column, name, form="", missing=()) -> np.ndarray:
