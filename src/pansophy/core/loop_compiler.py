@@ -143,7 +143,8 @@ class InlineMinMax(FunctionPass):
             target = ir.Var(scope, mk_unique_var("$min_max"), call.loc)
             func_ir._definitions[target.name].append(value)
             added.append(ir.Assign(value, target, call.loc))
-        call.func, call.args = added[0].target, [added[1].target]
+        call.func = added[0].target
+        call.args = [added[1].target]
         return added
 
 

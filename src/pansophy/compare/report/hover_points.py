@@ -22,7 +22,9 @@ class HoverPoints(Artist):
 
     def __init__(self, points, texts, size):
         super().__init__()
-        self.points, self.texts, self.size = np.asarray(points, float), texts, size
+        self.points = np.asarray(points, float)
+        self.texts = texts
+        self.size = size
         self.set_zorder(ZORDER)
         self.set_in_layout(False)  # nothing to see, nothing to measure
 
