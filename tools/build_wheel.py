@@ -1,12 +1,12 @@
 """Builds the wheel with compiled loops inside. `make wheel`.
 
 For each level of CPU (see `core/loop_cache.py`) that is worth shipping, the usual calls
-of all public names are made in fresh processes that compile for that level alone, into
+of the public names are made in fresh processes that compile for that level alone, into
 an empty folder; the loops found there afterwards are packed into the package. A level
 can be built on any machine of the same architecture that can run it, since the calls
 are really made.
 
-    python tools/build_wheel.py                     the levels of LEVELS
+    python tools/build_wheel.py                     all levels of this machine
     python tools/build_wheel.py x86-64-v3 --jobs 2  one level
 """
 
@@ -17,27 +17,48 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-# x86-64-v4 would add AVX-512, which buys nothing that shows
-# (`python -m benchmarks.shipped_loops speed`), so that one level serves all of x86-64
-SHIPPED_LEVELS = {"x86-64-v3", "generic", "apple-m1"}
+
+class ShippedPart(NamedTuple):
+    """What is shipped for a level: some loops, and the public names that call them."""
+
+    loops: tuple[str, ...] = ()  # all if empty
+    names: tuple[str, ...] = ()  # all if empty
+
+
+# AVX-512 makes fully grown trees about 5 % faster and hardly anything else
+# (`python -m benchmarks.shipped_loops speed`), so that x86-64-v4 has their loop alone
+SHIPPED_PARTS = {
+    "x86-64-v4": ShippedPart(
+        ("pansophy.tree._serial_grower.grow_serial",),
+        ("pansophy.tree", "pansophy.ensemble"),
+    ),
+    "x86-64-v3": ShippedPart(),
+    "generic": ShippedPart(),
+    "apple-m1": ShippedPart(),
+}
 PACK = """
 import sys
 from pathlib import Path
-from pansophy.core.loop_cache import pack_user_folder
-print(pack_user_folder(sys.argv[1], Path(sys.argv[2]).read_text().split()))
+from pansophy.core.loop_cache import loop_of_file, pack_user_folder
+level, used, *loops = sys.argv[1:]
+names = Path(used).read_text().split()
+wanted = [name for name in names if not loops or loop_of_file(name) in loops]
+print(pack_user_folder(level, wanted))
 """
 
 
 def build_level(level: str, jobs: int | None) -> int:
-    """Compile all loops for a level and pack them; returns how many there are.
+    """Compile the loops for a level and pack them; returns how many there are.
 
     The usual calls are made twice: the first time they compile, the second time they
     tell which loops Python asks for.
     """
+    part = SHIPPED_PARTS.get(level, ShippedPart())
     with tempfile.TemporaryDirectory() as folder:
         used = f"{folder}/used"
         Path(used).touch()
@@ -47,13 +68,13 @@ def build_level(level: str, jobs: int | None) -> int:
             "PANSOPHY_CACHE_DIR": os.environ.get("PANSOPHY_BUILD_DIR", folder),
             "PYTHONPATH": str(ROOT / "src"),
         }
-        warm = [sys.executable, "-m", "pansophy", "warm"]
+        warm = [sys.executable, "-m", "pansophy", "warm", *part.names]
         warm += ["--jobs", str(jobs)] if jobs else []
         subprocess.run(warm, env=environment, check=True)
         environment["PANSOPHY_USED_LOOPS"] = used
         subprocess.run(warm, env=environment, check=True)
         packed = subprocess.run(
-            [sys.executable, "-c", PACK, level, used],
+            [sys.executable, "-c", PACK, level, used, *part.loops],
             env=environment,
             check=True,
             capture_output=True,
@@ -69,7 +90,7 @@ def main():
     parser.add_argument("levels", nargs="*", help="levels to compile for")
     parser.add_argument("--jobs", type=int, help="processes; one per core if absent")
     options = parser.parse_args()
-    levels = options.levels or [n for n in host_levels() if n in SHIPPED_LEVELS]
+    levels = options.levels or [n for n in host_levels() if n in SHIPPED_PARTS]
     unknown = sorted(set(levels) - set(host_levels()))
     if unknown:
         sys.exit(f"This machine cannot run code for {', '.join(unknown)}.")

@@ -8,7 +8,6 @@ neither torch nor numba nor matplotlib::
 """
 
 import importlib
-import pkgutil
 
 __version__ = "0.1.0"
 
@@ -28,6 +27,8 @@ def __getattr__(name):
 
 
 def __dir__():
+    import pkgutil
+
     modules = {m.name for m in pkgutil.iter_modules(__path__)}
     public = {name for name in modules if not name.startswith("_")}
     return sorted({"Ragged", "save", "load", *public})

@@ -259,8 +259,15 @@ def test_full_disk_and_read_only_folder_compile(folder, load_pair, monkeypatch):
 @pytest.fixture
 def shipped(folder, load_pair, tmp_path, monkeypatch):
     """A package that ships the pair for the host's own level."""
-    level = loop_cache.host_levels()[0]
     monkeypatch.setattr(loop_cache, "SHIPPED", tmp_path / "package")
+    level = loop_cache.host_levels()[0]
+    ship_pair(level, folder, load_pair)
+    loop_cache.shipped_levels.cache_clear()
+    yield tmp_path / "package" / level
+    loop_cache.shipped_levels.cache_clear()
+
+
+def ship_pair(level, folder, load_pair):
     loop = load_pair()
     triple, *_ = loop.targetctx.codegen().magic_tuple()
     loop._cache.file_name = lambda signature, target: loop_cache.LoopCache(
@@ -271,9 +278,6 @@ def shipped(folder, load_pair, tmp_path, monkeypatch):
     assert loop_cache.pack_user_folder(level, names) == 1
     for path in folder.iterdir():
         path.unlink()
-    loop_cache.shipped_level.cache_clear()
-    yield tmp_path / "package" / level
-    loop_cache.shipped_level.cache_clear()
 
 
 def test_shipped_loop_is_used_and_the_users_folder_stays_empty(
@@ -294,6 +298,33 @@ def test_shipped_file_that_was_not_built_is_not_read(shipped, load_pair, tmp_pat
     assert not (tmp_path / "mark").exists()
 
 
+def test_loop_comes_from_the_highest_level_that_has_it(
+    shipped, folder, load_pair, monkeypatch
+):
+    """A higher level holds few loops; the others come from the level below."""
+    low, read = shipped.name, []
+    read_file = loop_cache.read_shipped_file
+
+    def note_level(level, name):
+        read.append(level.name)
+        return read_file(level, name)
+
+    def use_pair(*levels):
+        monkeypatch.setattr(loop_cache, "host_levels", lambda: list(levels))
+        loop_cache.shipped_levels.cache_clear()
+        loop = load_pair()
+        assert loop(np.ones(3)) == 6 and hits(loop) == 1
+
+    monkeypatch.setattr(loop_cache, "host_levels", list)
+    loop_cache.shipped_levels.cache_clear()
+    ship_pair("high", folder, load_pair)
+    monkeypatch.setattr(loop_cache, "read_shipped_file", note_level)
+    use_pair("high", low)
+    (shipped.parent / "high" / loop_cache.MANIFEST).write_text('{"files": {}}')
+    use_pair("high", low)
+    assert read == ["high", low]
+
+
 def test_only_loops_that_python_asks_for_are_noted(folder, load_pair, monkeypatch):
     used = folder.parent / "used"
     monkeypatch.setenv("PANSOPHY_USED_LOOPS", str(used))
@@ -306,7 +337,7 @@ def test_only_loops_that_python_asks_for_are_noted(folder, load_pair, monkeypatc
 
 def test_host_below_the_level_compiles(shipped, load_pair, monkeypatch):
     monkeypatch.setattr(loop_cache, "host_levels", list)
-    loop_cache.shipped_level.cache_clear()
+    loop_cache.shipped_levels.cache_clear()
     loop = load_pair()
     assert loop(np.ones(3)) == 6
     assert hits(loop) == 0
@@ -321,8 +352,8 @@ def test_another_version_of_numba_compiles(shipped, load_pair, monkeypatch):
 
 def test_cpu_chosen_by_the_user_counts(shipped, monkeypatch):
     monkeypatch.setattr(numba.config, "CPU_NAME", "generic")
-    loop_cache.shipped_level.cache_clear()
-    assert loop_cache.shipped_level() == ("", {})
+    loop_cache.shipped_levels.cache_clear()
+    assert loop_cache.shipped_levels() == ()
 
 
 def test_levels_are_nested(monkeypatch):

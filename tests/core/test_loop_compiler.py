@@ -147,20 +147,54 @@ def test_settings_are_compared_by_what_callees_inherit():
     assert flags != SimpleNamespace()
 
 
-def test_an_inner_function_and_its_caller_share_what_numba_compiles():
-    compiled_names = []
+def names_compiled_by(loop, *arguments) -> list[str]:
+    """Names of all functions that Numba compiles for one call."""
+    names = []
 
     class Listener(event.Listener):
         def on_start(self, began):
-            compiled_names.append(began.data["dispatcher"].py_func.__qualname__)
+            names.append(began.data["dispatcher"].py_func.__qualname__)
 
         def on_end(self, ended):
             pass
 
-    largest_of_three._cache.disable()
+    loop._cache.disable()
     with event.install_listener("numba:compile", Listener()):
-        assert largest_of_three(1.5, 2.5, -1.0) == 2.5
-    assert sum("ol_max" in name for name in compiled_names) <= 1
+        loop(*arguments)
+    return names
+
+
+def test_min_and_max_are_no_compilations_of_their_own():
+    assert names_compiled_by(largest_of_three, 1.5, 2.5, -1.0) == [
+        "largest_of_three",
+        "inner_larger_of",
+    ]
+    assert largest_of_three(1.5, 2.5, -1.0) == 2.5
+
+
+@compiled(inner=True, inline="always")
+def clipped(x, low, high):
+    return min(max(x, low), high)
+
+
+@compiled
+def extremes(a, k):
+    low, high = np.inf, -np.inf
+    for x in a:
+        low, high = min(low, x), max(x, high, 0)
+    return low, high, max(len(a), k), min(3, k, 7), max((k, 4))
+
+
+@compiled
+def clipped_difference(a, b):
+    return clipped(a - b, 0, 2.5)
+
+
+@pytest.mark.parametrize("k", [5, -2, 2.75])
+@pytest.mark.parametrize("a", [np.array([2.0, np.nan, -1.0]), np.arange(1, 4)])
+def test_min_and_max_are_those_of_python(a, k):
+    assert extremes(a, k) == extremes.py_func(a, k)
+    assert clipped_difference(k, 1) == min(max(k - 1, 0), 2.5)
 
 
 @compiled

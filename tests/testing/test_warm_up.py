@@ -22,7 +22,7 @@ def test_processes_share_the_names():
 
 def test_part_of_the_names_is_no_complete_warm_up(tmp_path, monkeypatch):
     monkeypatch.setenv("PANSOPHY_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(loop_cache, "shipped_level", lambda: ("", None))
+    monkeypatch.setattr(loop_cache, "shipped_levels", tuple)
     warm_up(NAMES[:1], n_jobs=1)
     assert not background.completed_mark().exists()
     assert background.loops_are_missing()

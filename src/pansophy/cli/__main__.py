@@ -1,6 +1,6 @@
 """`python -m pansophy.cli`."""
 
-from . import app
+from ..__main__ import main
 
 if __name__ == "__main__":
-    app()
+    main()

@@ -30,7 +30,7 @@ def warm(
 ):
     """Compile all loops for this machine now, so that no later call has to wait."""
     with errors_as_one_sentence():
-        from ..core.loop_cache import shipped_level, user_folder
+        from ..core.loop_cache import shipped_levels, user_folder
         from ..testing import usual_names, warm_up
 
         chosen = None
@@ -51,8 +51,8 @@ def warm(
             reports = warm_up(chosen, jobs, report=lambda done: bar.update(1))
         compiled = sum(r.compiled for r in reports)
         seconds = time.perf_counter() - began
-        level = shipped_level()[0]
-        source = f" Shipped loops are used (level {level})." if level else ""
+        levels = " and ".join(level.name for level in shipped_levels())
+        source = f" Shipped loops are used (for {levels})." if levels else ""
         print_text(
             f"{compiled} loops compiled, all others found, in {seconds:.0f} s; kept in "
             f"{user_folder()}.{source}"

@@ -31,9 +31,9 @@ def completed_mark() -> Path:
 
 def loops_are_missing() -> bool:
     """Whether this machine may have to compile: nothing shipped, no warm-up done."""
-    from .loop_cache import shipped_level
+    from .loop_cache import shipped_levels
 
-    return not shipped_level()[0] and not completed_mark().exists()
+    return not shipped_levels() and not completed_mark().exists()
 
 
 @contextlib.contextmanager

@@ -24,9 +24,10 @@ counts by the content of the file that defines it.
 
 **Levels.** The name of a CPU model is too narrow a key for code that travels. Shipped
 loops are compiled for a level: a set of instructions that many models share, such as
-x86-64-v3 (AVX2 and FMA, 2013). The host takes the highest shipped level all of whose
-features it has; a host below all levels compiles, as does one with another version of
-Python or Numba.
+x86-64-v3 (AVX2 and FMA, 2013). Of each loop the host takes the highest shipped level
+all of whose features it has: one level holds all loops, and a higher one those few
+that run faster by it. A host below all levels compiles, as does one with another
+version of Python or Numba.
 
 **Safety.** Cache files are pickles, and reading a pickle can run any code. They are
 read from two places only. In the package, a list made at build time holds the SHA-256
@@ -60,6 +61,7 @@ import types
 import warnings
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import llvmlite
 import numba
@@ -362,31 +364,47 @@ def write_user_file(name: str, content: bytes) -> None:
                 os.unlink(draft)
 
 
+class ShippedLevel(NamedTuple):
+    """Loops of the package that were compiled for one level."""
+
+    name: str
+    digests: dict[str, str]  # SHA-256 of each file
+    loops: frozenset[str]  # names of the loops, without hashes
+
+
 @cache
-def shipped_level() -> tuple[str, dict]:
-    """The level whose shipped loops this process uses, and the hashes of its files.
+def shipped_levels() -> tuple[ShippedLevel, ...]:
+    """The levels whose shipped loops this process can use, highest first.
 
     A user who chose a CPU for Numba wants that one, so that nothing shipped is used.
     """
     if numba.config.CPU_NAME is not None:
-        return "", {}
+        return ()
+    found = []
     for level in host_levels():
         with contextlib.suppress(OSError, ValueError, KeyError):
             text = (SHIPPED / level / MANIFEST).read_text("utf-8")
-            return level, json.loads(text)["files"]
-    return "", {}
+            digests = json.loads(text)["files"]
+            loops = frozenset(loop_of_file(name) for name in digests)
+            found.append(ShippedLevel(level, digests, loops))
+    return tuple(found)
 
 
-def read_shipped_file(name: str) -> bytes | None:
+def loop_of_file(name: str) -> str:
+    """Name of the loop that a file holds."""
+    return name.rpartition("-")[0]
+
+
+def read_shipped_file(level: ShippedLevel, name: str) -> bytes | None:
     """A pickle from the package, or None if it is not the one that was built."""
-    level, digests = shipped_level()
-    if name not in digests:
+    if name not in level.digests:
         return None
     try:
-        content = (SHIPPED / level / name).read_bytes()
+        content = (SHIPPED / level.name / name).read_bytes()
     except OSError:
         return None
-    return content if hashlib.sha256(content).hexdigest() == digests[name] else None
+    same = hashlib.sha256(content).hexdigest() == level.digests[name]
+    return content if same else None
 
 
 def pack_user_folder(level: str, names) -> int:
@@ -433,7 +451,8 @@ class LoopCache(_Cache):
     def __init__(self, loop):
         self.loop = loop
         function = python_function(loop)
-        self.name = f"{function.__module__}.{function.__qualname__}"
+        name = f"{function.__module__}.{function.__qualname__}"
+        self.name = name.replace("<locals>", "locals")
         self.enabled = True
 
     @property
@@ -452,17 +471,25 @@ class LoopCache(_Cache):
     def file_name(self, signature, target) -> str:
         argument_types = getattr(signature, "args", signature)
         key = loop_key(self.loop, argument_types, target)
-        return f"{self.name.replace('<locals>', 'locals')}-{key[:32]}.loop"
+        return f"{self.name}-{key[:32]}.loop"
+
+    def shipped_code(self, signature, triple) -> tuple[str, bytes | None]:
+        """File name and content of the highest shipped level that has the loop."""
+        for level in shipped_levels():
+            if self.name in level.loops:
+                name = self.file_name(signature, (triple, level.name, ""))
+                content = read_shipped_file(level, name)
+                if content is not None:
+                    return name, content
+        return "", None
 
     def load_overload(self, sig, target_context):
         if not self.enabled:
             return None
-        triple, *cpu = target_context.codegen().magic_tuple()
-        level, _ = shipped_level()
-        name = self.file_name(sig, (triple, level, ""))
-        content = read_shipped_file(name) if level else None
+        target = target_context.codegen().magic_tuple()
+        name, content = self.shipped_code(sig, target[0])
         if content is None:
-            name = self.file_name(sig, (triple, *cpu))
+            name = self.file_name(sig, target)
             content = read_user_file(name)
         if content is None:
             return None

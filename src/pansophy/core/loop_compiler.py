@@ -13,6 +13,10 @@ about 30 of them each time. The implementation inherits four. Compared by these 
 loops that differ in the others (whether they are inlined, say) share implementations
 that are compiled once.
 
+**Minima and maxima** of numbers are a compilation of their own in Numba, for every
+combination of types and settings. `InlineMinMax` writes their instructions, which are
+the same, at the place of the call.
+
 **Passes** for what loops never hold (`with` blocks, `literal_unroll`, and closures in
 most) are left out: each costs a walk over the code, and Numba writes down all argument
 types for each.
@@ -30,7 +34,10 @@ which one is gone after an upgrade.
 from types import CodeType
 
 from numba import types
-from numba.core import codegen, compiler, untyped_passes
+from numba.core import codegen, compiler, ir, untyped_passes
+from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.ir_utils import mk_unique_var
+from numba.cpython import builtins as number_functions
 
 HOOKS = (
     "numba.core.compiler.Compiler",
@@ -43,6 +50,13 @@ HOOKS = (
     "numba.core.untyped_passes.LiteralPropagationSubPipelinePass",
     "numba.core.untyped_passes.InlineClosureLikes",
     "numba.core.untyped_passes.MakeFunctionToJitFunction",
+    "numba.core.untyped_passes.ReconstructSSA",
+    "numba.core.compiler_machinery.FunctionPass",
+    "numba.core.compiler_machinery.register_pass",
+    "numba.core.ir.Expr.build_tuple",
+    "numba.core.ir_utils.mk_unique_var",
+    "numba.cpython.builtins.max_vararg",
+    "numba.cpython.builtins.min_vararg",
     "numba.core.codegen.JITCodeLibrary.codegen",
     "numba.core.codegen.JITCodeLibrary.finalize",
     "numba.core.codegen.JITCodeLibrary.get_pointer_to_function",
@@ -87,6 +101,53 @@ class LoopFlags(compiler.Flags):
         return NotImplemented  # Numba's own functions keep theirs
 
 
+# what Numba's own `min` and `max` of numbers call, with a tuple of them
+MIN_MAX = {min: number_functions.min_vararg, max: number_functions.max_vararg}
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class InlineMinMax(FunctionPass):
+    """Replaces `max(a, b)` by the instructions of Numba's `max`; `min` likewise."""
+
+    _name = "inline_min_max"
+
+    def __init__(self):
+        super().__init__()
+
+    def run_pass(self, state):
+        found = False
+        for block in state.func_ir.blocks.values():
+            body = []
+            for statement in block.body:
+                call = getattr(statement, "value", None)
+                if isinstance(call, ir.Expr) and call.op == "call":
+                    added = self.without_call(state.func_ir, block.scope, call)
+                    body += added
+                    found = found or bool(added)
+                body.append(statement)
+            block.body = body
+        return found
+
+    def without_call(self, func_ir, scope, call) -> list:
+        """Change a call of `min` or `max`; the statements that must come before it."""
+        called = func_ir._definitions.get(call.func.name, ())
+        values = [getattr(definition, "value", None) for definition in called]
+        if len(values) != 1 or not any(values[0] is f for f in MIN_MAX):
+            return []
+        if len(call.args) < 2 or call.kws or call.vararg is not None:
+            return []
+        function = ir.Global("min_max", MIN_MAX[values[0]], call.loc)
+        numbers = ir.Expr.build_tuple(list(call.args), call.loc)
+        added = []
+        for value in (function, numbers):
+            target = ir.Var(scope, mk_unique_var("$min_max"), call.loc)
+            func_ir._definitions[target.name].append(value)
+            added.append(ir.Assign(value, target, call.loc))
+        call.func = added[0].target
+        call.args = [added[1].target]
+        return added
+
+
 class LoopCompiler(compiler.Compiler):
     """Numba's compiler with `LoopFlags` and without passes that loops do not need."""
 
@@ -105,6 +166,10 @@ class LoopCompiler(compiler.Compiler):
         if not any(isinstance(constant, CodeType) for constant in constants):
             unused += OF_CLOSURES
         pipeline.passes = [p for p in pipeline.passes if p[0] not in unused]
+        before_types = [p[0] for p in pipeline.passes].index(
+            untyped_passes.ReconstructSSA
+        )
+        pipeline.passes.insert(before_types, (InlineMinMax, "min and max"))
         pipeline.finalize()
         return [pipeline]
 

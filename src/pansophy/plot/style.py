@@ -190,15 +190,30 @@ def figure_svg(draw, label="", width=WIDE, height=HIGH, key="") -> str:
     '<svg role="img" aria-label="two &lt;signs&gt;'
     """
     import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # the page has other fonts
         figure = Figure(figsize=(width, height), layout="constrained")
+        canvas = FigureCanvasSVG(figure)
         draw(figure.add_subplot())
+        lay_out_figure(figure)
         out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        canvas.print_svg(out, metadata={"Date": None, "Creator": None})
     return clean_svg(out.getvalue(), label, key)
+
+
+def lay_out_figure(figure) -> None:
+    """Place the axes for SVG output, for good.
+
+    `savefig` would draw the whole figure once more to do no more than this.
+    """
+    dpi = figure.dpi
+    figure.dpi = 72  # a point is a pixel of the SVG
+    figure.get_layout_engine().execute(figure)
+    figure.set_layout_engine("none")
+    figure.dpi = dpi
 
 
 def clean_svg(text, label="", key="") -> str:

@@ -298,15 +298,9 @@ def test_what_promises_hold_is_counted_by_weight():
 
 
 def test_a_long_target_and_a_long_verdict_do_not_fill_a_phone(monkeypatch):
-    for dear in (
-        "overview_figures",
-        "data_figures",
-        "column_target_figures",
-        "kept_model_figures",
-        "weak_subgroups",
-    ):
-        monkeypatch.setattr(sections, dear, lambda c: [])
-    monkeypatch.setattr(sections, "figures_of_methods", lambda c, places: {})
+    monkeypatch.setattr(sections, "weak_subgroups", lambda c: [])
+    monkeypatch.setattr(sections, "has_learning_curve", lambda c: False)
+    monkeypatch.setattr(sections, "figure_tasks", lambda c: [])
     monkeypatch.setattr(sections, "method_blocks", lambda c, figures: [])
     monkeypatch.setattr(decisions, "decision_sections", lambda c: [])
     c, name = ready("classification"), "the answer to a question " * 12

@@ -179,9 +179,7 @@ def draw_column_view(view, ax=None):
         at = place + share * (k - (len(view.outputs) - 1) / 2)
         style = {"color": BLUE} if single else {"color": line_style(k)["color"]}
         mark = "osD^"[k]
-        for i in range(n):
-            ends = [view.low[k, i], view.high[k, i]]
-            ax.plot(ends, [at[i]] * 2, lw=2, solid_capstyle="butt", **style)
+        ax.hlines(at, view.low[k], view.high[k], lw=2, **style)
         label = short_name(output, 18)
         ax.plot(view.mean[k], at, mark, ms=5, ls="none", label=label, **style)
         said = [

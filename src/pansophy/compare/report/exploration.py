@@ -144,14 +144,14 @@ def draw_associations(A, names, ax):
     ax.set_aspect("equal")
     at = np.arange(n) + 0.5
     for i, j in np.ndindex(n, n):
-        said = f"{names[i]} and {names[j]}: {A[i, j]:.2f}"
         if n <= MAX_NUMBERED_COLUMNS and i != j:
             color = "white" if A[i, j] > 0.55 else INK
             text = f"{A[i, j]:.2f}".removeprefix("0")
             place = {"ha": "center", "va": "center", "fontsize": 7 if n > 8 else 8}
             ax.text(at[j], at[i], text, color=color, **place)
-        if i < j:
-            add_hover(ax, [at[j]], [at[i]], [said], size=120)
+    pairs = [(i, j) for i, j in np.ndindex(n, n) if i < j]
+    said = [f"{names[i]} and {names[j]}: {A[i, j]:.2f}" for i, j in pairs]
+    add_hover(ax, [at[j] for _, j in pairs], [at[i] for i, _ in pairs], said, size=120)
     ax.set_yticks(at, short_names(names, 18), fontsize=size)
     ax.set_xticks(at, short_names(names, 12), fontsize=size, rotation=90)
     ax.tick_params(length=0)

@@ -17,7 +17,6 @@ from ...core.atomic_files import write_text_file
 from ...core.plain_text import plain_text
 from ...diagnose.findings import by_severity
 from ...plot.style import short_name
-from ..execution.background_call import call_in_background
 from . import decisions, holdout_and_groups, methodology, plot_data, sections
 from .formatting import (
     describe_blend,
@@ -30,8 +29,10 @@ from .formatting import (
 )
 from .headline import headline_sentences
 from .sentences import capitalised, supporting_sentences, task_name
+from .shared_figures import SharedFigures
 
 MAX_TARGET_LETTERS = 48  # letters of the target that a heading shows
+FIGURES = "figures"  # key of figures that are being drawn
 MAX_OPEN_ROWS = 20  # methods of the leaderboard that are not folded
 
 
@@ -41,6 +42,7 @@ def write_results(comparison, folder) -> dict[str, Path]:
     Each is written even if another cannot be; then OSError names those that failed.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    begin_figures(comparison)  # while the model is fitted
     writers = {
         "Results": (folder / "results.json", write_json),
         "Model": (folder / "model.pansophy", type(comparison).save),
@@ -149,14 +151,25 @@ def render_report(c) -> str:
         return load_template("report.html").render(**report_context(c))
 
 
-def report_context(c) -> dict:
-    """Everything the page shows, in its order."""
-    here, elsewhere = sections.shared_out_methods(c)
-    others = call_in_background(sections.figures_of_methods, c, elsewhere)
+def begin_figures(c) -> None:
+    """Begin the learning curve and the figures, in the background, if need be."""
+    if FIGURES in c._views:
+        return
+    c._views[FIGURES] = SharedFigures(c)
     if sections.has_learning_curve(c):
         plot_data.begin_learning_curve(c)
-    # before the figure that waits for the curve
-    figures = sections.figures_of_methods(c, here)
+
+
+def report_context(c) -> dict:
+    """Everything the page shows, in its order."""
+    begin_figures(c)
+    figures = c._views.pop(FIGURES).drawn()
+    in_section = lambda name: [
+        f for (s, _), k in figures.items() if s == name for f in k
+    ]
+    kept = in_section("kept model")
+    if sections.has_learning_curve(c):
+        kept.append(sections.learning_curve_figure(c))
     found = by_severity(c.findings)
     return {
         "c": c,
@@ -182,12 +195,12 @@ def report_context(c) -> dict:
         "rope": f"{c.rope:.2g} of {c.metric}",
         "rule": methodology.keep_rule_sentence(c),
         "test": methodology.TEST_WORDS[c.leaderboard[0].test],
-        "overall": sections.overview_figures(c),
-        "views": sections.data_figures(c),
-        "by_column": sections.column_target_figures(c),
+        "overall": in_section("overview"),
+        "views": in_section("data"),
+        "by_column": in_section("columns"),
         "columns": sections.column_table(c),
         "about": methodology.kept_model_paragraph(c),
-        "pictures": sections.kept_model_figures(c),
+        "pictures": kept,
         "weak": sections.weak_subgroups(c),
         "extra": [
             p
@@ -199,7 +212,7 @@ def report_context(c) -> dict:
         ],
         "holds": sections.column_contents(c),
         "decisions": decisions.decision_sections(c),
-        "blocks": sections.method_blocks(c, figures | others.result()),
+        "blocks": sections.method_blocks(c, figures),
         "not_run": sections.skipped_groups(c),
         "how": methodology.method_paragraphs(c),
         "glossary": methodology.glossary(c),

@@ -23,12 +23,15 @@ MAX_LINES = 5  # classes drawn as lines of their own
 
 def add_hover(ax, x, y, texts, size=160):
     """Texts that a page shows when the pointer is over a point."""
-    for a, b, text in zip(x, y, texts, strict=True):
-        if np.isfinite(b):
-            said = "".join(k if k.isprintable() else " " for k in text)
-            mark = ax.scatter([a], [b], s=size, alpha=0, lw=0, zorder=5)
-            mark.set_gid(f"hover:{said}")
-            mark.set_in_layout(False)  # nothing to see, nothing to measure
+    from .hover_points import HoverPoints
+
+    kept = [
+        (a, b, text) for a, b, text in zip(x, y, texts, strict=True) if np.isfinite(b)
+    ]
+    if not kept:
+        return
+    said = ["".join(k if k.isprintable() else " " for k in t) for _, _, t in kept]
+    ax.add_artist(HoverPoints([(a, b) for a, b, _ in kept], said, size))
 
 
 def show_dates(axis):

@@ -1,6 +1,7 @@
 """The sections of a report: figures, a block for each method, skipped methods."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,6 @@ MAX_CURVE_SECONDS = 15  # seconds that a learning curve may take
 MAX_FOLD_SCORES = 100  # fold scores shown of one method
 NARROW = 3.7  # inches, of pictures three abreast
 MAX_METHODS_DRAWN = 20  # methods with pictures of their own
-SHARED_OUT = 3  # every third method is drawn by another process
 MAX_POINTS_DRAWN = 300  # rows in the picture of residuals of one method
 
 
@@ -74,7 +74,7 @@ def omitted_methods_sentence(k) -> str:
 
 
 def kept_model_figures(c) -> list[Figure]:
-    """Figures of the kept model on rows it had not seen."""
+    """Figures of the kept model on rows it had not seen; not its learning curve."""
     makers = {
         "classification": classification_figures,
         "multilabel": classification_figures,
@@ -181,7 +181,7 @@ def regression_figures(c) -> list[Figure]:
 
 
 def importance_figures(c) -> list[Figure]:
-    """What the model relies on, and whether more rows would help."""
+    """What the model relies on."""
     out = [
         make_figure(
             "What it relies on",
@@ -208,8 +208,6 @@ def importance_figures(c) -> list[Figure]:
                 f"p{i}",
             )
         )
-    if has_learning_curve(c):
-        out.append(learning_curve_figure(c))
     return out
 
 
@@ -242,9 +240,9 @@ def weak_subgroups(c) -> list[str]:
 
 
 def method_blocks(c, figures) -> list[MethodBlock]:
-    """One for each method that was tried, ranked ones first; `figures` by place."""
+    """One for each method that was tried, ranked ones first; `figures` by task."""
     out = [
-        method_block(c, row)._replace(figures=figures[i])
+        method_block(c, row)._replace(figures=figures["methods", i])
         for i, row in enumerate(c.leaderboard)
     ]
     for name, why in c.disqualified:
@@ -254,20 +252,9 @@ def method_blocks(c, figures) -> list[MethodBlock]:
     return out
 
 
-def shared_out_methods(c) -> tuple[list[int], list[int]]:
-    """Places of the methods drawn by this process, and by another meanwhile."""
-    places = range(len(c.leaderboard))
-    here = [i for i in places if i % SHARED_OUT]
-    return here, [i for i in places if not i % SHARED_OUT]
-
-
-def figures_of_methods(c, places) -> dict[int, list[Figure]]:
-    """Pictures of the methods at some places of the leaderboard."""
-    return {i: method_figures(c, c.leaderboard[i], f"m{i}") for i in places}
-
-
-def method_figures(c, row, key) -> list[Figure]:
+def method_figures(c, place) -> list[Figure]:
     """Pictures of one method on held-out rows; those of the kept one are above."""
+    row = c.leaderboard[place]
     if row.rank > MAX_METHODS_DRAWN or row.method in (c.winner, DUMMY):
         return []
     if c.trial(row.method).predictions is None:
@@ -282,7 +269,7 @@ def method_figures(c, row, key) -> list[Figure]:
             title,
             "",
             lambda ax, draw=draw: draw(c, row.method, ax=ax),
-            f"{key}{i}",
+            f"m{place}{i}",
             f"{title} of {row.method}",
             width=NARROW,
             height=2.6,
@@ -296,23 +283,27 @@ def few_residuals(c, method, ax):
     return plots.plot_residuals(c, method, ax, most=MAX_POINTS_DRAWN)
 
 
-def column_target_figures(c) -> list[Figure]:
+def strongest_columns(c) -> list[column_views.ColumnView]:
     """The target by the values of the columns that tell most about it."""
     try:
-        views = column_views.strongest_views(c)
+        return column_views.strongest_views(c)
     except Exception:  # an extra; nothing else depends on it
         return []
+
+
+def column_target_figures(c, place) -> list[Figure]:
+    """The figure of one of the strongest columns."""
+    v = strongest_columns(c)[place]
     return [
         make_figure(
             short_name(v.column, 40),
             f"Alone it explains {100 * v.strength:.0f} % of the variation.",
-            lambda ax, v=v: column_views.draw_column_view(v, ax),
-            f"t{i}",
+            lambda ax: column_views.draw_column_view(v, ax),
+            f"t{place}",
             f"{v.target} by {v.column}",
             width=NARROW,
             height=0.9 + 0.21 * len(v.names) + (0.25 if len(v.outputs) > 1 else 0),
         )
-        for i, v in enumerate(views)
     ]
 
 
@@ -489,3 +480,19 @@ def licence_text(about) -> str:
         return join_names([k.rsplit(" :: ", 1)[-1] for k in kinds])
     text = (about.get("License") or "not stated").strip()
     return text.splitlines()[0][:80]
+
+
+# section of the page -> (comparison, place within the section) -> its figures
+FIGURE_MAKERS: dict[str, Callable[[Any, int], list[Figure]]] = {
+    "kept model": lambda c, _: kept_model_figures(c),
+    "overview": lambda c, _: overview_figures(c),
+    "data": lambda c, _: data_figures(c),
+    "columns": column_target_figures,
+    "methods": method_figures,
+}
+
+
+def figure_tasks(c) -> list[tuple[str, int]]:
+    """All figures of a page but the learning curve, as (section, place)."""
+    places = {"columns": len(strongest_columns(c)), "methods": len(c.leaderboard)}
+    return [(k, i) for k in FIGURE_MAKERS for i in range(places.get(k, 1))]
