@@ -79,18 +79,18 @@ def play(
         agent.check_action_space(env)
     settings = {"environment": str(env), "steps": n_steps, "seed": random_state}
     settings |= {f"parameters of {n}": repr(a.get_params()) for n, a in chosen.items()}
-    finished = PlayFolder(folder, settings, resume=resume)
-    folder = finished.folder
-    found = compare_agents(
-        chosen, env, n_seeds=n_seeds, random_state=random_state, report=report,
-        finished=finished,
-    )  # fmt: skip
-    film = film_episode(found.agent, env, random_state=random_state)
-    save(found.agent, folder / "agent.pansophy")
-    save_film(film, folder / "episode.gif")
-    results = json.dumps(comparison_data(found, env), indent=2)
-    write_text_file(folder / "results.json", results + "\n")
-    write_play_report(found, film, env, folder / "report.html")
+    with PlayFolder(folder, settings, resume=resume) as finished:
+        folder = finished.folder
+        found = compare_agents(
+            chosen, env, n_seeds=n_seeds, random_state=random_state, report=report,
+            finished=finished,
+        )  # fmt: skip
+        film = film_episode(found.agent, env, random_state=random_state)
+        save(found.agent, folder / "agent.pansophy")
+        save_film(film, folder / "episode.gif")
+        results = json.dumps(comparison_data(found, env), indent=2)
+        write_text_file(folder / "results.json", results + "\n")
+        write_play_report(found, film, env, folder / "report.html")
     return found
 
 

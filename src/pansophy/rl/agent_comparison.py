@@ -35,6 +35,7 @@ from .evaluation import (
     probability_of_improvement,
     stratified_bootstrap,
 )
+from .space_layouts import action_layout, check_action_mask
 
 RANDOM = "random"
 
@@ -47,11 +48,21 @@ class RandomAgent:
 
     def act(self, observation, rng, mask=None):
         kind = type(self.space).__name__
-        if kind == "Discrete":
-            allowed = np.arange(self.space.n) if mask is None else np.flatnonzero(mask)
-            return int(self.space.start + allowed[rng.integers(len(allowed))])
+        if kind == "Discrete" or mask is not None:
+            return self._draw_allowed(rng, mask)
         self.space.seed(int(rng.integers(2**31)))
         return self.space.sample()
+
+    def _draw_allowed(self, rng, mask):
+        layout = action_layout(self.space, "a random agent")
+        if mask is None:
+            mask = np.ones(sum(layout.sizes), bool)
+        mask = check_action_mask(np.asarray(mask)[None], layout, 1)[0]
+        parts = np.split(mask, np.cumsum(layout.sizes)[:-1])
+        allowed = [np.flatnonzero(part) for part in parts]
+        chosen = np.array([[part[rng.integers(len(part))] for part in allowed]])
+        action = layout.to_environment(chosen)[0]
+        return int(action) if action.ndim == 0 else action
 
 
 class AgentRun(NamedTuple):

@@ -177,7 +177,14 @@ class ReturnCurve(NamedTuple):
 
 
 def evaluate_every(
-    agent, env, every, *, n_episodes=20, evaluation_env=None, random_state=0
+    agent,
+    env,
+    every,
+    *,
+    n_episodes=20,
+    evaluation_env=None,
+    stop_at=None,
+    random_state=0,
 ) -> ReturnCurve:
     """Fit an agent and evaluate it along the way.
 
@@ -195,6 +202,9 @@ def evaluate_every(
         Of each evaluation, the same seeds every time.
     evaluation_env : Env, name or None
         None copies `env`.
+    stop_at : float or None
+        Mean return of an evaluation that ends the fit. The last evaluation was then
+        chosen for being good: judge the agent again on other seeds.
     random_state : int
         Of the evaluations.
 
@@ -217,17 +227,18 @@ def evaluate_every(
         random_state = draw_seed(make_rng(random_state))
     steps, returns = [], []
 
-    def look(judged, n):
+    def look(judged, n) -> bool:
         found = evaluate_agent(judged, other, n_episodes, random_state=random_state)
         steps.append(n)
         returns.append(found.returns)
+        return stop_at is not None and found.mean >= stop_at
 
     if hasattr(agent, "_fit"):
 
-        def observe(learner, n):
+        def observe(learner, n) -> bool:
             judged = copy.copy(agent)
             judged._keep(learner)
-            look(judged, n)
+            return look(judged, n)
 
         agent._fit(env, observe=observe, observe_every=every)
         if steps[-1] != agent.n_iter_:
@@ -238,7 +249,10 @@ def evaluate_every(
 
 
 def fit_in_parts(agent, env, every, look) -> None:
-    """Fit an agent with `warm_start` in parts of `every` steps, looking after each."""
+    """Fit an agent with `warm_start` in parts of `every` steps, looking after each.
+
+    `look(agent, n)` returns whether to stop.
+    """
     total, warm = agent.n_steps, agent.warm_start
     seed = agent.random_state
     try:
@@ -247,7 +261,8 @@ def fit_in_parts(agent, env, every, look) -> None:
             agent.n_steps = min(every, total - done)
             agent.fit(env)
             agent.warm_start = True
-            look(agent, done + agent.n_steps)
+            if look(agent, done + agent.n_steps):
+                break
     finally:
         agent.n_steps, agent.warm_start = total, warm
         agent.random_state = seed

@@ -9,7 +9,7 @@ A learner acts in N environments (`act_batch`, see `gather`) and learns from `St
 The driver owns budgets, history, progress, callbacks, Ctrl-C (the learner stays as it
 is, between two gradient steps) and divergence (the last finite state is put back).
 `observe(learner, steps so far)` is called every `observe_every` steps; it must not draw
-from `rng`, so that watching a run does not change it.
+from `rng`, so that watching a run does not change it. The run ends if it returns True.
 """
 
 import math
@@ -99,7 +99,8 @@ def train_agent(
     rng : Generator
         Seeds the environments and the learner's choices.
     observe : function (learner, n) or None
-        Called at n = 0 and whenever `observe_every` more steps have been made.
+        Called at n = 0 and whenever `observe_every` more steps have been made; True
+        ends the run.
     """
     begun = time.perf_counter()
     N = envs.num_envs
@@ -111,8 +112,8 @@ def train_agent(
     copied_at = 0
     reason = ""
     state = learner.copy_state()
-    if observe is not None:
-        observe(learner, 0)
+    if observe is not None and observe(learner, 0):
+        reason = "callback"
     try:
         while not reason:
             child = task.child(f"from step {done}")
@@ -141,8 +142,10 @@ def train_agent(
                     state = learner.copy_state()
                     copied_at = done
                 if observe is not None and done - seen_at >= observe_every:
-                    observe(learner, done)
                     seen_at = done
+                    if observe(learner, done):
+                        reason = "callback"
+                        break
             reason = reason or ("steps" if done >= n_steps else "")
             if child.end() and not reason:
                 reason = "callback"
