@@ -27,7 +27,7 @@ from ..params import Count, Fraction, Positive, Verbosity, check_params
 from ..typing import Seed
 from .discrete_spaces import space_sizes
 from .exploration import Boltzmann, EpsilonGreedy, choose_action
-from .features import default_features
+from .features import check_features, default_features
 from .q_learning import DEFAULT_EXPLORATION, STEPS_PER_REPORT, as_exploration
 from .rollout import rollout
 from .schedules import ScheduleReader
@@ -180,7 +180,7 @@ class LinearQ(Estimator):
         features = self.features
         if features is None:
             features = default_features(env.observation_space)
-        self.features_ = features
+        self.features_ = check_features(features)
         self.first_action_ = first
         self.theta_ = np.zeros((actions, features.size))
         self.n_steps_ = 0
