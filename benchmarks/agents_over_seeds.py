@@ -276,13 +276,14 @@ def add_result(path, task, name, seed, run) -> None:
         path.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 
 
-def run_task(task_name, seeds, path) -> None:
+def run_task(task_name, seeds, path, sides=("ours", "peer")) -> None:
     """Runs that the results do not have yet, contenders interleaved by seed."""
     task = TASKS[task_name]
     warm: set[str] = set()
     for seed in seeds:
         for name, (side, agent, settings) in task.contenders.items():
-            if str(seed) in read_results(path).get(task_name, {}).get(name, {}):
+            done = read_results(path).get(task_name, {}).get(name, {})
+            if side not in sides or str(seed) in done:
                 continue
             if name not in warm:  # import and compile
                 make = {"ours": make_ours, "peer": make_peer}[side]
@@ -346,12 +347,13 @@ def main() -> None:
     parser.add_argument("task", choices=[*TASKS, "page"])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--sides", nargs="+", default=["ours", "peer"])
     parser.add_argument("--results", default=HERE / "agents_over_seeds.json", type=Path)
     chosen = parser.parse_args()
     path = chosen.results
     if chosen.task != "page":
         seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
-        run_task(chosen.task, seeds, path)
+        run_task(chosen.task, seeds, path, chosen.sides)
     results = read_results(path)
     tables = [line for task in results for line in summary_lines(task, results)]
     page = HERE / "agents_over_seeds.md"
