@@ -61,7 +61,8 @@ def test_one_run_writes_at_a_time(tmp_path):
 
 def test_nothing_to_resume(tmp_path):
     with pytest.raises(ValueError, match="no runs to resume"):
-        PlayFolder(tmp_path, SETTINGS, resume=True)
+        PlayFolder(tmp_path / "new", SETTINGS, resume=True)
+    assert not (tmp_path / "new").exists()
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "settings.json").write_text("{")
     with pytest.raises(ValueError, match="cannot be read"):

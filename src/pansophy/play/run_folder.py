@@ -36,11 +36,11 @@ class PlayFolder:
     """
 
     def __init__(self, folder, settings, *, resume=False):
-        self.folder = writable_folder(folder)
-        self.runs = self.folder / "runs"
-        file = self.runs / "settings.json"
+        file = Path(folder) / "runs" / "settings.json"
         if resume and not file.exists():
             raise ValueError(f"there are no runs to resume in {str(folder)!r}.")
+        self.folder = writable_folder(folder)
+        self.runs = file.parent
         self.runs.mkdir(exist_ok=True)
         try:
             self.lock = lock_folder(self.runs)

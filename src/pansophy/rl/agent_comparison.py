@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 from sklearn.base import clone
 
 from ..params import check_count
@@ -192,6 +193,29 @@ def compare_agents(
         names, scores, intervals, curves, improvement, seconds, best, agent, fresh,
         interrupted,
     )  # fmt: skip
+
+
+def equal_agents_p_value(x, y) -> float:
+    """Probability of so great a difference between runs of two agents that are equal.
+
+    All ways to divide the runs between the two are compared by the probability of
+    improvement. Three runs of each cannot give less than 0.1, four 0.029.
+
+    Examples
+    --------
+    >>> from pansophy.rl.agent_comparison import equal_agents_p_value
+    >>> round(equal_agents_p_value([3.0, 4.0, 5.0], [0.0, 1.0, 2.0]), 3)
+    0.1
+    """
+    if min(len(x), len(y)) < 2 or np.ptp(np.append(x, y)) == 0:
+        return 1.0
+    found = stats.permutation_test(
+        (np.asarray(x, float), np.asarray(y, float)),
+        probability_of_improvement,
+        n_resamples=5000,
+        rng=np.random.default_rng(0),
+    )
+    return float(found.pvalue)
 
 
 def run_agents(agents, env, n_seeds, evaluation, report, finished):
