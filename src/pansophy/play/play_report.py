@@ -198,8 +198,8 @@ def verdict_sentences(found: AgentComparison) -> list[str]:
     told = []
     if found.interrupted:
         told.append(
-            "The comparison was interrupted: it is of the runs that had finished. "
-            "--resume does the rest."
+            "The comparison was interrupted: it is of the runs up to then. --resume "
+            "does the rest."
         )
     told += [
         f"{best.upper()} has the highest interquartile mean return over "

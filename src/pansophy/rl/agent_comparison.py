@@ -16,6 +16,7 @@ Refs      [Agarwal2021]
 """
 
 import time
+import warnings
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ import numpy as np
 from scipy import stats
 from sklearn.base import clone
 
+from ..base import InterruptedFitWarning
 from ..params import check_count
 from .evaluation import (
     Evaluation,
@@ -246,13 +248,15 @@ def fit_one_run(agent, env, seed, every, n_episodes, random_state) -> AgentRun:
     """Fit a clone, with its curve, its score at the end, and the seconds it took."""
     run = clone(agent).set_params(random_state=int(seed))
     begun = time.perf_counter()
-    curve = evaluate_every(
-        run,
-        env,
-        every or max(run.n_steps // 10, 1),
-        n_episodes=n_episodes,
-        random_state=random_state + 10**5,
-    )
+    with warnings.catch_warnings():  # the comparison tells it itself
+        warnings.simplefilter("ignore", InterruptedFitWarning)
+        curve = evaluate_every(
+            run,
+            env,
+            every or max(run.n_steps // 10, 1),
+            n_episodes=n_episodes,
+            random_state=random_state + 10**5,
+        )
     spent = time.perf_counter() - begun
     final = evaluate_agent(run, env, 5 * n_episodes, random_state=random_state)
     return AgentRun(run, curve, float(final.mean), spent)
