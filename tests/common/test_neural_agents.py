@@ -257,6 +257,22 @@ def test_masks_are_obeyed_while_learning_and_after(name):
             env.step(agent.predict(np.ones((1, 4), np.float32))[0])
 
 
+@pytest.mark.parametrize("name", ["ppo", "dqn"])
+def test_masks_that_cannot_be_obeyed_are_told(name):
+    class Closed(MaskedCells):
+        def _info(self):
+            return {"action_mask": np.zeros(4, np.int8)}
+
+    class Wide(MaskedCells):
+        def _info(self):
+            return {"action_mask": np.ones(5, np.int8)}
+
+    with pytest.raises(ValueError, match="forbids every action"):
+        AGENTS[name][0]().fit(Closed())
+    with pytest.raises(ValueError, match=r"a mask must have the shape \(\d, 4\)"):
+        AGENTS[name][0]().fit(Wide())
+
+
 class TwoKnobs(gymnasium.Env):
     """Both discrete actions must equal what is seen."""
 

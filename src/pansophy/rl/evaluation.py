@@ -33,7 +33,7 @@ from ..core.random import draw_seed, make_rng
 from ..params import check_count
 from .gather import begin_episodes, start_position, step_environments
 from .rollout import rollout, takes_mask
-from .transition_table import time_limit
+from .transition_table import environment_of_name, time_limit
 
 LONGEST_EPISODE = 10_000  # where an environment states no limit
 
@@ -105,6 +105,11 @@ def evaluate_agent(
     mean return 1 +- 0 of 5 episodes, from 1 to 1
     """
     n_episodes = check_count("n_episodes", n_episodes)
+    if hasattr(env, "num_envs"):
+        raise TypeError(
+            "evaluate_agent needs one environment, got a vector environment of "
+            f"{env.num_envs}."
+        )
     if max_episode_steps is not None:
         check_count("max_episode_steps", max_episode_steps)
     rng = make_rng(random_state)
@@ -160,10 +165,7 @@ def episode_limit(env) -> int | None:
 
 def made_environment(env):
     """An environment from its name, from a function that makes it, or as it is."""
-    if isinstance(env, str):
-        import gymnasium
-
-        return gymnasium.make(env)
+    env = environment_of_name(env)
     return env if hasattr(env, "step") else env()
 
 

@@ -61,6 +61,15 @@ def check_limits(low, high):
     return low, high
 
 
+def scaled_to_limits(observation, limits) -> np.ndarray:
+    """x scaled to [0, 1] and kept there; the clear error if a number is none."""
+    low, high = limits
+    x = (np.asarray(observation, float) - low) / (high - low)
+    if np.isnan(x).any():
+        raise ValueError("an observation holds NaN.")
+    return np.clip(x, 0.0, 1.0)
+
+
 @dataclass(frozen=True, eq=False)
 class TileCoding:
     """Indicators of the cells that hold x in shifted grids.
@@ -100,8 +109,7 @@ class TileCoding:
 
     def active(self, observation) -> np.ndarray:
         """Numbers of the k features that are 1."""
-        low, high = self.limits
-        x = np.clip((np.asarray(observation, float) - low) / (high - low), 0.0, 1.0)
+        x = scaled_to_limits(observation, self.limits)
         side = self.n_tiles + 1
         # odd multiples of the shift keep the grids apart in every direction
         odd = 1 + 2 * np.arange(len(x))
@@ -154,8 +162,7 @@ class Fourier:
         return len(self.frequencies)
 
     def __call__(self, observation):
-        low, high = self.limits
-        x = np.clip((np.asarray(observation, float) - low) / (high - low), 0.0, 1.0)
+        x = scaled_to_limits(observation, self.limits)
         return np.cos(np.pi * (self.frequencies @ x))
 
 

@@ -31,6 +31,7 @@ from .features import check_features, default_features
 from .q_learning import DEFAULT_EXPLORATION, STEPS_PER_REPORT, as_exploration
 from .rollout import rollout
 from .schedules import ScheduleReader
+from .transition_table import environment_of_name
 
 
 class LinearQLearner:
@@ -152,7 +153,8 @@ class LinearQ(Estimator):
     verbose: Verbosity = 0
 
     def fit(self, env, y=None):
-        """Learn in a Gymnasium environment with discrete actions."""
+        """Learn in a Gymnasium environment with discrete actions, or that of a name."""
+        env = environment_of_name(env)
         agent = self.learner(env)
         rng = make_rng(self.random_state)
         limits = {"n_steps": self.n_steps, "n_episodes": self.n_episodes}

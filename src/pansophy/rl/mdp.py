@@ -64,7 +64,7 @@ def as_mdp(P, R=None) -> MDP:
     """
     if isinstance(P, MDP):
         return P
-    if isinstance(P, (dict, TransitionTable)) or hasattr(P, "unwrapped"):
+    if isinstance(P, (dict, str, TransitionTable)) or hasattr(P, "unwrapped"):
         if R is not None:
             raise ValueError("R must be left out: P has the rewards already.")
         return mdp_from_table(as_transition_table(P))

@@ -4,7 +4,8 @@ A learner acts in N environments (`act_batch`, see `gather`) and learns from `St
 
     horizon                            steps in each environment between two updates
     update(steps, progress, rng)       learns; returns {name: number}, what it measured
-    copy_state(), restore_state(s)     to go back if an update gives NaN
+    copy_state(), restore_state(s)     a dict of tensors, to go back if an update gives
+                                       NaN
 
 The driver owns budgets, history, progress, callbacks, Ctrl-C (the learner stays as it
 is, between two gradient steps) and divergence (the last finite state is put back).
@@ -124,6 +125,7 @@ def train_agent(
                     envs, learner, horizon, position=position, random_state=rng
                 )
                 position = steps.position
+                check_observations(steps)
                 ends = done + (steps.final_time + 1) * N
                 episodes["return"].append(steps.returns)
                 episodes["length"].append(steps.lengths)
@@ -138,8 +140,13 @@ def train_agent(
                         learner.restore_state(state)
                         reason = "diverged"
                         break
-                if done - copied_at >= STATE_COPIES:
-                    state = learner.copy_state()
+                if done - copied_at >= STATE_COPIES or done >= n_steps:
+                    now = learner.copy_state()
+                    if not is_finite_state(now):
+                        learner.restore_state(state)
+                        reason = "diverged"
+                        break
+                    state = now
                     copied_at = done
                 if observe is not None and done - seen_at >= observe_every:
                     seen_at = done
@@ -155,3 +162,17 @@ def train_agent(
     for name, kind in (("return", float), ("length", int), ("end", int)):
         history[name] = np.concatenate([np.empty(0, kind), *episodes[name]])
     return TrainingRun(history, done, reason, time.perf_counter() - begun)
+
+
+def check_observations(steps) -> None:
+    """Raise if an environment gave a number that is none."""
+    seen = steps.observation
+    if seen.dtype.kind == "f" and not np.isfinite(seen).all():
+        raise ValueError(
+            "an observation of the environment holds NaN or an infinite number."
+        )
+
+
+def is_finite_state(state) -> bool:
+    """Whether all numbers of a learner's state, a dict of tensors, are finite."""
+    return all(bool(value.isfinite().all()) for value in state.values())
