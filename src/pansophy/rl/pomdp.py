@@ -107,7 +107,7 @@ def check_belief(belief, n_states):
     return b
 
 
-def check_number(name, value, n) -> None:
+def check_index(name, value, n) -> None:
     """The clear error if a number is not one of 0, ..., n - 1."""
     if not 0 <= value < n:
         raise ValueError(f"{name} must be from 0 to {n - 1}, got {value!r}.")
@@ -128,8 +128,8 @@ def belief_update(model: POMDP, belief, action, observation) -> np.ndarray:
     (array([0.85, 0.15]), array([0.969799, 0.030201]))
     """
     b = check_belief(belief, model.n_states)
-    check_number("action", action, model.n_actions)
-    check_number("observation", observation, model.n_observations)
+    check_index("action", action, model.n_actions)
+    check_index("observation", observation, model.n_observations)
     chain = action_filter(model, action)
     updated, loglik = chain.update(chain.predict(b), observation)
     if loglik == -np.inf:
@@ -148,7 +148,7 @@ def action_filter(model: POMDP, action) -> MarkovFilter:
 def observation_probabilities(model: POMDP, belief, action) -> np.ndarray:
     """p(o | b, a) of every observation."""
     b = check_belief(belief, model.n_states)
-    check_number("action", action, model.n_actions)
+    check_index("action", action, model.n_actions)
     return b @ model.T[action] @ model.Z[action]
 
 
