@@ -3,17 +3,22 @@
     python -m benchmarks.agents_over_seeds cartpole --seeds 10
     python -m benchmarks.agents_over_seeds lunar --seeds 5
 
-Every seed trains each contender once, one after the other on one thread, and judges the
-greedy policy in 100 episodes on seeds of its own. Speed is steps per CPU second of
-training (imports and compilation before), ratios are of pairs of the same seed. Results
-are kept in a JSON file after each run, so that a stopped benchmark goes on; the tables
-in `agents_over_seeds.md` are made of it.
+Every seed trains each contender once, one after the other on one thread. Along a run
+the greedy policy plays 20 episodes after every so many steps; where their mean reaches
+the threshold, 100 other episodes decide whether the task is solved, and in tasks that
+say so the run ends there, by the same rule for every side. At the end 100 episodes on
+seeds of their own judge the greedy policy. Speed is steps per CPU second of training
+(imports, compilation and evaluations left out), ratios are of pairs of the same seed.
+Results are kept in a JSON file after each run, so that a stopped benchmark goes on; the
+tables in `agents_over_seeds.md` are made of it.
 """
 
 import argparse
+import fcntl
 import json
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,10 +35,12 @@ PPO_CARTPOLE_OWN = {
     "gae_lambda": 0.9, "learning_rate": 3e-3, "hidden_layer_sizes": (32, 32),
     "anneal": True, "target_kl": 0.02,
 }  # fmt: skip
+# the settings that the peer's authors publish for these tasks (rl-zoo3)
 DQN_CARTPOLE = {
-    "n_envs": 4, "horizon": 64, "gradient_steps": 128, "learning_rate": 2.3e-3,
-    "target_interval": 10, "hidden_layer_sizes": (128, 128), "anneal": True,
-    "explore": 0.16, "last_epsilon": 0.04,
+    "n_envs": 1, "horizon": 256, "gradient_steps": 128, "batch_size": 64,
+    "learning_rate": 2.3e-3, "target_interval": 10, "learning_starts": 1000,
+    "hidden_layer_sizes": (256, 256), "anneal": False, "explore": 0.16,
+    "last_epsilon": 0.04,
 }  # fmt: skip
 PPO_LUNAR = {
     "n_envs": 16, "horizon": 1024, "batch_size": 64, "n_epochs": 4, "gamma": 0.999,
@@ -42,41 +49,58 @@ PPO_LUNAR = {
 DQN_LUNAR = {
     "n_envs": 1, "horizon": 4, "gradient_steps": 4, "batch_size": 128,
     "learning_rate": 6.3e-4, "buffer_size": 50_000, "target_interval": 250,
-    "hidden_layer_sizes": (256, 256), "anneal": False, "explore": 0.12,
-    "last_epsilon": 0.1,
+    "learning_starts": 0, "hidden_layer_sizes": (256, 256), "anneal": False,
+    "explore": 0.12, "last_epsilon": 0.1,
 }  # fmt: skip
 
-# name of a contender -> (side, agent, settings)
+
+class Task(NamedTuple):
+    """An environment, steps to learn from, and who is compared."""
+
+    env: str
+    n_steps: int
+    every: int  # steps between two evaluations along the run
+    stops: bool  # whether a run ends once it is solved
+    contenders: dict  # name -> (side, agent, settings)
+
+
 TASKS = {
-    "cartpole": (
+    "cartpole": Task(
         "CartPole-v1",
         60_000,
+        60_000,
+        False,
         {
             "PPO": ("ours", "ppo", PPO_CARTPOLE),
             "PPO, Stable-Baselines3": ("peer", "ppo", PPO_CARTPOLE),
             "PPO, settings of our own": ("ours", "ppo", PPO_CARTPOLE_OWN),
         },
     ),
-    "cartpole_dqn": (
+    "cartpole_dqn": Task(
         "CartPole-v1",
         50_000,
+        2560,
+        False,
         {
             "DQN": ("ours", "dqn", {**DQN_CARTPOLE, "double": False}),
             "DQN, Stable-Baselines3": ("peer", "dqn", DQN_CARTPOLE),
-            "DQN with double targets": ("ours", "dqn", DQN_CARTPOLE),
         },
     ),
-    "lunar": (
+    "lunar": Task(
         "LunarLander-v3",
         1_000_000,
+        3 * 16 * 1024,
+        True,
         {
             "PPO": ("ours", "ppo", PPO_LUNAR),
             "PPO, Stable-Baselines3": ("peer", "ppo", PPO_LUNAR),
         },
     ),
-    "lunar_dqn": (
+    "lunar_dqn": Task(
         "LunarLander-v3",
         100_000,
+        10_000,
+        True,
         {
             "DQN": ("ours", "dqn", {**DQN_LUNAR, "double": False}),
             "DQN, Stable-Baselines3": ("peer", "dqn", DQN_LUNAR),
@@ -93,23 +117,34 @@ def exploration_of(settings, n_steps):
     return EpsilonGreedy(Schedule(1.0, settings.pop("last_epsilon"), steps))
 
 
-def make_ours(agent, settings, env, n_steps, seed):
-    """An untrained agent and the function that trains it."""
+def make_ours(agent, settings, task, n_steps, seed):
+    """The function that trains an agent under a watch and returns its policy."""
     from pansophy.rl import DQN, PPO
 
     settings = dict(settings)
     if agent == "dqn":
         settings["exploration"] = exploration_of(settings, n_steps)
     made = {"ppo": PPO, "dqn": DQN}[agent](n_steps, random_state=seed, **settings)
-    return lambda: made.fit(env).predict
+
+    def train(watch):
+        def observe(learner, n):
+            made._keep(learner)
+            return n > 0 and watch(made.predict, n)
+
+        made._fit(task.env, observe=observe, observe_every=task.every)
+        return made.predict, made.n_iter_
+
+    return train
 
 
-def make_peer(agent, settings, env, n_steps, seed):
+def make_peer(agent, settings, task, n_steps, seed):
+    """The same for Stable-Baselines3."""
     import stable_baselines3 as peer
     import torch
+    from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.env_util import make_vec_env
 
-    envs = make_vec_env(env, settings["n_envs"], seed=seed)
+    envs = make_vec_env(task.env, settings["n_envs"], seed=seed)
     rate = settings["learning_rate"]
     hidden = list(settings.get("hidden_layer_sizes", (64, 64)))
     common = {
@@ -130,7 +165,8 @@ def make_peer(agent, settings, env, n_steps, seed):
     else:
         made = peer.DQN(
             "MlpPolicy", envs, train_freq=settings["horizon"],
-            gradient_steps=settings["gradient_steps"], learning_starts=1000,
+            gradient_steps=settings["gradient_steps"],
+            learning_starts=settings["learning_starts"],
             target_update_interval=settings["target_interval"],
             buffer_size=settings.get("buffer_size", 100_000),
             exploration_fraction=settings["explore"],
@@ -138,9 +174,28 @@ def make_peer(agent, settings, env, n_steps, seed):
             policy_kwargs={"net_arch": hidden}, **common,
         )  # fmt: skip
 
-    def train():
-        made.learn(n_steps)
-        return lambda X: made.predict(X, deterministic=True)[0]
+    predict = lambda X: made.predict(X, deterministic=True)[0]
+
+    class Watcher(BaseCallback):
+        """Looks after an update, as ours does, and then ends the run at a step."""
+
+        looked_at = 0
+        stop = False
+
+        def _on_rollout_start(self):
+            if self.num_timesteps - self.looked_at >= task.every:
+                self.looked_at = self.num_timesteps
+                self.stop = self.watch(predict, self.num_timesteps)
+
+        def _on_step(self):
+            return not self.stop
+
+    def train(watch):
+        watcher = Watcher()
+        watcher.watch = watch
+        made.learn(n_steps, callback=watcher)
+        steps = watcher.looked_at if watcher.stop else made.num_timesteps
+        return predict, steps
 
     return train
 
@@ -158,65 +213,131 @@ class GreedyPolicy:
         return int(self.predict(np.asarray(observation)[None])[0])
 
 
-def measure_run(side, agent, settings, env, n_steps, seed) -> dict:
+class Watch:
+    """Evaluations along a run: their curve, their cost, and when it was solved."""
+
+    def __init__(self, task):
+        self.task = task
+        self.curve: list[tuple[int, float]] = []
+        self.cpu_s = 0.0
+        self.solved_at: int | None = None
+
+    def __call__(self, predict, n) -> bool:
+        """Evaluate after n steps; whether to stop."""
+        from pansophy.rl import evaluate_agent
+
+        begun = time.process_time()
+        env, threshold = self.task.env, SOLVED[self.task.env]
+        play = lambda n_episodes, seed: (
+            evaluate_agent(
+                GreedyPolicy(predict), env, n_episodes, random_state=seed
+            ).mean
+        )
+        self.curve.append((int(n), play(20, 777)))
+        if self.solved_at is None and self.curve[-1][1] >= threshold:
+            self.solved_at = int(n) if play(100, 54321) >= threshold else None
+        self.cpu_s += time.process_time() - begun
+        return self.task.stops and self.solved_at is not None
+
+
+def measure_run(side, agent, settings, task, seed) -> dict:
     """Train once and judge the greedy policy."""
     from pansophy.rl import evaluate_agent
 
     make = {"ours": make_ours, "peer": make_peer}[side]
-    train = make(agent, settings, env, n_steps, seed)
+    train = make(agent, settings, task, task.n_steps, seed)
+    watch = Watch(task)
     begun = time.process_time()
-    predict = train()
-    seconds = time.process_time() - begun
-    found = evaluate_agent(GreedyPolicy(predict), env, 100, random_state=12345)
-    return {"cpu_s": seconds, "steps_s": n_steps / seconds, "return": found.mean}
+    predict, steps = train(watch)
+    seconds = time.process_time() - begun - watch.cpu_s
+    found = evaluate_agent(GreedyPolicy(predict), task.env, 100, random_state=12345)
+    if watch.solved_at is None and found.mean >= SOLVED[task.env]:
+        watch.solved_at = int(steps)
+    return {
+        "cpu_s": seconds,
+        "steps": int(steps),
+        "steps_s": steps / seconds,
+        "return": found.mean,
+        "solved_at": watch.solved_at,
+        "curve": watch.curve,
+    }
 
 
-def run_task(task, seeds, results, path) -> None:
+def read_results(path) -> dict:
+    return json.loads(path.read_text("utf-8")) if path.exists() else {}
+
+
+def add_result(path, task, name, seed, run) -> None:
+    """Put a run into the file; several processes may work on different seeds."""
+    with open(path.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        results = read_results(path)
+        results.setdefault(task, {}).setdefault(name, {})[str(seed)] = run
+        path.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+
+
+def run_task(task_name, seeds, path, sides=("ours", "peer")) -> None:
     """Runs that the results do not have yet, contenders interleaved by seed."""
-    env, n_steps, contenders = TASKS[task]
-    for side, agent, settings in contenders.values():  # import and compile
-        if not all(str(s) in results.get(task, {}).get("PPO", {}) for s in seeds):
-            make = {"ours": make_ours, "peer": make_peer}[side]
-            make(agent, settings, env, 2000, 0)()
+    task = TASKS[task_name]
+    warm: set[str] = set()
     for seed in seeds:
-        for name, (side, agent, settings) in contenders.items():
-            runs = results.setdefault(task, {}).setdefault(name, {})
-            if str(seed) in runs:
+        for name, (side, agent, settings) in task.contenders.items():
+            done = read_results(path).get(task_name, {}).get(name, {})
+            if side not in sides or str(seed) in done:
                 continue
-            runs[str(seed)] = measure_run(side, agent, settings, env, n_steps, seed)
-            path.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
-            print(task, name, seed, runs[str(seed)], flush=True)
+            if name not in warm:  # import and compile
+                make = {"ours": make_ours, "peer": make_peer}[side]
+                make(agent, settings, task, 2000, 0)(lambda predict, n: False)
+                warm.add(name)
+            run = measure_run(side, agent, settings, task, seed)
+            add_result(path, task_name, name, seed, run)
+            shown = {key: run[key] for key in run if key != "curve"}
+            print(task_name, name, seed, shown, flush=True)
 
 
-def summary_lines(task, results) -> list[str]:
+def interval_of(values) -> str:
+    """Interquartile mean with a 95 % interval by bootstrap over runs."""
+    from pansophy.rl import interquartile_mean, stratified_bootstrap
+
+    if len(values) < 3:
+        return f"{np.mean(values):,.0f}"
+    found = stratified_bootstrap(interquartile_mean, values)
+    return f"{found.value:,.0f} ({found.low:,.0f} to {found.high:,.0f})"
+
+
+def summary_lines(task_name, results) -> list[str]:
     """The table of one task in Markdown."""
-    from pansophy.rl import interquartile_mean
-
-    env, n_steps, contenders = TASKS[task]
-    peer = next(n for n, (side, *_) in contenders.items() if side == "peer")
+    task = TASKS[task_name]
+    peer = next(n for n, (side, *_) in task.contenders.items() if side == "peer")
+    threshold = SOLVED[task.env]
+    rule = ", where a run ends" if task.stops else ""
     lines = [
-        f"## {env}, {n_steps:,} steps, solved at {SOLVED[env]:g}",
+        f"## {task.env}, {task.n_steps:,} steps, solved at {threshold:g}{rule}",
         "",
-        "| contender | seeds | solved | return: interquartile mean, least, greatest | "
-        "steps per CPU second | ratio to the peer, least to greatest |",
-        "|---|---|---|---|---|---|",
+        "| contender | seeds | solved | steps until solved | return: interquartile "
+        "mean (95 % interval) | least, greatest | steps per CPU second | ratio to the "
+        "peer, least to greatest |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    for name in contenders:
-        runs = results.get(task, {}).get(name, {})
+    for name in task.contenders:
+        runs = results.get(task_name, {}).get(name, {})
         if not runs:
             continue
         returns = np.array([run["return"] for run in runs.values()])
         speeds = np.array([run["steps_s"] for run in runs.values()])
-        other = results[task].get(peer, {})
+        other = results[task_name].get(peer, {})
         pairs = [runs[s]["steps_s"] / other[s]["steps_s"] for s in runs if s in other]
         ratio = "1"
         if name != peer and pairs:
             ratio = f"**{np.median(pairs):.1f}** ({min(pairs):.1f} to {max(pairs):.1f})"
-        solved = int((returns >= SOLVED[env]).sum())
+        known = [run for run in runs.values() if "solved_at" in run]
+        when = [run["solved_at"] for run in known if run["solved_at"] is not None]
+        solved = len(when) if known else int((returns >= threshold).sum())
         lines.append(
             f"| {name} | {len(returns)} | {solved} | "
-            f"{interquartile_mean(returns):.1f}, {returns.min():.1f}, "
-            f"{returns.max():.1f} | {np.median(speeds):,.0f} | {ratio} |"
+            f"{interval_of(when) if when else ''} | {interval_of(returns)} | "
+            f"{returns.min():.1f}, {returns.max():.1f} | {np.median(speeds):,.0f} | "
+            f"{ratio} |"
         )
     return [*lines, ""]
 
@@ -225,12 +346,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("task", choices=[*TASKS, "page"])
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--sides", nargs="+", default=["ours", "peer"])
     parser.add_argument("--results", default=HERE / "agents_over_seeds.json", type=Path)
     chosen = parser.parse_args()
     path = chosen.results
-    results = json.loads(path.read_text("utf-8")) if path.exists() else {}
     if chosen.task != "page":
-        run_task(chosen.task, range(chosen.seeds), results, path)
+        seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
+        run_task(chosen.task, seeds, path, chosen.sides)
+    results = read_results(path)
     tables = [line for task in results for line in summary_lines(task, results)]
     page = HERE / "agents_over_seeds.md"
     head = page.read_text("utf-8").split("<!-- tables -->")[0]

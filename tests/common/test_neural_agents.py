@@ -12,6 +12,7 @@ import torch
 from pansophy.base import InterruptedFitWarning
 from pansophy.persist import load, save
 from pansophy.rl import A2C, DQN, PPO, REINFORCE, SAC, TD3, evaluate_agent, gather
+from pansophy.rl.agent_comparison import RandomAgent
 from pansophy.rl.envs import CartPole, Corridor, ProbeWorld
 from pansophy.typing import Agent
 
@@ -256,6 +257,22 @@ def test_masks_are_obeyed_while_learning_and_after(name):
             env.step(agent.predict(np.ones((1, 4), np.float32))[0])
 
 
+@pytest.mark.parametrize("name", ["ppo", "dqn"])
+def test_masks_that_cannot_be_obeyed_are_told(name):
+    class Closed(MaskedCells):
+        def _info(self):
+            return {"action_mask": np.zeros(4, np.int8)}
+
+    class Wide(MaskedCells):
+        def _info(self):
+            return {"action_mask": np.ones(5, np.int8)}
+
+    with pytest.raises(ValueError, match="forbids every action"):
+        AGENTS[name][0]().fit(Closed())
+    with pytest.raises(ValueError, match=r"a mask must have the shape \(\d, 4\)"):
+        AGENTS[name][0]().fit(Wide())
+
+
 class TwoKnobs(gymnasium.Env):
     """Both discrete actions must equal what is seen."""
 
@@ -311,6 +328,50 @@ def test_memory_solves_what_cannot_be_seen(memory):
     assert evaluate_agent(blind, Recall(), 20).mean < 1.0
     with pytest.raises(ValueError, match="depends on the episode"):
         agent.value(X)
+
+
+class MaskedRecall(gymnasium.Env):
+    """A cue of two parts is shown once; later both actions must equal it.
+
+    One action of each part is forbidden at any time, never the one that pays.
+    """
+
+    observation_space = gymnasium.spaces.Box(-1, 1, (2,), np.float32)
+    action_space = gymnasium.spaces.MultiDiscrete([2, 3], start=[0, 4])
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.cue = self.np_random.integers([2, 3])
+        self.t = 0
+        return (self.cue - [0.5, 1.0]).astype(np.float32), self._info()
+
+    def _info(self):
+        second = np.ones(3, np.int8)
+        second[(self.cue[1] + self.np_random.integers(1, 3)) % 3] = 0
+        self.mask = np.append(np.ones(2, np.int8), second)
+        return {"action_mask": self.mask}
+
+    def step(self, action):
+        first, second = action[0], action[1] - 4
+        assert self.mask[:2][first] and self.mask[2:][second], "a forbidden action"
+        self.t += 1
+        right = float(first == self.cue[0]) + float(second == self.cue[1])
+        pay = right if self.t == 2 else 0.0
+        return np.zeros(2, np.float32), pay, self.t == 2, False, self._info()
+
+
+@pytest.mark.parametrize("memory", ["gru", "lstm"])
+def test_masks_memory_and_several_actions_together(memory, tmp_path):
+    options = {**ON, "gamma": 0.99, "n_envs": 8, "horizon": 12, "n_epochs": 4}
+    agent = PPO(6000, memory=memory, memory_size=16, batch_size=48, **options)
+    agent.fit(MaskedRecall())
+    assert evaluate_agent(agent, MaskedRecall(), 30).mean == 2.0
+    save(agent, tmp_path / "a.pansophy")
+    again = load(tmp_path / "a.pansophy")
+    assert evaluate_agent(again, MaskedRecall(), 30).mean == 2.0
+    found = RandomAgent(MaskedRecall.action_space)
+    chance = evaluate_agent(found, MaskedRecall(), 200).mean  # it obeys the mask too
+    assert chance == pytest.approx(1.0, abs=0.2)
 
 
 class Described(gymnasium.Env):

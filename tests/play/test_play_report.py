@@ -26,6 +26,7 @@ def test_a_whole_run(tmp_path):
     assert page.count("<svg") == 1 and 'src="http' not in page
     text = " ".join(verdict_sentences(found))
     assert "interquartile mean" in text and "fresh episodes" in text
+    assert "cannot be told apart" in text  # two runs each: p is at least 1 / 3
 
 
 QUICK = {"n_steps": 300, "agents": ["a2c"]}
@@ -86,3 +87,16 @@ def test_names_of_agents():
     assert list(default_agents("Pendulum-v1", 10)) == ["ppo", "sac", "td3"]
     with pytest.raises(ValueError, match="agents are a2c, dqn"):
         default_agents("CartPole-v1", 10, ["alpha"])
+
+
+def test_worlds_without_a_time_limit(tmp_path):
+    """Gymnasium gives the cliff none: a policy may walk into a wall for ever."""
+    told = []
+    found = play(
+        "CliffWalking-v1", tmp_path, n_seeds=1, report=told.append,
+        max_episode_steps=30, **QUICK,
+    )  # fmt: skip
+    assert told[0] == (
+        "CliffWalking-v1 has no time limit: episodes are cut off after 30 steps."
+    )
+    assert found.check.lengths.max() <= 30

@@ -22,6 +22,7 @@ def test_runs_come_back(tmp_path):
     assert folder.get("table", 0) is None
     run = make_run()
     folder.put("table", 0, run)
+    folder.close()
     again = PlayFolder(tmp_path / "a" / "b", SETTINGS, resume=True).get("table", 0)
     assert again.score == 0.75 and again.seconds == 1.5
     np.testing.assert_array_equal(again.curve.returns, run.curve.returns)
@@ -38,8 +39,31 @@ def test_a_run_without_its_numbers_is_none(tmp_path):
 
 
 def test_other_settings_and_places_are_refused(tmp_path):
-    PlayFolder(tmp_path, SETTINGS)
+    PlayFolder(tmp_path, SETTINGS).close()
     with pytest.raises(ValueError, match=r"another steps \(10 instead of 20\)"):
         PlayFolder(tmp_path, {**SETTINGS, "steps": 20}, resume=True)
+    with PlayFolder(tmp_path, SETTINGS):  # a refusal leaves no lock behind
+        pass
     with pytest.raises(ValueError, match="nothing can be written"):
         writable_folder("/proc/nothing")
+
+
+def test_one_run_writes_at_a_time(tmp_path):
+    with PlayFolder(tmp_path, SETTINGS) as folder:
+        folder.put("table", 0, make_run())
+        for resume in (False, True):
+            with pytest.raises(ValueError, match="another run is writing"):
+                PlayFolder(tmp_path, SETTINGS, resume=resume)
+        assert folder.get("table", 0) is not None  # the second one removed nothing
+    with PlayFolder(tmp_path, SETTINGS, resume=True) as again:
+        assert again.get("table", 0) is not None
+
+
+def test_nothing_to_resume(tmp_path):
+    with pytest.raises(ValueError, match="no runs to resume"):
+        PlayFolder(tmp_path / "new", SETTINGS, resume=True)
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "settings.json").write_text("{")
+    with pytest.raises(ValueError, match="cannot be read"):
+        PlayFolder(tmp_path, SETTINGS, resume=True)

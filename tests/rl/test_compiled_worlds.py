@@ -13,7 +13,7 @@ def test_names_and_plain_environments_have_twins(name):
     for given in (name, env):
         twin = compiled_world(given)
         assert twin is not None
-        assert twin.max_steps == env.spec.max_episode_steps
+        assert twin.max_steps == (env.spec.max_episode_steps or 0)
         assert twin.observation_space.shape == env.observation_space.shape
         assert twin.action_space == env.action_space
 
@@ -23,6 +23,8 @@ def test_changed_environments_have_none():
     assert compiled_world(gymnasium.wrappers.TransformReward(env, lambda r: -r)) is None
     assert compiled_world(gymnasium.make("Pendulum-v1", g=1.0)) is None
     assert compiled_world("Taxi-v3") is None
+    slippery = gymnasium.make("CliffWalking-v1", is_slippery=True)
+    assert compiled_world(slippery) is None
     short = gymnasium.make("CartPole-v1", max_episode_steps=7)
     assert compiled_world(short).max_steps == 7
     own = CartPole()

@@ -2,6 +2,7 @@
 
 import copy
 
+import gymnasium
 import numpy as np
 import pytest
 from scipy import stats
@@ -114,3 +115,47 @@ def test_stratified_bootstrap_draws_within_tasks(rng):
         probability_of_improvement, scores, scores - 10, n_resamples=50
     )
     assert both.value == 1.0 == both.low
+
+
+def test_a_watched_fit_ends_at_a_return():
+    agent = PPO(4000, **SMALL)
+    curve = evaluate_every(agent, CartPole(), 200, n_episodes=3, stop_at=15.0)
+    assert curve.mean[-1] >= 15.0 and (curve.mean[:-1] < 15.0).all()
+    assert agent.n_iter_ == curve.steps[-1] < 4000
+    table = QLearning(3000, random_state=0)
+    curve = evaluate_every(
+        table, Corridor(4, max_steps=30), 500, n_episodes=2, stop_at=1.0
+    )
+    assert curve.mean[-1] == 1.0 and curve.steps[-1] < 3000
+    assert table.n_steps == 3000  # the parameter is as it was
+
+
+class Left:
+    """Never reaches the goal of a corridor."""
+
+    def act(self, observation, rng):
+        return 0
+
+    def act_batch(self, observations, rng):
+        return np.zeros(len(observations), np.int64)
+
+
+class LeftAlone:
+    def act(self, observation, rng):
+        return 0
+
+
+@pytest.mark.parametrize("agent", [Left(), LeftAlone()], ids=["batch", "one by one"])
+def test_episodes_without_an_end_are_cut_off(agent, monkeypatch):
+    found = evaluate_agent(agent, Corridor(3), 4, max_episode_steps=7)
+    assert found.lengths.tolist() == [7] * 4
+    limited = evaluate_agent(agent, Corridor(3, max_steps=5), 4)
+    assert limited.lengths.tolist() == [5] * 4
+    monkeypatch.setattr("pansophy.rl.evaluation.LONGEST_EPISODE", 50)
+    with pytest.warns(UserWarning, match="4 of 4 episodes were cut off after 50"):
+        evaluate_agent(agent, Corridor(3), 4)
+    cliff = gymnasium.make("CliffWalking-v1")  # Gymnasium gives it no limit
+    with pytest.warns(UserWarning, match="no time limit"):
+        evaluate_agent(Left(), cliff, 2)
+    with pytest.raises(ValueError, match="max_episode_steps"):
+        evaluate_agent(agent, Corridor(3), 4, max_episode_steps=0)

@@ -55,3 +55,10 @@ def test_defaults_and_errors():
     ):
         with pytest.raises(ValueError, match=what):
             make()
+
+
+def test_numbers_that_are_none_are_told():
+    for phi in (TileCoding([0.0], [1.0]), Fourier([0.0], [1.0])):
+        with pytest.raises(ValueError, match="holds NaN"):
+            phi([np.nan])
+        np.testing.assert_array_equal(phi([np.inf]), phi([1.0]))  # at the limit

@@ -1,11 +1,12 @@
 """Linear action values: indicators are the table, tiles drive up the mountain."""
 
+import gymnasium
 import numpy as np
 import pytest
 
 from pansophy.persist import load, save
 from pansophy.rl import LinearQ, OneHotFeatures, QLearning, TileCoding, rollout
-from pansophy.rl.envs import GridWorld, MountainCar, TabularEnv
+from pansophy.rl.envs import Corridor, GridWorld, MountainCar, TabularEnv
 
 
 def test_indicators_are_the_table():
@@ -71,3 +72,23 @@ def test_saved_and_loaded(tmp_path):
     again = load(tmp_path / "model")
     seen = [[-0.5, 0.0], [0.1, 0.03]]
     np.testing.assert_array_equal(again.action_values(seen), model.action_values(seen))
+
+
+def test_states_may_be_counted_from_any_number():
+    class Shifted(gymnasium.ObservationWrapper):
+        def __init__(self, env):
+            super().__init__(env)
+            n = env.observation_space.n
+            self.observation_space = gymnasium.spaces.Discrete(n, start=7)
+
+        def observation(self, observation):
+            return observation + 7
+
+    plain = LinearQ(n_steps=500, random_state=0).fit(Corridor(3, max_steps=9))
+    moved = LinearQ(n_steps=500, random_state=0).fit(Shifted(Corridor(3, max_steps=9)))
+    np.testing.assert_array_equal(plain.theta_, moved.theta_)
+    assert moved.predict([7, 8, 9]).tolist() == plain.predict([0, 1, 2]).tolist()
+    with pytest.raises(ValueError, match="not from 7 to 9"):
+        moved.predict([0])
+    with pytest.raises(ValueError, match="features must be a feature map"):
+        LinearQ(500).fit(Corridor(3))

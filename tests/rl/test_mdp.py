@@ -103,3 +103,20 @@ def test_three_ways_to_evaluate_agree(rng, monkeypatch):
     monkeypatch.setattr(mdp, "MOST_SWEEPS", 50)
     with pytest.raises(ValueError, match="every state must reach the end"):
         evaluate_policy([[0]], [0], [1.0], gamma=1.0, method="sweeps")
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_policies_that_cannot_be_evaluated_are_told(form):
+    T = np.array([[[0.5, 0.5], [0.0, 1.0]]])
+    P = T if form == "dense" else [sparse.csr_array(T[0])]
+    R = np.ones((2, 1))
+    with pytest.raises(ValueError, match="every state must reach the end"):
+        evaluate_policy(P, [0, 0], R, gamma=1.0)
+    with pytest.raises(ValueError, match="gamma must be from 0 to 1"):
+        evaluate_policy(P, [0, 0], R, gamma=1.5)
+    with pytest.raises(ValueError, match="actions must be from 0 to 0"):
+        evaluate_policy(P, [0, -1], R, gamma=0.9)
+    with pytest.raises(ValueError, match="2 actions or probabilities"):
+        evaluate_policy(P, [0, 0, 0], R, gamma=0.9)
+    with pytest.raises(ValueError, match="must be probabilities"):
+        evaluate_policy(P, [[1.0], [0.5]], R, gamma=0.9)

@@ -2,6 +2,7 @@
 
 import gymnasium
 import numpy as np
+import pytest
 
 from pansophy.rl import (
     Policy,
@@ -73,3 +74,25 @@ def test_masks_reach_the_agent_and_the_transitions():
         np.testing.assert_array_equal(
             t.next_mask, env.unwrapped.action_mask(t.next_observation)
         )
+
+
+def test_episodes_may_be_cut_off_and_rewards_must_be_numbers():
+    run = rollout(
+        Corridor(3), Policy([0, 0, 0]), n_steps=10, max_episode_steps=4, keep=True
+    )
+    assert run.lengths.tolist() == [4, 4]
+    assert [t.truncated for t in run.transitions] == [False, False, False, True] * 2 + [
+        False
+    ] * 2
+    right = rollout(
+        Corridor(3), Policy([1, 1, 1]), n_episodes=1, max_episode_steps=3, keep=True
+    )
+    assert right.transitions[-1].terminated and not right.transitions[-1].truncated
+
+    class Unpaid(Corridor):
+        def step(self, action):
+            found = super().step(action)
+            return (found[0], float("nan"), *found[2:])
+
+    with pytest.raises(ValueError, match="the reward of step 1 is nan"):
+        rollout(Unpaid(3), Policy([1, 1, 1]), n_steps=5)

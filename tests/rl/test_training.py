@@ -1,6 +1,9 @@
 """The driver: budgets, histories, callbacks, observers."""
 
+import gymnasium
 import numpy as np
+import pytest
+import torch
 
 from pansophy.rl.envs import Corridor
 from pansophy.rl.gather import as_vector_env
@@ -23,7 +26,7 @@ class Right:
         return {"loss": 1.0}
 
     def copy_state(self):
-        return None
+        return {}
 
     def restore_state(self, state):
         raise AssertionError
@@ -64,3 +67,38 @@ def test_observers_and_callbacks():
 
     found = run(Right(), 10**6, task=Once())
     assert found.reason == "callback" and found.n_steps == 4096
+
+
+def test_a_state_that_is_not_finite_is_not_kept():
+    """Learners may measure rarely: their state is looked at when it is copied."""
+
+    class Spoilt(Right):
+        def __init__(self):
+            super().__init__()
+            self.w = torch.zeros(2)
+
+        def update(self, steps, progress, rng):
+            self.w = self.w + (float("nan") if progress > 0.4 else 1.0)
+            return {}
+
+        def copy_state(self):
+            return {"w": self.w.clone()}
+
+        def restore_state(self, state):
+            self.w = state["w"]
+
+    learner = Spoilt()
+    found = run(learner, 64)
+    assert found.reason == "diverged" and learner.w.isfinite().all()
+
+
+def test_observations_must_be_numbers():
+    class Blind(gymnasium.ObservationWrapper):
+        observation_space = gymnasium.spaces.Box(-1, 1, (1,), np.float32)
+
+        def observation(self, observation):
+            return np.full(1, np.nan if observation == 1 else 0.0, np.float32)
+
+    envs = as_vector_env([Blind(Corridor(3))])
+    with pytest.raises(ValueError, match="holds NaN"):
+        train_agent(envs, Right(), 40, rng=np.random.default_rng(0))

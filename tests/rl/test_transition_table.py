@@ -1,10 +1,14 @@
 """Transition tables of environments."""
 
 import gymnasium
+import numpy as np
 import pytest
 
 from pansophy.rl import (
+    QLearning,
     as_transition_table,
+    evaluate_agent,
+    value_iteration,
 )
 
 
@@ -25,3 +29,17 @@ def test_tables_of_gymnasium(name):
         for a in range(world.n_actions):
             for mine, theirs in zip(world.outcomes()[s][a], P[s][a], strict=True):
                 assert mine == pytest.approx(tuple(theirs))
+
+
+def test_names_of_environments():
+    by_name = value_iteration("FrozenLake-v1", gamma=0.9).V
+    np.testing.assert_array_equal(
+        by_name, value_iteration(gymnasium.make("FrozenLake-v1"), gamma=0.9).V
+    )
+    table = QLearning(200, random_state=0).fit("FrozenLake-v1")
+    again = QLearning(200, random_state=0).fit(gymnasium.make("FrozenLake-v1"))
+    np.testing.assert_array_equal(table.Q_, again.Q_)
+    with pytest.raises(ValueError, match="no table"):
+        value_iteration("CartPole-v1")
+    with pytest.raises(TypeError, match="needs one environment"):
+        evaluate_agent(table, gymnasium.make_vec("FrozenLake-v1", num_envs=2), 2)

@@ -61,6 +61,8 @@ def test_schema_and_health(client):
         ({"observation": 7}, 422, "must have the shape"),
         ({"observation": [0] * 4, "mask": [False, False]}, 422, "forbids every"),
         ({"observation": [0] * 4, "mask": [True]}, 422, "a mask must have"),
+        ({"observations": [[0] * 4], "mask": [[True, False]]}, 422, "mask goes with"),
+        ({"observation": [0] * 4, "masks": [[True, False]]}, 422, "mask goes with"),
     ],
 )
 def test_refusals_say_why(client, sent, status, text):

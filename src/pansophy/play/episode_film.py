@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.random import draw_seed, make_rng
 from ..rl.envs.pictures import draw_observation
-from ..rl.evaluation import made_environment
+from ..rl.evaluation import episode_limit, made_environment
 from ..rl.rollout import takes_mask
 
 INK = "#30343b"
@@ -37,7 +37,8 @@ def film_episode(agent, env, *, random_state=0, max_frames=250) -> Film:
     random_state : int
         Seeds the episode.
     max_frames : int
-        Frames to keep; later steps are played and not drawn.
+        Frames to keep; later steps are played and not drawn. Environments without a
+        time limit are played for 10 000 steps at most.
 
     Examples
     --------
@@ -56,13 +57,14 @@ def film_episode(agent, env, *, random_state=0, max_frames=250) -> Film:
     masked = takes_mask(agent.act)
     frames = [draw_frame(env, observation)]
     total, n_steps, done = 0.0, 0, False
+    longest = episode_limit(env)
     while not done:
         given = (observation, rng, info.get("action_mask"))
         action = agent.act(*(given if masked else given[:2]))
         observation, reward, terminated, truncated, info = env.step(action)
         total += float(reward)
         n_steps += 1
-        done = terminated or truncated
+        done = terminated or truncated or n_steps == longest
         if len(frames) < max_frames:
             frames.append(draw_frame(env, observation))
     return Film(frames, total, n_steps)

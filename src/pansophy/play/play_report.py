@@ -6,11 +6,17 @@ from pathlib import Path
 
 from .. import __version__
 from ..core.atomic_files import write_text_file
-from ..rl.agent_comparison import RANDOM, AgentComparison, compare_agents
-from ..rl.evaluation import made_environment
+from ..rl.agent_comparison import (
+    RANDOM,
+    AgentComparison,
+    compare_agents,
+    equal_agents_p_value,
+)
+from ..rl.evaluation import episode_limit, made_environment
 from .episode_film import film_bytes, film_episode, save_film
 from .run_folder import PlayFolder
 
+LEVEL = 0.05  # of the test whether two agents differ
 DISCRETE = ("ppo", "dqn", "a2c")
 NUMBERS = ("ppo", "sac", "td3")
 
@@ -52,7 +58,7 @@ def default_agents(env, n_steps, names=None, **options) -> dict:
 
 def play(
     env, folder, *, n_steps=50_000, agents=None, n_seeds=3, random_state=0, report=None,
-    resume=False,
+    resume=False, max_episode_steps=1000,
 ) -> AgentComparison:  # fmt: skip
     """Compare agents in an environment and write agent, film, results and report.
 
@@ -71,26 +77,38 @@ def play(
     report : function of a sentence, or None
     resume : bool
         Whether finished runs of an earlier call in this folder count.
+    max_episode_steps : int
+        Where episodes are cut off if the environment states no limit.
     """
     from ..persist import save
 
     chosen = default_agents(env, n_steps, agents)
     for agent in chosen.values():
         agent.check_action_space(env)
+    world = env
+    if episode_limit(made_environment(env)) is not None:
+        import gymnasium
+
+        world = gymnasium.make(env, max_episode_steps=max_episode_steps)
+        if report is not None:
+            report(
+                f"{env} has no time limit: episodes are cut off after "
+                f"{max_episode_steps} steps."
+            )
     settings = {"environment": str(env), "steps": n_steps, "seed": random_state}
     settings |= {f"parameters of {n}": repr(a.get_params()) for n, a in chosen.items()}
-    finished = PlayFolder(folder, settings, resume=resume)
-    folder = finished.folder
-    found = compare_agents(
-        chosen, env, n_seeds=n_seeds, random_state=random_state, report=report,
-        finished=finished,
-    )  # fmt: skip
-    film = film_episode(found.agent, env, random_state=random_state)
-    save(found.agent, folder / "agent.pansophy")
-    save_film(film, folder / "episode.gif")
-    results = json.dumps(comparison_data(found, env), indent=2)
-    write_text_file(folder / "results.json", results + "\n")
-    write_play_report(found, film, env, folder / "report.html")
+    with PlayFolder(folder, settings, resume=resume) as finished:
+        folder = finished.folder
+        found = compare_agents(
+            chosen, world, n_seeds=n_seeds, random_state=random_state, report=report,
+            finished=finished,
+        )  # fmt: skip
+        film = film_episode(found.agent, env, random_state=random_state)
+        save(found.agent, folder / "agent.pansophy")
+        save_film(film, folder / "episode.gif")
+        results = json.dumps(comparison_data(found, env), indent=2)
+        write_text_file(folder / "results.json", results + "\n")
+        write_play_report(found, film, env, folder / "report.html")
     return found
 
 
@@ -180,8 +198,8 @@ def verdict_sentences(found: AgentComparison) -> list[str]:
     told = []
     if found.interrupted:
         told.append(
-            "The comparison was interrupted: it is of the runs that had finished. "
-            "--resume does the rest."
+            "The comparison was interrupted: it is of the runs up to then. --resume "
+            "does the rest."
         )
     told += [
         f"{best.upper()} has the highest interquartile mean return over "
@@ -199,8 +217,12 @@ def verdict_sentences(found: AgentComparison) -> list[str]:
         told.append(
             f"A run of it beats a run of {rivals[0].upper()} with probability {p}."
         )
-        if p.low <= 0.5:
-            told.append("The two cannot be told apart with so few runs.")
+        chance = equal_agents_p_value(found.scores[best], found.scores[rivals[0]])
+        if p.low <= 0.5 or chance > LEVEL:
+            told.append(
+                "The two cannot be told apart with so few runs: equal agents would "
+                f"differ as much with probability {chance:.2g}."
+            )
     told.append(
         "The kept run was chosen by its score, so it was scored again on fresh "
         "episodes: "

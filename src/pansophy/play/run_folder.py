@@ -5,10 +5,11 @@
     runs/settings.json          what all runs have in common
 
 A run is kept when it has finished; its numbers are written last, so that a run whose
-file of numbers is there is whole.
+file of numbers is there is whole. One process writes to the folder at a time.
 """
 
 import json
+import os
 import re
 import tempfile
 from pathlib import Path
@@ -16,12 +17,13 @@ from pathlib import Path
 import numpy as np
 
 from ..core.atomic_files import write_text_file
+from ..core.folder_lock import FolderLockedError, lock_folder
 from ..rl.agent_comparison import AgentRun
 from ..rl.evaluation import ReturnCurve
 
 
 class PlayFolder:
-    """Finished runs on disk.
+    """Finished runs on disk; held against other processes until it is closed.
 
     Parameters
     ----------
@@ -34,17 +36,42 @@ class PlayFolder:
     """
 
     def __init__(self, folder, settings, *, resume=False):
+        file = Path(folder) / "runs" / "settings.json"
+        if resume and not file.exists():
+            raise ValueError(f"there are no runs to resume in {str(folder)!r}.")
         self.folder = writable_folder(folder)
-        self.runs = self.folder / "runs"
-        file = self.runs / "settings.json"
-        if resume and file.exists():
-            refuse_other_settings(json.loads(file.read_text("utf-8")), settings, folder)
-        elif file.exists():  # the runs are ours
-            for old in self.runs.iterdir():
-                if re.fullmatch(r"\w+-\d+\.(pansophy|json)", old.name):
-                    old.unlink()
+        self.runs = file.parent
         self.runs.mkdir(exist_ok=True)
-        write_text_file(file, json.dumps(settings, indent=1) + "\n")
+        try:
+            self.lock = lock_folder(self.runs)
+        except FolderLockedError:
+            raise ValueError(f"another run is writing to {str(folder)!r}.") from None
+        try:
+            if resume:
+                refuse_other_settings(read_settings(file), settings, folder)
+            elif file.exists():  # the runs are ours
+                self._remove_runs()
+            write_text_file(file, json.dumps(settings, indent=1) + "\n")
+        except BaseException:
+            self.close()
+            raise
+
+    def _remove_runs(self):
+        for old in self.runs.iterdir():
+            if re.fullmatch(r"\w+-\d+\.(pansophy|json)", old.name):
+                old.unlink()
+
+    def close(self) -> None:
+        """Let other processes write to the folder."""
+        if self.lock is not None:
+            os.close(self.lock)
+            self.lock = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
 
     def get(self, name, seed) -> AgentRun | None:
         """A finished run, or None."""
@@ -86,6 +113,14 @@ def writable_folder(folder) -> Path:
             f"({error.strerror or error}); choose another with --out."
         ) from None
     return folder
+
+
+def read_settings(file) -> dict:
+    """The settings of earlier runs; the clear error if they cannot be read."""
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except ValueError:
+        raise ValueError(f"{str(file)!r} cannot be read: do not resume.") from None
 
 
 def refuse_other_settings(old, new, folder) -> None:

@@ -36,6 +36,7 @@ from .conv_features import ConvLayers, conv_features
 from .returns import generalized_advantages
 from .running_moments import ReturnScale
 from .small_nets import numpy_forward, numpy_layers, orthogonal_mlp
+from .space_layouts import check_action_mask
 
 MEMORIES = {"gru": GRU, "lstm": LSTM}
 ALONE = SingleProcess()
@@ -101,6 +102,8 @@ class ActorCriticLearner:
 
     def act_batch(self, observations, rng, mask=None):
         """Draw an action in every environment."""
+        if mask is not None:
+            mask = check_action_mask(mask, self.actions, len(observations))
         X = self.moments.scaled(self.layout.encode(observations))
         X = X.astype(np.float32, copy=False)
         if self.layers is not None:

@@ -6,6 +6,7 @@ from .transition_table import TRANSPARENT_WRAPPERS, time_limit
 COMPILED_WORLDS = {
     "Acrobot-v1": "Acrobot",
     "CartPole-v1": "CartPole",
+    "CliffWalking-v1": "CliffWalking",
     "MountainCar-v0": "MountainCar",
     "Pendulum-v1": "Pendulum",
 }

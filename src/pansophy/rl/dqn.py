@@ -33,6 +33,7 @@ from .q_learning import as_exploration
 from .q_net import CompiledQStep, QBatch, QNet, QRows, project_distribution
 from .schedules import Schedule, ScheduleReader
 from .small_nets import he_mlp, numpy_forward, numpy_layers
+from .space_layouts import check_action_mask
 
 DEFAULT_EXPLORATION = EpsilonGreedy(Schedule(1.0, 0.05, 10_000))
 
@@ -72,6 +73,8 @@ class DQNLearner(AbstractOffPolicyLearner):
         """Explore in every environment."""
         n = len(observations)
         A = self.net.n_actions
+        if mask is not None:
+            mask = check_action_mask(mask, self.actions, n)
         level = self.level.at(self.agent.n_steps_ + self.done)
         random = rng.random(n) < level if self.kind == 0 else np.zeros(n, bool)
         if random.all() and mask is None:  # the net is not asked

@@ -21,6 +21,7 @@ Refs      [Agarwal2021] (1)-(3); [Henderson2018] why
 """
 
 import copy
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -32,6 +33,9 @@ from ..core.random import draw_seed, make_rng
 from ..params import check_count
 from .gather import begin_episodes, start_position, step_environments
 from .rollout import rollout, takes_mask
+from .transition_table import environment_of_name, time_limit
+
+LONGEST_EPISODE = 10_000  # where an environment states no limit
 
 
 @dataclass(eq=False, repr=False)
@@ -70,7 +74,9 @@ class Evaluation:
         )
 
 
-def evaluate_agent(agent, env, n_episodes=100, *, random_state=0) -> Evaluation:
+def evaluate_agent(
+    agent, env, n_episodes=100, *, max_episode_steps=None, random_state=0
+) -> Evaluation:
     """Play episodes with an agent that does not learn.
 
     Parameters
@@ -81,6 +87,9 @@ def evaluate_agent(agent, env, n_episodes=100, *, random_state=0) -> Evaluation:
         Not the one that is being learnt in: its state would be disturbed. Worlds on
         compiled loops play all episodes at once.
     n_episodes : int
+    max_episode_steps : int or None
+        Steps after which an episode is cut off. None: the limit of the environment, or
+        10 000 where it states none, with a warning if an episode was cut off there.
     random_state : int, Generator, RandomState or None
         The same number gives the same episodes to every agent.
 
@@ -96,31 +105,67 @@ def evaluate_agent(agent, env, n_episodes=100, *, random_state=0) -> Evaluation:
     mean return 1 +- 0 of 5 episodes, from 1 to 1
     """
     n_episodes = check_count("n_episodes", n_episodes)
+    if hasattr(env, "num_envs"):
+        raise TypeError(
+            "evaluate_agent needs one environment, got a vector environment of "
+            f"{env.num_envs}."
+        )
+    if max_episode_steps is not None:
+        check_count("max_episode_steps", max_episode_steps)
     rng = make_rng(random_state)
     memory = copy.copy(getattr(agent, "memory_state_", None))
     try:
         world = batched_world(env) if hasattr(agent, "act_batch") else None
+        played = made_environment(env) if world is None else world
+        longest = max_episode_steps or episode_limit(played)
         if world is not None:
-            return evaluate_batch(agent, world, n_episodes, rng)
-        env = made_environment(env)
-        seeds = [draw_seed(rng) for _ in range(n_episodes)]
-        runs = [
-            rollout(env, agent, n_episodes=1, learn=False, random_state=seed)
-            for seed in seeds
-        ]
+            found = evaluate_batch(agent, world, n_episodes, rng, longest)
+        else:
+            seeds = [draw_seed(rng) for _ in range(n_episodes)]
+            found = evaluate_one_by_one(agent, played, seeds, longest)
     finally:
         if hasattr(agent, "memory_state_"):
             agent.memory_state_ = memory
+    if max_episode_steps is None and longest and (found.lengths == longest).any():
+        warnings.warn(
+            f"{np.count_nonzero(found.lengths == longest)} of {n_episodes} episodes "
+            f"were cut off after {longest} steps: the environment has no time limit; "
+            "give max_episode_steps.",
+            stacklevel=2,
+        )
+    return found
+
+
+def evaluate_one_by_one(agent, env, seeds, longest) -> Evaluation:
+    """An episode for each seed."""
+    runs = [
+        rollout(
+            env,
+            agent,
+            n_episodes=1,
+            max_episode_steps=longest,
+            learn=False,
+            random_state=seed,
+        )
+        for seed in seeds
+    ]
     join = lambda name: np.concatenate([getattr(run, name) for run in runs])
     return Evaluation(join("returns"), join("lengths"))
 
 
+def episode_limit(env) -> int | None:
+    """None if an environment states a time limit, otherwise one to play by."""
+    inner = getattr(env, "unwrapped", env)
+    spec = getattr(env, "spec", None)
+    stated = getattr(inner, "max_steps", 0) or getattr(spec, "max_episode_steps", 0)
+    if not stated and inner is not env:
+        stated = time_limit(env)
+    return None if stated else LONGEST_EPISODE
+
+
 def made_environment(env):
     """An environment from its name, from a function that makes it, or as it is."""
-    if isinstance(env, str):
-        import gymnasium
-
-        return gymnasium.make(env)
+    env = environment_of_name(env)
     return env if hasattr(env, "step") else env()
 
 
@@ -131,8 +176,11 @@ def batched_world(env):
     return compiled_world(env)
 
 
-def evaluate_batch(agent, world, n_episodes, rng) -> Evaluation:
-    """The first episode of each of n worlds that are stepped together."""
+def evaluate_batch(agent, world, n_episodes, rng, longest=None) -> Evaluation:
+    """The first episode of each of n worlds that are stepped together.
+
+    Episodes of `longest` steps are cut off.
+    """
     from .envs import VectorWorld
 
     envs = VectorWorld(world, n_episodes)
@@ -147,6 +195,11 @@ def evaluate_batch(agent, world, n_episodes, rng) -> Evaluation:
         action = action[0] if isinstance(action, tuple) else action
         _, ending, position = step_environments(envs, "SAME_STEP", action, position)
         begin_episodes(agent, position)
+        if longest and position.lengths.max() >= longest:
+            late = playing & (position.lengths >= longest)
+            returns[late] = position.returns[late]
+            lengths[late] = position.lengths[late]
+            playing &= ~late
         if ending is None:
             continue
         mine = playing[ending.env]  # later episodes of short ones do not count
@@ -177,7 +230,14 @@ class ReturnCurve(NamedTuple):
 
 
 def evaluate_every(
-    agent, env, every, *, n_episodes=20, evaluation_env=None, random_state=0
+    agent,
+    env,
+    every,
+    *,
+    n_episodes=20,
+    evaluation_env=None,
+    stop_at=None,
+    random_state=0,
 ) -> ReturnCurve:
     """Fit an agent and evaluate it along the way.
 
@@ -195,6 +255,9 @@ def evaluate_every(
         Of each evaluation, the same seeds every time.
     evaluation_env : Env, name or None
         None copies `env`.
+    stop_at : float or None
+        Mean return of an evaluation that ends the fit. The last evaluation was then
+        chosen for being good: judge the agent again on other seeds.
     random_state : int
         Of the evaluations.
 
@@ -217,17 +280,18 @@ def evaluate_every(
         random_state = draw_seed(make_rng(random_state))
     steps, returns = [], []
 
-    def look(judged, n):
+    def look(judged, n) -> bool:
         found = evaluate_agent(judged, other, n_episodes, random_state=random_state)
         steps.append(n)
         returns.append(found.returns)
+        return stop_at is not None and found.mean >= stop_at
 
     if hasattr(agent, "_fit"):
 
-        def observe(learner, n):
+        def observe(learner, n) -> bool:
             judged = copy.copy(agent)
             judged._keep(learner)
-            look(judged, n)
+            return look(judged, n)
 
         agent._fit(env, observe=observe, observe_every=every)
         if steps[-1] != agent.n_iter_:
@@ -238,7 +302,10 @@ def evaluate_every(
 
 
 def fit_in_parts(agent, env, every, look) -> None:
-    """Fit an agent with `warm_start` in parts of `every` steps, looking after each."""
+    """Fit an agent with `warm_start` in parts of `every` steps, looking after each.
+
+    `look(agent, n)` returns whether to stop.
+    """
     total, warm = agent.n_steps, agent.warm_start
     seed = agent.random_state
     try:
@@ -247,7 +314,8 @@ def fit_in_parts(agent, env, every, look) -> None:
             agent.n_steps = min(every, total - done)
             agent.fit(env)
             agent.warm_start = True
-            look(agent, done + agent.n_steps)
+            if look(agent, done + agent.n_steps):
+                break
     finally:
         agent.n_steps, agent.warm_start = total, warm
         agent.random_state = seed

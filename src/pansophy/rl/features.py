@@ -21,24 +21,31 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class OneHotFeatures:
-    """Indicator of a whole number from 0 to n - 1.
+    """Indicator of a whole number from `start` to `start` + n - 1.
 
     Examples
     --------
     >>> from pansophy.rl import OneHotFeatures
-    >>> OneHotFeatures(3)(1)
-    array([0., 1., 0.])
+    >>> OneHotFeatures(3)(1), OneHotFeatures(3, start=1)(1)
+    (array([0., 1., 0.]), array([1., 0., 0.]))
     """
 
     n: int
+    start: int = 0
 
     @property
     def size(self) -> int:
         return self.n
 
     def __call__(self, observation):
+        i = int(observation) - self.start
+        if not 0 <= i < self.n:
+            raise ValueError(
+                f"the observation {observation} is not from {self.start} to "
+                f"{self.start + self.n - 1}."
+            )
         phi = np.zeros(self.n)
-        phi[int(observation)] = 1.0
+        phi[i] = 1.0
         return phi
 
 
@@ -52,6 +59,15 @@ def check_limits(low, high):
             "low and high must be finite; give limits of your own for a space without."
         )
     return low, high
+
+
+def scaled_to_limits(observation, limits) -> np.ndarray:
+    """x scaled to [0, 1] and kept there; the clear error if a number is none."""
+    low, high = limits
+    x = (np.asarray(observation, float) - low) / (high - low)
+    if np.isnan(x).any():
+        raise ValueError("an observation holds NaN.")
+    return np.clip(x, 0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +109,7 @@ class TileCoding:
 
     def active(self, observation) -> np.ndarray:
         """Numbers of the k features that are 1."""
-        low, high = self.limits
-        x = np.clip((np.asarray(observation, float) - low) / (high - low), 0.0, 1.0)
+        x = scaled_to_limits(observation, self.limits)
         side = self.n_tiles + 1
         # odd multiples of the shift keep the grids apart in every direction
         odd = 1 + 2 * np.arange(len(x))
@@ -147,8 +162,7 @@ class Fourier:
         return len(self.frequencies)
 
     def __call__(self, observation):
-        low, high = self.limits
-        x = np.clip((np.asarray(observation, float) - low) / (high - low), 0.0, 1.0)
+        x = scaled_to_limits(observation, self.limits)
         return np.cos(np.pi * (self.frequencies @ x))
 
 
@@ -173,10 +187,20 @@ class LinearFeatures:
         return np.append(1.0, np.asarray(observation, dtype=float))
 
 
+def check_features(features):
+    """The feature map itself; the clear error if it is none."""
+    if not callable(features) or not hasattr(features, "size"):
+        raise ValueError(
+            "features must be a feature map, a function of an observation with an "
+            f"attribute `size`, got {features!r}."
+        )
+    return features
+
+
 def default_features(space):
     """Features that suit an observation space: indicators, or tiles."""
-    if type(space).__name__ == "Discrete" and space.start == 0:
-        return OneHotFeatures(int(space.n))
+    if type(space).__name__ == "Discrete":
+        return OneHotFeatures(int(space.n), int(space.start))
     if hasattr(space, "low"):
         return TileCoding(np.ravel(space.low), np.ravel(space.high))
     raise ValueError(f"give features: there is no default for {space}.")

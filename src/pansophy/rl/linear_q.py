@@ -27,10 +27,11 @@ from ..params import Count, Fraction, Positive, Verbosity, check_params
 from ..typing import Seed
 from .discrete_spaces import space_sizes
 from .exploration import Boltzmann, EpsilonGreedy, choose_action
-from .features import default_features
+from .features import check_features, default_features
 from .q_learning import DEFAULT_EXPLORATION, STEPS_PER_REPORT, as_exploration
 from .rollout import rollout
 from .schedules import ScheduleReader
+from .transition_table import environment_of_name
 
 
 class LinearQLearner:
@@ -152,7 +153,8 @@ class LinearQ(Estimator):
     verbose: Verbosity = 0
 
     def fit(self, env, y=None):
-        """Learn in a Gymnasium environment with discrete actions."""
+        """Learn in a Gymnasium environment with discrete actions, or that of a name."""
+        env = environment_of_name(env)
         agent = self.learner(env)
         rng = make_rng(self.random_state)
         limits = {"n_steps": self.n_steps, "n_episodes": self.n_episodes}
@@ -180,7 +182,7 @@ class LinearQ(Estimator):
         features = self.features
         if features is None:
             features = default_features(env.observation_space)
-        self.features_ = features
+        self.features_ = check_features(features)
         self.first_action_ = first
         self.theta_ = np.zeros((actions, features.size))
         self.n_steps_ = 0

@@ -64,7 +64,7 @@ def as_mdp(P, R=None) -> MDP:
     """
     if isinstance(P, MDP):
         return P
-    if isinstance(P, (dict, TransitionTable)) or hasattr(P, "unwrapped"):
+    if isinstance(P, (dict, str, TransitionTable)) or hasattr(P, "unwrapped"):
         if R is not None:
             raise ValueError("R must be left out: P has the rewards already.")
         return mdp_from_table(as_transition_table(P))
@@ -283,8 +283,9 @@ def evaluate_policy(P, policy, R=None, *, gamma, method="solve", tol=1e-10):
     """
     model = as_mdp(P, R)
     S, A = model.r.shape
-    policy = np.asarray(policy)
-    w = np.eye(A)[policy] if policy.ndim == 1 else policy.astype(float)
+    if not 0 <= gamma <= 1:
+        raise ValueError(f"gamma must be from 0 to 1, got {gamma!r}.")
+    w = policy_weights(policy, S, A)
     r = (w * model.r).sum(axis=1)
     if isinstance(model.T, np.ndarray):
         T = np.einsum("sa,ast->st", w, model.T)
@@ -296,9 +297,33 @@ def evaluate_policy(P, policy, R=None, *, gamma, method="solve", tol=1e-10):
         return sweep_policy(T, r, gamma, tol)
     if method != "solve":
         raise ValueError(f"method must be 'solve' or 'sweeps', got {method!r}.")
-    if isinstance(T, np.ndarray):
-        return np.linalg.solve(np.eye(S) - gamma * T, r)
-    return linalg.spsolve((sparse.eye_array(S) - gamma * T).tocsc(), r)
+    try:
+        if isinstance(T, np.ndarray):
+            return np.linalg.solve(np.eye(S) - gamma * T, r)
+        return linalg.splu((sparse.eye_array(S) - gamma * T).tocsc()).solve(r)
+    except (np.linalg.LinAlgError, RuntimeError):
+        raise ValueError(
+            "the values of the policy are not finite: with gamma 1 every state must "
+            "reach the end."
+        ) from None
+
+
+def policy_weights(policy, S, A) -> np.ndarray:
+    """Probabilities (S, A) of a policy in either form; the clear error otherwise."""
+    policy = np.asarray(policy)
+    if policy.shape == (S,) and policy.dtype.kind in "iu":
+        if ((policy < 0) | (policy >= A)).any():
+            raise ValueError(f"a policy's actions must be from 0 to {A - 1}.")
+        return np.eye(A)[policy]
+    if policy.shape != (S, A):
+        raise ValueError(
+            f"a policy must be {S} actions or probabilities of shape {(S, A)}, got "
+            f"shape {policy.shape}."
+        )
+    w = policy.astype(float)
+    if not (w >= 0).all() or not np.allclose(w.sum(axis=1), 1):
+        raise ValueError("rows of a policy must be probabilities.")
+    return w
 
 
 def sweep_policy(T, r, gamma, tol):

@@ -107,6 +107,12 @@ def check_belief(belief, n_states):
     return b
 
 
+def check_index(name, value, n) -> None:
+    """The clear error if a number is not one of 0, ..., n - 1."""
+    if not 0 <= value < n:
+        raise ValueError(f"{name} must be from 0 to {n - 1}, got {value!r}.")
+
+
 def belief_update(model: POMDP, belief, action, observation) -> np.ndarray:
     """The belief after an action and what was seen, eq. (1).
 
@@ -121,8 +127,11 @@ def belief_update(model: POMDP, belief, action, observation) -> np.ndarray:
     >>> once.round(6), twice.round(6)
     (array([0.85, 0.15]), array([0.969799, 0.030201]))
     """
+    b = check_belief(belief, model.n_states)
+    check_index("action", action, model.n_actions)
+    check_index("observation", observation, model.n_observations)
     chain = action_filter(model, action)
-    updated, loglik = chain.update(chain.predict(np.asarray(belief)), observation)
+    updated, loglik = chain.update(chain.predict(b), observation)
     if loglik == -np.inf:
         raise ValueError(
             f"observation {observation} is impossible after action {action} with this "
@@ -138,7 +147,9 @@ def action_filter(model: POMDP, action) -> MarkovFilter:
 
 def observation_probabilities(model: POMDP, belief, action) -> np.ndarray:
     """p(o | b, a) of every observation."""
-    return np.asarray(belief) @ model.T[action] @ model.Z[action]
+    b = check_belief(belief, model.n_states)
+    check_index("action", action, model.n_actions)
+    return b @ model.T[action] @ model.Z[action]
 
 
 class AlphaVectors(NamedTuple):

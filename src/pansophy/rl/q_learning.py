@@ -36,7 +36,12 @@ from .discrete_spaces import encode_observation, observation_encoder, space_size
 from .exploration import Boltzmann, EpsilonGreedy, choose_action
 from .rollout import Experience, rollout
 from .schedules import Schedule, ScheduleReader, VisitDecay, schedule_values
-from .transition_table import TransitionTable, as_transition_table, reason_not_tabular
+from .transition_table import (
+    TransitionTable,
+    as_transition_table,
+    environment_of_name,
+    reason_not_tabular,
+)
 
 STEPS_PER_REPORT = 16384  # compiled steps between two reports
 DEFAULT_EXPLORATION = EpsilonGreedy(Schedule(1.0, 0.05, 50_000))
@@ -212,10 +217,11 @@ class AbstractTabularLearner(Estimator):
             if self.engine == "env":
                 raise ValueError("engine='env' needs a Gymnasium environment.")
             return as_transition_table(env)
+        env = environment_of_name(env)
         if not hasattr(env, "unwrapped"):
             raise TypeError(
-                f"{type(self).__name__} learns in a Gymnasium environment, a Table or "
-                f"a dict of outcomes, got {type(env).__name__}."
+                f"{type(self).__name__} learns in a Gymnasium environment, its name, a "
+                f"Table or a dict of outcomes, got {type(env).__name__}."
             )
         shown = getattr(env.unwrapped, "render_mode", None)  # someone wants to look on
         if self.engine == "env" or (

@@ -30,6 +30,7 @@ from ..core.progress import SILENT
 from ..core.random import draw_seed, make_rng
 
 BLOCK = 4096  # steps between two reports
+INFINITE = float("inf")
 
 
 class Transition(NamedTuple):
@@ -156,6 +157,7 @@ def rollout(
     *,
     n_steps=None,
     n_episodes=None,
+    max_episode_steps=None,
     learn=None,
     keep=False,
     random_state=None,
@@ -172,6 +174,9 @@ def rollout(
         an episode, `begin(observation)`.
     n_steps, n_episodes : int or None
         When to stop; with both, whichever comes first.
+    max_episode_steps : int or None
+        Steps after which an episode is truncated, for environments without a limit of
+        their own.
     learn : bool or None
         Whether to call `update`. None: if the agent has it.
     keep : bool
@@ -186,7 +191,8 @@ def rollout(
     """
     if n_steps is None and n_episodes is None:
         raise ValueError("give n_steps or n_episodes: when should the run stop?")
-    for name, value in (("n_steps", n_steps), ("n_episodes", n_episodes)):
+    given = {"n_steps": n_steps, "n_episodes": n_episodes}
+    for name, value in {**given, "max_episode_steps": max_episode_steps}.items():
         if value is not None and not value >= 1:
             raise ValueError(f"{name} must be at least 1, got {value!r}.")
     begun = time.perf_counter()
@@ -200,6 +206,7 @@ def rollout(
     seen, returns, lengths = [], [], []
     done, total, length, reason = 0, 0.0, 0, ""
     limit = sys.maxsize if n_steps is None else int(n_steps)
+    longest = sys.maxsize if max_episode_steps is None else int(max_episode_steps)
     try:
         observation, info = env.reset(seed=draw_seed(rng))
         mask = info.get("action_mask")
@@ -212,6 +219,15 @@ def rollout(
                 else:
                     action = act(observation, rng)
                 after, reward, terminated, truncated, info = step(action)
+                if not -INFINITE < reward < INFINITE:
+                    raise ValueError(
+                        f"the reward of step {done + 1} is {reward}, no finite number."
+                    )
+                done += 1
+                total += reward
+                length += 1
+                if length == longest and not terminated:
+                    truncated = True
                 next_mask = info.get("action_mask")
                 if learn or keep:
                     transition = Transition(
@@ -228,9 +244,6 @@ def rollout(
                         update(transition)
                     if keep:
                         seen.append(transition)
-                done += 1
-                total += reward
-                length += 1
                 observation = after
                 mask = next_mask
                 if terminated or truncated:

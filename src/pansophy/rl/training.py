@@ -4,12 +4,13 @@ A learner acts in N environments (`act_batch`, see `gather`) and learns from `St
 
     horizon                            steps in each environment between two updates
     update(steps, progress, rng)       learns; returns {name: number}, what it measured
-    copy_state(), restore_state(s)     to go back if an update gives NaN
+    copy_state(), restore_state(s)     a dict of tensors, to go back if an update gives
+                                       NaN
 
 The driver owns budgets, history, progress, callbacks, Ctrl-C (the learner stays as it
 is, between two gradient steps) and divergence (the last finite state is put back).
 `observe(learner, steps so far)` is called every `observe_every` steps; it must not draw
-from `rng`, so that watching a run does not change it.
+from `rng`, so that watching a run does not change it. The run ends if it returns True.
 """
 
 import math
@@ -99,7 +100,8 @@ def train_agent(
     rng : Generator
         Seeds the environments and the learner's choices.
     observe : function (learner, n) or None
-        Called at n = 0 and whenever `observe_every` more steps have been made.
+        Called at n = 0 and whenever `observe_every` more steps have been made; True
+        ends the run.
     """
     begun = time.perf_counter()
     N = envs.num_envs
@@ -111,8 +113,8 @@ def train_agent(
     copied_at = 0
     reason = ""
     state = learner.copy_state()
-    if observe is not None:
-        observe(learner, 0)
+    if observe is not None and observe(learner, 0):
+        reason = "callback"
     try:
         while not reason:
             child = task.child(f"from step {done}")
@@ -123,6 +125,7 @@ def train_agent(
                     envs, learner, horizon, position=position, random_state=rng
                 )
                 position = steps.position
+                check_observations(steps)
                 ends = done + (steps.final_time + 1) * N
                 episodes["return"].append(steps.returns)
                 episodes["length"].append(steps.lengths)
@@ -137,12 +140,19 @@ def train_agent(
                         learner.restore_state(state)
                         reason = "diverged"
                         break
-                if done - copied_at >= STATE_COPIES:
-                    state = learner.copy_state()
+                if done - copied_at >= STATE_COPIES or done >= n_steps:
+                    now = learner.copy_state()
+                    if not is_finite_state(now):
+                        learner.restore_state(state)
+                        reason = "diverged"
+                        break
+                    state = now
                     copied_at = done
                 if observe is not None and done - seen_at >= observe_every:
-                    observe(learner, done)
                     seen_at = done
+                    if observe(learner, done):
+                        reason = "callback"
+                        break
             reason = reason or ("steps" if done >= n_steps else "")
             if child.end() and not reason:
                 reason = "callback"
@@ -152,3 +162,17 @@ def train_agent(
     for name, kind in (("return", float), ("length", int), ("end", int)):
         history[name] = np.concatenate([np.empty(0, kind), *episodes[name]])
     return TrainingRun(history, done, reason, time.perf_counter() - begun)
+
+
+def check_observations(steps) -> None:
+    """Raise if an environment gave a number that is none."""
+    seen = steps.observation
+    if seen.dtype.kind == "f" and not np.isfinite(seen).all():
+        raise ValueError(
+            "an observation of the environment holds NaN or an infinite number."
+        )
+
+
+def is_finite_state(state) -> bool:
+    """Whether all numbers of a learner's state, a dict of tensors, are finite."""
+    return all(bool(value.isfinite().all()) for value in state.values())

@@ -103,7 +103,7 @@ def as_transition_table(env) -> TransitionTable:
 
     Parameters
     ----------
-    env : dict, Table or Gymnasium environment
+    env : dict, Table, Gymnasium environment or its name
         A dict gives a uniform first state. An environment must show its outcomes as
         `P` (FrozenLake, Taxi, CliffWalking, those of `rl.envs`) and have no wrapper
         but a time limit, since others may change what the agent sees.
@@ -112,6 +112,7 @@ def as_transition_table(env) -> TransitionTable:
         return env
     if isinstance(env, dict):
         return table_from_dict(env)
+    env = environment_of_name(env)
     reason = reason_not_tabular(env)
     if reason is not None:
         raise ValueError(f"the environment is no table: {reason}.")
@@ -122,6 +123,15 @@ def as_transition_table(env) -> TransitionTable:
         limits = [n for n in (limit, own.max_steps) if n]
         return own._replace(max_steps=min(limits, default=0))
     return table_from_dict(core.P, core.initial_state_distrib, limit)
+
+
+def environment_of_name(env):
+    """The environment of a name in Gymnasium's registry; anything else as it is."""
+    if not isinstance(env, str):
+        return env
+    import gymnasium
+
+    return gymnasium.make(env)
 
 
 def reason_not_tabular(env) -> str | None:

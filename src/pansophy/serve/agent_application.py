@@ -106,6 +106,9 @@ def parsed_observations(body, most):
     single = "observation" in sent
     if single == ("observations" in sent):
         raise RequestRefused(422, "Send either observation or observations.")
+    if ("masks" if single else "mask") in sent:
+        text = "mask goes with observation, masks with observations."
+        raise RequestRefused(422, text)
     if single:
         masks = [sent["mask"]] if sent.get("mask") is not None else None
         return ([sent["observation"]], masks), True
