@@ -9,11 +9,11 @@ torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
 from pansophy import nn, persist  # noqa: E402
-from pansophy.nn.optimisers import spared_parameters  # noqa: E402
 from pansophy.neural_network import (  # noqa: E402
     TabularResNetClassifier,
     TabularResNetRegressor,
 )
+from pansophy.nn.optimisers import spared_parameters  # noqa: E402
 
 SMALL = {"hidden_size": 16, "n_blocks": 1, "n_epochs": 8, "learning_rate_init": 0.01}
 
