@@ -10,10 +10,10 @@ torch.set_num_threads(1)
 
 from pansophy import nn, persist  # noqa: E402
 from pansophy.neural_network import (  # noqa: E402
-from pansophy.nn.optimisers import spared_parameters  # noqa: E402
     TabularResNetClassifier,
     TabularResNetRegressor,
 )
+from pansophy.nn.optimisers import spared_parameters  # noqa: E402
 
 SMALL = {"hidden_size": 16, "n_blocks": 1, "n_epochs": 8, "learning_rate_init": 0.01}
 
@@ -117,9 +117,7 @@ def test_embeddings_biases_and_gains_do_not_decay(table):
     rule = model.set_params(weight_decay=0.3)._optimiser(net)
     spared = {id(p) for p in spared_parameters(net)}
     decays = {
-        name
-        for name, p in net.named_parameters()
-        if p.ndim > 1 and id(p) not in spared
+        name for name, p in net.named_parameters() if p.ndim > 1 and id(p) not in spared
     }
     assert "categories.table.weight" not in decays
     assert "numbers.map.bias" not in decays
