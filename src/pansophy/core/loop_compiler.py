@@ -32,6 +32,7 @@ which one is gone after an upgrade.
 """
 
 from types import CodeType
+from typing import Any
 
 from numba import types
 from numba.core import codegen, compiler, ir, untyped_passes
@@ -101,8 +102,13 @@ class LoopFlags(compiler.Flags):
         return NotImplemented  # Numba's own functions keep theirs
 
 
-# what Numba's own `min` and `max` of numbers call, with a tuple of them
-MIN_MAX = {min: number_functions.min_vararg, max: number_functions.max_vararg}
+# what Numba's own `min` and `max` of numbers call, with a tuple of them; a version of
+# Numba without these functions compiles `min` and `max` its own way
+MIN_MAX: dict[Any, Any] = {
+    function: getattr(number_functions, name)
+    for function, name in ((min, "min_vararg"), (max, "max_vararg"))
+    if hasattr(number_functions, name)
+}
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
