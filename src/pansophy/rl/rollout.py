@@ -151,6 +151,16 @@ def has_mask_parameter(function) -> bool:
     return "mask" in inspect.signature(function).parameters
 
 
+def check_rollout_limits(n_steps, n_episodes, max_episode_steps) -> None:
+    """Raise if a rollout would never stop, or a limit is none."""
+    if n_steps is None and n_episodes is None:
+        raise ValueError("give n_steps or n_episodes: when should the run stop?")
+    given = {"n_steps": n_steps, "n_episodes": n_episodes}
+    for name, value in {**given, "max_episode_steps": max_episode_steps}.items():
+        if value is not None and not value >= 1:
+            raise ValueError(f"{name} must be at least 1, got {value!r}.")
+
+
 def rollout(
     env,
     agent,
@@ -189,12 +199,7 @@ def rollout(
     Experience
         Returns and lengths of the episodes, and the transitions if kept.
     """
-    if n_steps is None and n_episodes is None:
-        raise ValueError("give n_steps or n_episodes: when should the run stop?")
-    given = {"n_steps": n_steps, "n_episodes": n_episodes}
-    for name, value in {**given, "max_episode_steps": max_episode_steps}.items():
-        if value is not None and not value >= 1:
-            raise ValueError(f"{name} must be at least 1, got {value!r}.")
+    check_rollout_limits(n_steps, n_episodes, max_episode_steps)
     begun = time.perf_counter()
     learn = hasattr(agent, "update") if learn is None else learn
     act = agent.act
