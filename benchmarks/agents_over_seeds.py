@@ -327,7 +327,7 @@ def summary_lines(task_name, results) -> list[str]:
         speeds = np.array([run["steps_s"] for run in runs.values()])
         other = results[task_name].get(peer, {})
         pairs = [runs[s]["steps_s"] / other[s]["steps_s"] for s in runs if s in other]
-        ratio = "1"
+        ratio = "1" if name == peer else ""
         if name != peer and pairs:
             ratio = f"**{np.median(pairs):.1f}** ({min(pairs):.1f} to {max(pairs):.1f})"
         known = [run for run in runs.values() if "solved_at" in run]

@@ -87,14 +87,18 @@ ENDLESS = {
 
 
 def test_a_time_limit_is_no_end(name):
-    """V = 1 + 0.9 + 0.81 + ... = 10; taking the limit for an end gives 6.5."""
+    """V = 1 + 0.9 + 0.81 + ... = 10; taking the limit for an end gives 6.5 or less.
+
+    Only 9.1 with Huber's loss, which gives one target in ten little weight.
+    """
     agent = trained(name, "endless", **ENDLESS.get(name, {}))
-    assert agent.value(X[1:2])[0] == pytest.approx(10.0, abs=1.0)
+    near = 0.3 if name == "dqn" else 1.0
+    assert agent.value(X[1:2])[0] == pytest.approx(10.0, abs=near)
 
 
 def test_n_step_targets_know_time_limits():
     agent = trained("dqn", "endless", n_step=3, **ENDLESS["dqn"])
-    assert agent.value(X[1:2])[0] == pytest.approx(10.0, abs=1.0)
+    assert agent.value(X[1:2])[0] == pytest.approx(10.0, abs=0.3)
 
 
 def brief(name, **more):

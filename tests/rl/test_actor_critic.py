@@ -51,6 +51,16 @@ def test_the_policy_that_acted_has_ratio_one(env):
     np.testing.assert_array_equal(batch.action.numpy(), choice)
 
 
+def test_what_is_learnt_from_is_the_draw_and_not_what_was_executed():
+    """A normal policy learns from its own numbers, which the world gets cut off."""
+    learner, envs, rng = make_learner(PPO(100, **SMALL), Pendulum(max_steps=15))
+    steps = gathered(learner, envs, rng, 100)
+    choice = steps.extras["choice"].reshape(steps.action.shape)
+    assert (np.abs(choice) > 2.0).any()  # s = 1 at first
+    np.testing.assert_allclose(steps.action, np.clip(choice, -2.0, 2.0), rtol=1e-6)
+    assert choice.std() == pytest.approx(1.0, abs=0.15)
+
+
 def test_values_after_a_step_belong_to_its_episode():
     learner, envs, rng = make_learner(PPO(100, **SMALL), CartPole(max_steps=12))
     steps = gathered(learner, envs, rng)

@@ -13,12 +13,13 @@ from pansophy.rl import (
     QLearning,
     evaluate_agent,
     evaluate_every,
+    gather,
     interquartile_mean,
     performance_profile,
     probability_of_improvement,
     stratified_bootstrap,
 )
-from pansophy.rl.envs import CartPole, Corridor, GridWorld
+from pansophy.rl.envs import CartPole, Corridor, GridWorld, VectorWorld
 
 SMALL = {"n_envs": 2, "horizon": 16, "hidden_layer_sizes": (8,), "random_state": 0}
 
@@ -159,3 +160,22 @@ def test_episodes_without_an_end_are_cut_off(agent, monkeypatch):
         evaluate_agent(Left(), cliff, 2)
     with pytest.raises(ValueError, match="max_episode_steps"):
         evaluate_agent(agent, Corridor(3), 4, max_episode_steps=0)
+
+
+def test_later_episodes_of_short_ones_do_not_count():
+    """Only the first episode of each world, whatever comes after it."""
+
+    class Random:
+        def act(self, observation, rng):
+            return int(rng.integers(2))
+
+        def act_batch(self, observations, rng):
+            return rng.integers(2, size=len(observations))
+
+    found = evaluate_agent(Random(), CartPole(), 20, random_state=0)
+    envs = VectorWorld(CartPole(), 20)
+    steps = gather(envs, Random(), int(found.lengths.max()), random_state=0)
+    assert len(steps.lengths) > 22  # short ones have begun and ended again
+    first = [np.flatnonzero(steps.final_env == i)[0] for i in range(20)]
+    np.testing.assert_array_equal(found.lengths, steps.lengths[first])
+    np.testing.assert_array_equal(found.returns, steps.returns[first])

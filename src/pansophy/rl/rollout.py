@@ -151,8 +151,8 @@ def has_mask_parameter(function) -> bool:
     return "mask" in inspect.signature(function).parameters
 
 
-def check_run_lengths(n_steps, n_episodes, max_episode_steps) -> None:
-    """Raise unless the run has an end and every given length is at least 1."""
+def check_rollout_limits(n_steps, n_episodes, max_episode_steps) -> None:
+    """Raise if a rollout would never stop, or a limit is none."""
     if n_steps is None and n_episodes is None:
         raise ValueError("give n_steps or n_episodes: when should the run stop?")
     given = {"n_steps": n_steps, "n_episodes": n_episodes}
@@ -199,7 +199,7 @@ def rollout(
     Experience
         Returns and lengths of the episodes, and the transitions if kept.
     """
-    check_run_lengths(n_steps, n_episodes, max_episode_steps)
+    check_rollout_limits(n_steps, n_episodes, max_episode_steps)
     begun = time.perf_counter()
     learn = hasattr(agent, "update") if learn is None else learn
     act = agent.act
