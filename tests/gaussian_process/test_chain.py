@@ -94,7 +94,7 @@ def test_other_kernels_are_refused(data):
     assert chain_terms(Matern(nu=2.0)) is None
     assert chain_terms(Matern() * Matern()) is None
     assert chain_terms(Linear()) is None
-    model = GaussianProcessRegressor(RBF(), solver="chain")
+    model = GaussianProcessRegressor(RBF(), alpha=0.1, solver="chain")
     with pytest.raises(ValueError, match="needs a kernel made of Matern"):
         model.fit(data.X, data.Y)
     with pytest.raises(ValueError, match="solver='chain' needs one column"):

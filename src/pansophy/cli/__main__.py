@@ -1,6 +1,6 @@
 """`python -m pansophy.cli`."""
 
-from ..__main__ import main
+from . import app
 
 if __name__ == "__main__":
-    main()
+    app()

@@ -184,8 +184,8 @@ class AutoencoderDetector(OneClass, Estimator):
 
     def _check_rows(self, X, sample_weight):
         """Training rows as the models take them, and weights or None."""
+        check_params(self)  # the estimator is asked about its input before rows are
         if self._is_mixed_table(X):
-            check_params(self)
             self.image_shape_ = None
             validate_data(self, X, skip_check_array=True)
             w = check_sample_weight(sample_weight, len(X))

@@ -28,7 +28,7 @@ def xlogx(v):
     return v * math.log(v) if v > 0.0 and v != 1.0 else 0.0
 
 
-@compiled(inner=True)
+@compiled(inner=True, inline="always")
 def keeps_order(sign, node, a, b):
     """Whether leaf values a, b keep the node's bounds and the order that `sign` asks.
 

@@ -19,7 +19,7 @@ def transpose_columns(X, x):
             x[f, i] = X[i, f] + np.float32(0.0)  # -0.0 becomes 0.0
 
 
-@compiled(inner=True)
+@compiled(inner=True, inline="always")
 def sortable_keys(bits, keys):
     """Unsigned keys in the order of the floats that have these bits, NaN highest."""
     for i in range(bits.size):

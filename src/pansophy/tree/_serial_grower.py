@@ -119,7 +119,7 @@ def partition_rows(codes, x, split, rows, start, stop, spare):
     return i
 
 
-@compiled(inner=True, forceinline=True)
+@compiled(inner=True, inline="always")
 def draw_features(key, drawn, marks, tried, count, d):
     """Draw `count` more features; these in ascending order into drawn[2]."""
     order, moved, features = drawn[0], drawn[1], drawn[2]
@@ -137,7 +137,7 @@ def draw_features(key, drawn, marks, tried, count, d):
             m += 1
 
 
-@compiled(inner=True, forceinline=True)
+@compiled(inner=True, inline="always")
 def undo_draws(drawn, tried):
     """So that the next node draws from features in their order."""
     order, moved = drawn[0], drawn[1]
