@@ -35,8 +35,9 @@ from pansophy.text import (
     retrieval_difference,
     title_questions,
 )
-from pansophy.text.folder_index import FUSED, FUSION_WEIGHTS, fuse_rankings
-from pansophy.text.passage_index import best_documents, cut_words
+from pansophy.text.folder_index import FUSED, FUSION_WEIGHTS, PREFIX, fuse_rankings
+from pansophy.text.passage_index import best_documents, spaced_words
+from pansophy.text.search_words import indexed_words
 
 GRID = {
     "words": (0.25, 0.5, 1.0),
@@ -92,8 +93,9 @@ def dictionary_entries(folder, name):
 
 def ranking_pairs(made):
     """Rankings of every question by words, first letters, meaning and plain LSA."""
-    words = BM25().fit(made.documents)
-    prefixes = BM25().fit(map(cut_words, made.documents))
+    split = [indexed_words(text) for text in made.documents]
+    words = BM25().fit([spaced_words(found) for found in split])
+    prefixes = BM25().fit([spaced_words(found, PREFIX) for found in split])
     cosines = {}
     for name, model in {
         "meaning": SubwordLSA(random_state=0),
@@ -103,9 +105,11 @@ def ranking_pairs(made):
         cosines[name] = model.transform(made.questions).astype(np.float32), Z
     found = {}
     for i, question in enumerate(made.questions):
+        asked_words = indexed_words(question)
+        by_prefix = spaced_words(asked_words, PREFIX)
         pairs = {
-            "words": best_documents(words, question, FUSED),
-            "prefixes": best_documents(prefixes, cut_words(question), FUSED),
+            "words": best_documents(words, spaced_words(asked_words), FUSED),
+            "prefixes": best_documents(prefixes, by_prefix, FUSED),
         }
         for name, (asked, Z) in cosines.items():
             all_cosines = Z @ asked[i]
