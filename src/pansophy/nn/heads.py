@@ -39,7 +39,7 @@ class Head(NamedTuple):
     ]  # Y, F -> l, dl/dF
 
 
-def target_columns(Y: Tensor, F: Tensor) -> Tensor:
+def target_like_output(Y: Tensor, F: Tensor) -> Tensor:
     """Y (n, k) as the predictions F; a vector is one column.
 
     Without it, (n,) - (n, 1) would silently be an n x n matrix.
@@ -55,16 +55,16 @@ def target_columns(Y: Tensor, F: Tensor) -> Tensor:
 
 
 def squared_error_rows(Y, F):
-    return (F - target_columns(Y, F)).square().sum(1) / 2
+    return (F - target_like_output(Y, F)).square().sum(1) / 2
 
 
 def squared_error_with_gradient(Y, F):
-    D = F - target_columns(Y, F)
+    D = F - target_like_output(Y, F)
     return D.square().sum(1).div_(2), D
 
 
 def binary_cross_entropy_rows(Y, F):
-    Y = target_columns(Y, F)
+    Y = target_like_output(Y, F)
     value = functional.binary_cross_entropy_with_logits(F, Y, reduction="none")
     return value.sum(1)
 
@@ -88,21 +88,21 @@ def cross_entropy_with_gradient(Y, F):
 
 
 def poisson_deviance_rows(Y, F):
-    Y = target_columns(Y, F)
+    Y = target_like_output(Y, F)
     return (torch.exp(F) - Y * F + torch.xlogy(Y, Y) - Y).sum(1)
 
 
 def gaussian_rows(Y, F):
     """-log N(y; m, e^s) less a constant, F being the columns of m and then of s."""
     m, s = F.chunk(2, 1)
-    Y = target_columns(Y, m)
+    Y = target_like_output(Y, m)
     return ((Y - m).square() * torch.exp(-s) + s).sum(1) / 2
 
 
 def gaussian_with_gradient(Y, F):
     """dl/dm = (m - y) e^-s, dl/ds = (1 - (y - m)^2 e^-s) / 2."""
     m, s = F.chunk(2, 1)
-    Y = target_columns(Y, m)
+    Y = target_like_output(Y, m)
     precision = torch.exp(-s)
     scaled = (m - Y) * precision
     square = scaled * (m - Y)
@@ -111,7 +111,7 @@ def gaussian_with_gradient(Y, F):
 
 def with_residual_gradient(mean, value):
     """`pair` from its two parts, eq. (1)."""
-    return lambda Y, F: (value(Y, F), mean(F).sub_(target_columns(Y, F)))
+    return lambda Y, F: (value(Y, F), mean(F).sub_(target_like_output(Y, F)))
 
 
 HEADS = {
