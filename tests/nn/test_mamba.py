@@ -7,7 +7,7 @@ torch.set_num_threads(1)
 
 from pansophy.nn import Mamba, ssm_scan  # noqa: E402
 from pansophy.nn.ssd import loop_ssd  # noqa: E402
-from pansophy.nn.triton_support import has_triton  # noqa: E402
+from pansophy.core.triton_support import has_triton  # noqa: E402
 from pansophy.state_space import discretize  # noqa: E402
 
 
@@ -107,25 +107,26 @@ def test_kernels_equal_the_torch_path(sizes, masked):
         assert error < 2e-5 * float(exact.abs().max()) + 1e-6, name
 
 
-def test_convolution_kernel_by_hand():
+@pytest.mark.parametrize("width, length", [(4, 300), (1, 9), (6, 3)])
+def test_convolution_kernel_by_hand(width, length):
     """Columns of a wider tensor are read and written in place; eqs. (1) and (3)."""
     from pansophy.nn._causal_conv_triton import silu_conv, silu_conv_gradient
 
     torch.manual_seed(0)
-    wide = torch.randn(2, 300, 12, device=DEVICE)
-    w = torch.randn(4, 5, device=DEVICE)
+    wide = torch.randn(2, length, 12, device=DEVICE)
+    w = torch.randn(width, 5, device=DEVICE)
     b = torch.randn(5, device=DEVICE)
-    out = torch.full((2, 300, 7), torch.nan, device=DEVICE)
+    out = torch.full((2, length, 7), torch.nan, device=DEVICE)
     silu_conv(wide[..., 3:8], w, b, out[..., 1:6])
     assert out[..., 0].isnan().all() and out[..., 6].isnan().all()
     parts = [p.double().requires_grad_() for p in (wide[..., 3:8].clone(), w, b)]
-    padded = torch.nn.functional.pad(parts[0].transpose(1, 2), (3, 0))
+    padded = torch.nn.functional.pad(parts[0].transpose(1, 2), (width - 1, 0))
     p = torch.nn.functional.conv1d(padded, parts[1].t()[:, None], parts[2], groups=5)
     wanted = torch.nn.functional.silu(p).transpose(1, 2)
     torch.testing.assert_close(out[..., 1:6].double(), wanted, rtol=1e-5, atol=1e-5)
-    dy = torch.randn(2, 300, 5, device=DEVICE)
+    dy = torch.randn(2, length, 5, device=DEVICE)
     dx = torch.zeros_like(wide)
-    dw, db = silu_conv_gradient(wide[..., 3:8], w, b, dy.clone(), dx[..., 3:8])
+    dw, db = silu_conv_gradient(wide[..., 3:8], w, b, dy, dx[..., 3:8])
     exact = torch.autograd.grad(wanted, parts, dy.double())
     for found, grad in zip((dx[..., 3:8], dw, db), exact):
         torch.testing.assert_close(found.double(), grad, rtol=1e-4, atol=1e-4)

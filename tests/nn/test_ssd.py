@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
 from pansophy.nn import ssd, ssm_scan  # noqa: E402
-from pansophy.nn.triton_support import has_triton  # noqa: E402
+from pansophy.core.triton_support import has_triton  # noqa: E402
 
 
 def parts(n, length, heads, P, N, dtype=torch.float64, device="cpu"):
@@ -139,3 +139,42 @@ def test_triton_gradient_of_gains_that_are_zero():
     for a, b in zip(found, wanted):
         scale = float(b.detach().abs().max())
         assert float((a - b).detach().abs().max()) < 2e-5 * scale + 1e-6
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not has_triton(), reason="Triton is not here")
+def test_triton_in_half_precision():
+    """Several chunks, the last of them not whole."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    half = torch.bfloat16 if device == "cuda" else torch.float16
+    inputs = [p.detach() for p in parts(1, 140, 2, 32, 16, torch.float64, device)]
+    halves = (0, 2, 3)  # x, B and C; decays, gains and states are float32
+    narrow = [
+        p.to(half if i in halves else torch.float32) for i, p in enumerate(inputs)
+    ]
+    make = lambda ps: [p.clone().requires_grad_() for p in ps]
+    wanted = outcome(make([p.double() for p in narrow]), method="loop")
+    found = outcome(make(narrow), method="triton")
+    for a, b in zip(found, wanted):
+        scale = float(b.detach().abs().max())
+        assert float((a - b).detach().abs().max()) < 8 * torch.finfo(half).eps * scale
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not has_triton(), reason="Triton is not here")
+def test_triton_reads_columns_in_place():
+    """x, B and C as columns of one tensor, no skip, and an infinite log_a."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.manual_seed(0)
+    wide = torch.randn(1, 40, 2 * 16 + 2 * 16, device=device)
+    x, B, C = wide.split((32, 16, 16), dim=-1)
+    x = x.unflatten(-1, (2, 16))
+    log_a = -torch.rand(1, 40, 2, device=device)
+    gain = torch.rand(1, 40, 2, device=device)
+    h0 = torch.randn(1, 2, 16, 16, device=device)
+    log_a[:, 7] = -1e4
+    wanted, last = ssd(x, log_a, B, C, gain, h0, method="loop")
+    log_a[:, 7] = -torch.inf
+    y, h = ssd(x, log_a, B, C, gain, h0, method="triton")
+    torch.testing.assert_close(y, wanted, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(h, last, rtol=1e-5, atol=1e-5)

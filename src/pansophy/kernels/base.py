@@ -58,6 +58,7 @@ from ..core.arrays import (
     namespace,
     to_numpy,
 )
+from ..core.triton_support import has_triton
 from ..distances.pairwise_metrics import (
     DEVICE,
     TILE,
@@ -537,11 +538,16 @@ def cross_product(kernel, X, Z, V):
 
 
 def exponential_product(A, B, V):
-    """exp(A B^T) V for tensors, by tiles that stay in the cache of a device.
+    """exp(A B^T) V for tensors: one kernel on CUDA, elsewhere by tiles.
 
     A tile is written by a matrix product, exponentiated in place and read once: three
-    operations, whose operands need not go to main memory and back.
+    operations, whose operands stay in the cache of a device.
     """
+    if is_torch(A) and A.is_cuda and has_triton():
+        from . import _exponential_product_triton as fused
+
+        if fused.takes(A, B, V):
+            return fused.exponential_product(A, B, V)
     xp = namespace(A)
     n, m = int(A.shape[0]), int(B.shape[0])
     entries = CACHED_TILE // (xp.finfo(A.dtype).bits // 8)

@@ -6,118 +6,154 @@ With W weights w_k for every channel and x_s = 0 before the sequence,
     p'_t = y'_t sigmoid(p_t) (1 + p_t (1 - sigmoid(p_t)))                        (2)
     x'_t = sum_j w_{W-1-j} p'_{t+j},   w'_k = sum_t p'_t x_{t-(W-1)+k}           (3)
 
-(primes are derivatives of the loss). A program has TIME steps of CHANNELS channels of
-one row and reads W shifted tiles, which the caches serve after the first. Backward, p
-is computed anew, so that nothing of the size of x is kept; a first kernel writes p'
-over y' and a second makes x' of it. Sums of (3) over time are partial sums by programs,
-added afterwards in a fixed order.
+(primes are derivatives of the loss). A program has CHANNELS channels of one row and
+goes through a span of steps in order, GROUP steps at a time, keeping the W - 1 steps
+before the group in registers. Backward, p is computed anew, so that nothing of the size
+of x is kept, and x' of a step is written when p' of the W - 1 steps after it is known;
+at the end of a span these are computed by both neighbours. Sums of (3) over time are
+partial sums by programs, added afterwards in a fixed order.
 
 x, y and their gradients may be columns of wider tensors: a step and the next are
-`x_units` UNIT entries apart (y: `y_row`). The factor is a constant so that the compiler
-knows how far rows are aligned, and reads several numbers at once.
-Reads and writes: x and y once forward; x, y' and x' once and p' twice backward.
+`x_units` UNIT entries apart (y: `y_units`). The factor is a constant so that the
+compiler knows how far rows are aligned, and reads several numbers at once.
+Reads and writes: x and y once forward; x, y' and x' once backward.
 Shapes    x, y (n, L, channels)   w (W, channels)   b (channels,)
 """
 
 import math
+from typing import NamedTuple
 
 import torch
 import triton
 import triton.language as tl
 
-TIME, CHANNELS = 32, 64
-TILES = 8  # of time, that a program sums the gradients of weights over
+
+class ConvTiling(NamedTuple):
+    """How the work of a kernel is cut; a program is one warp."""
+
+    channels: int
+    group: int  # steps that are loaded together
+    span: int  # steps of a program
+
+
+FORWARD = ConvTiling(64, 8, 128)
+BACKWARD = ConvTiling(128, 8, 128)
 
 
 @triton.jit
-def preactivation(
-    x_ptr, w_ptr, b_ptr, row, t, c, length, channels, x_row, W: tl.constexpr
+def quick_sigmoid(p):
+    """1 / (1 + exp(-p)); the square of a reciprocal root is quicker than a division."""
+    r = tl.rsqrt(1.0 + tl.exp2(-1.4426950408889634 * p))
+    return r * r
+
+
+@triton.jit
+def load_rows(
+    ptr, row, first, c, length, channels, step, ROWS: tl.constexpr
 ):  # fmt: skip
-    """p_t of eq. (1) for the steps t and the channels c, in float32."""
-    inside = c < channels
-    p = tl.zeros((t.shape[0], c.shape[0]), tl.float32)
-    p += tl.load(b_ptr + c, mask=inside, other=0.0).to(tl.float32)[None, :]
+    """Rows first, ..., first + ROWS - 1 as a tuple; 0 outside the sequence."""
+    found = ()
+    for k in tl.static_range(ROWS):
+        t = first + k
+        here = (c < channels) & (t >= 0) & (t < length)
+        at = (row * length + t) * step + c
+        found = found + (tl.load(ptr + at, mask=here, other=0.0),)
+    return found
+
+
+@triton.jit
+def load_weights(w_ptr, c, channels, W: tl.constexpr):
+    """w_0, ..., w_{W-1} in float32."""
+    found = ()
     for k in tl.static_range(W):
-        s = t - (W - 1) + k
-        here = ((s >= 0) & (s < length))[:, None] & inside[None, :]
-        at = (row * length + s)[:, None] * x_row + c[None, :]
-        x = tl.load(x_ptr + at, mask=here, other=0.0).to(tl.float32)
-        w = tl.load(w_ptr + k * channels + c, mask=inside, other=0.0).to(tl.float32)
-        p += w[None, :] * x
-    return p
+        w = tl.load(w_ptr + k * channels + c, mask=c < channels, other=0.0)
+        found = found + (w.to(tl.float32),)
+    return found
 
 
 @triton.jit
 def silu_conv_kernel(
-    x_ptr, w_ptr, b_ptr, y_ptr, length, channels, x_units, y_row,
-    UNIT: tl.constexpr, W: tl.constexpr, TIME: tl.constexpr, CHANNELS: tl.constexpr,
+    x_ptr, w_ptr, b_ptr, y_ptr, length, channels, x_units, y_units,
+    X_UNIT: tl.constexpr, Y_UNIT: tl.constexpr, W: tl.constexpr,
+    SPAN: tl.constexpr, GROUP: tl.constexpr, CHANNELS: tl.constexpr,
 ):  # fmt: skip
+    """Eq. (1)."""
     c = tl.program_id(0) * CHANNELS + tl.arange(0, CHANNELS)
-    t = tl.program_id(1) * TIME + tl.arange(0, TIME)
+    first = tl.program_id(1) * SPAN
     row = tl.program_id(2).to(tl.int64)
-    x_row = x_units * UNIT
-    p = preactivation(x_ptr, w_ptr, b_ptr, row, t, c, length, channels, x_row, W)
-    y = p * tl.sigmoid(p)
-    at = (row * length + t)[:, None] * y_row + c[None, :]
-    here = (t < length)[:, None] & (c < channels)[None, :]
-    tl.store(y_ptr + at, y.to(y_ptr.dtype.element_ty), mask=here)
+    inside = c < channels
+    x_step = x_units * X_UNIT
+    w = load_weights(w_ptr, c, channels, W)
+    b = tl.load(b_ptr + c, mask=inside, other=0.0).to(tl.float32)
+    past = load_rows(x_ptr, row, first - (W - 1), c, length, channels, x_step, W - 1)
+    for start in range(first, tl.minimum(first + SPAN, length), GROUP):
+        x = past + load_rows(x_ptr, row, start, c, length, channels, x_step, GROUP)
+        for g in tl.static_range(GROUP):
+            p = b
+            for k in tl.static_range(W):
+                p += w[k] * x[g + k].to(tl.float32)
+            y = p * quick_sigmoid(p)
+            to = (row * length + start + g) * (y_units * Y_UNIT) + c
+            here = inside & (start + g < length)
+            tl.store(y_ptr + to, y.to(y_ptr.dtype.element_ty), mask=here)
+        past = x[GROUP:]
 
 
 @triton.jit
-def silu_conv_slope_kernel(
-    x_ptr, w_ptr, b_ptr, dy_ptr, sums_ptr, length, channels, x_units, dy_row,
-    UNIT: tl.constexpr, W: tl.constexpr, SLOTS: tl.constexpr,
-    TILES: tl.constexpr, TIME: tl.constexpr, CHANNELS: tl.constexpr,
+def silu_conv_gradient_kernel(
+    x_ptr, w_ptr, b_ptr, dy_ptr, dx_ptr, sums_ptr, length, channels, x_units, dy_units,
+    X_UNIT: tl.constexpr, Y_UNIT: tl.constexpr, W: tl.constexpr,
+    SPAN: tl.constexpr, GROUP: tl.constexpr, CHANNELS: tl.constexpr,
 ):  # fmt: skip
-    """Eq. (2), p' in the place of y', and sums of (3): of w in slots k, of b in W."""
+    """Eqs. (2) and (3); x' of SPAN - (W - 1) steps."""
     c = tl.program_id(0) * CHANNELS + tl.arange(0, CHANNELS)
+    first = tl.program_id(1) * (SPAN - (W - 1))
+    last = tl.minimum(first + SPAN - (W - 1), length)  # of its own, excluded
     row = tl.program_id(2).to(tl.int64)
-    x_row = x_units * UNIT
     inside = c < channels
-    slot = tl.arange(0, SLOTS)[:, None]
-    sums = tl.zeros((SLOTS, CHANNELS), tl.float32)
-    first = tl.program_id(1) * (TILES * TIME)
-    for tile in range(TILES):
-        t = first + tile * TIME + tl.arange(0, TIME)
-        p = preactivation(x_ptr, w_ptr, b_ptr, row, t, c, length, channels, x_row, W)
-        here = (t < length)[:, None] & inside[None, :]
-        at = (row * length + t)[:, None] * dy_row + c[None, :]
-        dy = tl.load(dy_ptr + at, mask=here, other=0.0).to(tl.float32)
-        gate = tl.sigmoid(p)
-        dp = dy * gate * (1 + p * (1 - gate))  # 0 after the end, as dy is
-        tl.store(dy_ptr + at, dp.to(dy_ptr.dtype.element_ty), mask=here)
-        sums += tl.where(slot == W, tl.sum(dp, axis=0)[None, :], 0.0)
-        for k in tl.static_range(W):
-            s = t - (W - 1) + k
-            there = ((s >= 0) & (s < length))[:, None] & inside[None, :]
-            from_ = (row * length + s)[:, None] * x_row + c[None, :]
-            x = tl.load(x_ptr + from_, mask=there, other=0.0).to(tl.float32)
-            sums += tl.where(slot == k, tl.sum(dp * x, axis=0)[None, :], 0.0)
+    x_step = x_units * X_UNIT
+    dy_step = dy_units * Y_UNIT
+    w = load_weights(w_ptr, c, channels, W)
+    b = tl.load(b_ptr + c, mask=inside, other=0.0).to(tl.float32)
+    past = load_rows(x_ptr, row, first - (W - 1), c, length, channels, x_step, W - 1)
+    zero = tl.zeros((CHANNELS,), tl.float32)
+    past_dp = ()
+    dw = (zero,)
+    for _ in tl.static_range(W - 1):
+        past_dp = past_dp + (zero,)
+        dw = dw + (zero,)
+    db = zero
+    for start in range(first, last + (W - 1), GROUP):
+        x = past + load_rows(x_ptr, row, start, c, length, channels, x_step, GROUP)
+        dy = load_rows(dy_ptr, row, start, c, length, channels, dy_step, GROUP)
+        dp = past_dp
+        for g in tl.static_range(GROUP):
+            p = b
+            for k in tl.static_range(W):
+                p += w[k] * x[g + k].to(tl.float32)
+            gate = quick_sigmoid(p)
+            dp_t = dy[g].to(tl.float32) * gate * (1 + p * (1 - gate))
+            dp = dp + (dp_t,)
+            own = tl.where(start + g < last, dp_t, 0.0)
+            db += own
+            added = ()
+            for k in tl.static_range(W):
+                added = added + (dw[k] + own * x[g + k].to(tl.float32),)
+            dw = added
+            dx = zero
+            for j in tl.static_range(W):
+                dx += w[W - 1 - j] * dp[g + j]
+            t = start + g - (W - 1)
+            here = inside & (t >= first) & (t < last)
+            to = (row * length + t) * x_step + c
+            tl.store(dx_ptr + to, dx.to(dx_ptr.dtype.element_ty), mask=here)
+        past = x[GROUP:]
+        past_dp = dp[GROUP:]
     part = row * tl.num_programs(1) + tl.program_id(1)
-    to = (part * SLOTS + slot) * channels + c[None, :]
-    tl.store(sums_ptr + to, sums, mask=(slot >= 0) & inside[None, :])
-
-
-@triton.jit
-def conv_input_gradient_kernel(
-    w_ptr, dp_ptr, dx_ptr, length, channels, x_units, dp_row,
-    UNIT: tl.constexpr, W: tl.constexpr, TIME: tl.constexpr, CHANNELS: tl.constexpr,
-):  # fmt: skip
-    """x' of eq. (3)."""
-    c = tl.program_id(0) * CHANNELS + tl.arange(0, CHANNELS)
-    t = tl.program_id(1) * TIME + tl.arange(0, TIME)
-    row = tl.program_id(2).to(tl.int64)
-    inside = c < channels
-    dx = tl.zeros((TIME, CHANNELS), tl.float32)
-    for j in tl.static_range(W):
-        here = (t + j < length)[:, None] & inside[None, :]
-        at = (row * length + t + j)[:, None] * dp_row + c[None, :]
-        dp = tl.load(dp_ptr + at, mask=here, other=0.0).to(tl.float32)
-        w = tl.load(w_ptr + (W - 1 - j) * channels + c, mask=inside, other=0.0)
-        dx += w.to(tl.float32)[None, :] * dp
-    to = (row * length + t)[:, None] * (x_units * UNIT) + c[None, :]
-    here = (t < length)[:, None] & inside[None, :]
-    tl.store(dx_ptr + to, dx.to(dx_ptr.dtype.element_ty), mask=here)
+    to = part * (W + 1) * channels + c
+    for k in tl.static_range(W):
+        tl.store(sums_ptr + to + k * channels, dw[k], mask=inside)
+    tl.store(sums_ptr + to + W * channels, db, mask=inside)
 
 
 def aligned_stride(x) -> tuple[int, int]:
@@ -127,40 +163,35 @@ def aligned_stride(x) -> tuple[int, int]:
     return row // unit, unit
 
 
-def launch_grid(x):
-    n, length, channels = x.shape
-    return triton.cdiv(channels, CHANNELS), triton.cdiv(length, TIME), n
-
-
 def silu_conv(x, w, b, y):
     """Eq. (1), written into y. A step of x and of y must be a row of numbers."""
-    _, length, channels = x.shape
-    units, unit = aligned_stride(x)
-    silu_conv_kernel[launch_grid(x)](
-        x, w, b, y, length, channels, units, y.stride(1),
-        UNIT=unit, W=len(w), TIME=TIME, CHANNELS=CHANNELS, num_warps=4,
+    n, length, channels = x.shape
+    x_units, x_unit = aligned_stride(x)
+    y_units, y_unit = aligned_stride(y)
+    block, group, span = FORWARD
+    silu_conv_kernel[(triton.cdiv(channels, block), triton.cdiv(length, span), n)](
+        x, w, b, y, length, channels, x_units, y_units, X_UNIT=x_unit, Y_UNIT=y_unit,
+        W=len(w), SPAN=span, GROUP=group, CHANNELS=block, num_warps=1,
     )  # fmt: skip
 
 
 def silu_conv_gradient(x, w, b, dy, dx) -> tuple[torch.Tensor, torch.Tensor]:
     """Gradients of w and b in float32.
 
-    That of x is written into dx, which has the strides of x; dy is overwritten.
+    That of x is written into dx, which has the strides of x.
     """
     n, length, channels = x.shape
     W = len(w)
-    blocks, times, _ = grid = launch_grid(x)
-    walks = triton.cdiv(times, TILES)
-    slots = triton.next_power_of_2(W + 1)
-    sums = x.new_empty(n * walks, slots, channels, dtype=torch.float32)
-    units, unit = aligned_stride(x)
-    tiles = {"UNIT": unit, "W": W, "TIME": TIME, "CHANNELS": CHANNELS, "num_warps": 4}
-    silu_conv_slope_kernel[(blocks, walks, n)](
-        x, w, b, dy, sums, length, channels, units, dy.stride(1),
-        SLOTS=slots, TILES=TILES, **tiles,
+    block, group, span = BACKWARD
+    span = group * triton.cdiv(span + W - 1, group)
+    spans = triton.cdiv(length, span - (W - 1))
+    sums = x.new_empty(n * spans, W + 1, channels, dtype=torch.float32)
+    x_units, x_unit = aligned_stride(x)
+    y_units, y_unit = aligned_stride(dy)
+    silu_conv_gradient_kernel[(triton.cdiv(channels, block), spans, n)](
+        x, w, b, dy, dx, sums, length, channels, x_units, y_units,
+        X_UNIT=x_unit, Y_UNIT=y_unit, W=W, SPAN=span, GROUP=group, CHANNELS=block,
+        num_warps=1,
     )  # fmt: skip
-    conv_input_gradient_kernel[grid](
-        w, dy, dx, length, channels, units, dy.stride(1), **tiles
-    )
     total = sums.sum(0)
     return total[:W], total[W]

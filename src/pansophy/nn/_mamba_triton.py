@@ -6,7 +6,7 @@ second, whose columns the recurrence reads in place, and on the way back every k
 writes its part of the gradient where it belongs: nothing is copied apart, joined or
 transposed.
 
-Kept for the way back are the two tensors, y before the norm, and the states after the
+Kept for the way back are the two tensors, y before the norm, and the states before the
 chunks; the convolution's preactivation, the norm and eq. (2), whose numbers are one per
 head, are computed anew.
 
@@ -51,16 +51,16 @@ class TritonMambaCore(torch.autograd.Function):
         silu_conv(before, kernel_rows(own.kernel), own.kernel_bias, mixed)
         u, B, C = convolved_parts(mixed, heads, states)
         h0 = u.new_zeros(n, heads, inner // heads, states, dtype=torch.float32)
-        y, saved = ssd_forward(u, log_a, B, C, step_gain, h0, own.D.float())
+        y, _, saved = ssd_forward(u, log_a, B, C, step_gain, h0, own.D.float())
         y = y.flatten(-2)
-        ctx.save_for_backward(projected, mixed, y, h0, *saved, *parameters)
+        ctx.save_for_backward(projected, mixed, y, *saved, *parameters)
         ctx.mask, ctx.eps = mask, eps
         return gated_norm(y, z, own.gain, eps)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, dout):
-        projected, mixed, y, h0, sums, after, total, *parameters = ctx.saved_tensors
+        projected, mixed, y, sums, before_chunks, *parameters = ctx.saved_tensors
         own = MambaParameters(*parameters)
         channels = len(own.kernel)
         inner = y.shape[-1]
@@ -70,12 +70,14 @@ class TritonMambaCore(torch.autograd.Function):
         dprojected = torch.empty_like(projected)
         dz, dbefore, ddt = dprojected.split(sizes, dim=-1)
         dy, dgain = gated_norm_gradient(y, z, own.gain, dout.contiguous(), dz, ctx.eps)
-        u, B, C = convolved_parts(mixed, heads, h0.shape[-1])
+        states = before_chunks.shape[-1]
+        u, B, C = convolved_parts(mixed, heads, states)
         dmixed = torch.empty_like(mixed)
-        du, dB, dC = convolved_parts(dmixed, heads, h0.shape[-1])
+        du, dB, dC = convolved_parts(dmixed, heads, states)
+        dlast = sums.new_zeros(len(u), heads, inner // heads, states)
         g = ssd_backward(
-            u, B, C, h0, own.D.float(), SSDSaved(sums, after, total),
-            dy.view(u.shape), torch.zeros_like(h0), du,
+            u, B, C, own.D.float(), SSDSaved(sums, before_chunks),
+            dy.view(u.shape), dlast, du,
         )  # fmt: skip
         dB.copy_(g.B)
         dC.copy_(g.C)

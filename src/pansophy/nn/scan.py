@@ -31,7 +31,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from .triton_support import has_triton
+from ..core.triton_support import has_triton
 
 HALF = (torch.float16, torch.bfloat16)
 

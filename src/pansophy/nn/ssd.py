@@ -17,7 +17,7 @@ all of it products of matrices, O(L c) instead of O(L^2), and linear in L.
 No exponential here has a positive exponent, so nothing overflows and nothing is divided
 by a product that may underflow. The s_ij are differences of running sums in float64: in
 float32 a single step of log_a = -10^4 would cost all of them four digits. States are
-float32 also for half-precision input.
+carried in float32 also for half-precision input.
 
 Methods: "loop" is (1) as it stands, "chunked" is (2) and (3) in torch on any device,
 "triton" fuses them on a CUDA device (`_ssd_triton`); all agree to rounding.
@@ -34,7 +34,7 @@ import torch
 from torch import Tensor
 
 from .scan import HALF, scan
-from .triton_support import has_triton
+from ..core.triton_support import has_triton
 
 
 def ssd(
@@ -100,8 +100,8 @@ def ssd(
     if method == "triton":
         from ._ssd_triton import TritonSSD
 
-        D = x.new_zeros(heads) if skip is None else skip
-        return TritonSSD.apply(x, log_a, B, C, gain, h0, D.to(exact))
+        D = None if skip is None else skip.to(exact)
+        return TritonSSD.apply(x, log_a, B, C, gain, h0, D)
     parts = [part.to(exact) for part in (x, log_a, B, C, gain, h0)]
     if method == "loop":
         y, h = loop_ssd(*parts)
