@@ -18,8 +18,11 @@ from pathlib import Path
 ROUNDS = 20
 SIZES = {"n": 8, "length": 8192, "heads": 24, "P": 64, "N": 16}
 CHECKED = (
-    (2, 1000, 3, 64, 16), (1, 65, 2, 16, 32), (1, 300, 4, 32, 64), (1, 200, 2, 128, 128),
-)  # fmt: skip
+    (2, 1000, 3, 64, 16),
+    (1, 65, 2, 16, 32),
+    (1, 300, 4, 32, 64),
+    (1, 200, 2, 128, 128),
+)
 
 
 def inputs(n, length, heads, P, N, dtype):

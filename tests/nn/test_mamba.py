@@ -5,9 +5,9 @@ import pytest
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
+from pansophy.core.triton_support import has_triton  # noqa: E402
 from pansophy.nn import Mamba, ssm_scan  # noqa: E402
 from pansophy.nn.ssd import loop_ssd  # noqa: E402
-from pansophy.core.triton_support import has_triton  # noqa: E402
 from pansophy.state_space import discretize  # noqa: E402
 
 

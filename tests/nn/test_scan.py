@@ -6,8 +6,8 @@ import pytest
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from pansophy.nn import scan  # noqa: E402
 from pansophy.core.triton_support import has_triton  # noqa: E402
+from pansophy.nn import scan  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 

@@ -8,8 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from pansophy.nn import ssd, ssm_scan  # noqa: E402
 from pansophy.core.triton_support import has_triton  # noqa: E402
+from pansophy.nn import ssd, ssm_scan  # noqa: E402
 
 
 def parts(n, length, heads, P, N, dtype=torch.float64, device="cpu"):

@@ -19,7 +19,7 @@ import triton
 import triton.language as tl
 
 LARGEST_WIDTH = 64  # columns of A; wider ones do better by large matrix products
-MOST_COLUMNS = 32  # columns of V
+MOST_COLUMNS = 64  # columns of V; more of them make storing tiles worth while
 PROGRAMS = 4096  # at least, as far as there are rows to share out
 LEAST = 16  # sides of the tiles of a product
 

@@ -69,7 +69,7 @@ from ..distances.pairwise_metrics import (
 from ..params import check_count
 
 ON_DEVICE = 1 << 26  # entries of a tile on a device that is used at once
-CACHED_TILE = 1 << 25  # bytes of a tile that stays in the cache of a device
+TILE_BYTES = 1 << 27  # of a tile of exponentials on a device
 WIDE = 512  # rows by columns of a tile that is used at once and not kept
 LOOKED_AT = 500  # rows of which the eigenvalues are looked at
 
@@ -540,8 +540,7 @@ def cross_product(kernel, X, Z, V):
 def exponential_product(A, B, V):
     """exp(A B^T) V for tensors: one kernel on CUDA, elsewhere by tiles.
 
-    A tile is written by a matrix product, exponentiated in place and read once: three
-    operations, whose operands stay in the cache of a device.
+    A tile is written by a matrix product, exponentiated in place and read once.
     """
     if is_torch(A) and A.is_cuda and has_triton():
         from . import _exponential_product_triton as fused
@@ -550,7 +549,7 @@ def exponential_product(A, B, V):
             return fused.exponential_product(A, B, V)
     xp = namespace(A)
     n, m = int(A.shape[0]), int(B.shape[0])
-    entries = CACHED_TILE // (xp.finfo(A.dtype).bits // 8)
+    entries = TILE_BYTES // (xp.finfo(A.dtype).bits // 8)
     width = min(m, max(1, int(entries**0.5)))
     height = min(n, max(1, entries // width))
     out = xp.zeros((n, V.shape[1]), dtype=A.dtype, device=device(A))

@@ -33,8 +33,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from .scan import HALF, scan
 from ..core.triton_support import has_triton
+from .scan import HALF, scan
 
 
 def ssd(
