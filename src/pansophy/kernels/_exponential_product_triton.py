@@ -1,9 +1,9 @@
 """exp(A B^T) V in one Triton kernel (CUDA): the matrix is never stored.
 
 A program has some rows of A and a share of the rows of B. It goes through these by
-tiles that live in registers: a product with the rows of A, its exponential, and the
-product of that with the rows of V. Shares are partial sums, added afterwards in a fixed
-order. For float32, A carries the factor 1 / log 2, so that exp is a power of 2.
+tiles, whose entries live in registers: a product with the rows of A, its exponential,
+and the product of that with the rows of V. Shares are partial sums, added afterwards in
+a fixed order. For float32, A carries the factor 1 / log 2, so that exp is a power of 2.
 
 Bytes are those of A, B and V times the number of row blocks, served by the caches; the
 time is that of 2 n m (d + k) multiplications and additions and n m exponentials.
@@ -21,6 +21,7 @@ import triton.language as tl
 LARGEST_WIDTH = 64  # columns of A; wider ones do better by large matrix products
 MOST_COLUMNS = 64  # columns of V; more of them make storing tiles worth while
 PROGRAMS = 4096  # at least, as far as there are rows to share out
+TILES_OF_A_SHARE = 8  # at least
 LEAST = 16  # sides of the tiles of a product
 
 
@@ -34,14 +35,15 @@ class Tile(NamedTuple):
 TILES = {torch.float32: Tile(128, 64), torch.float64: Tile(64, 32)}
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n", "m", "shares", "tiles"])
 def product_kernel(
-    a_ptr, b_ptr, v_ptr, out_ptr, n, m, span,
+    a_ptr, b_ptr, v_ptr, out_ptr, n, m, shares, tiles,
     D: tl.constexpr, K: tl.constexpr, HEIGHT: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     i = tl.program_id(0).to(tl.int64) * HEIGHT + tl.arange(0, HEIGHT)
-    first = tl.program_id(1) * span
-    last = tl.minimum(first + span, m)
+    share = (tiles + shares - 1) // shares
+    first = tl.program_id(1) * share
+    last = tl.minimum(first + share, tiles)
     d = tl.arange(0, D)
     k = tl.arange(0, K)
     number = a_ptr.dtype.element_ty
@@ -50,12 +52,10 @@ def product_kernel(
         out = tl.zeros((HEIGHT,), number)
     else:
         out = tl.zeros((HEIGHT, K), number)
-    for start in range(first, last, WIDTH):
-        j = start + tl.arange(0, WIDTH)
-        inside = j < last
-        b = tl.load(
-            b_ptr + d[:, None] * m + j[None, :], mask=inside[None, :], other=0.0
-        )
+    for tile in range(first, last):
+        j = tile * WIDTH + tl.arange(0, WIDTH)
+        inside = j < m
+        b = tl.load(b_ptr + d[:, None] * (tiles * WIDTH) + j[None, :])
         exponent = tl.dot(a, b, input_precision="ieee", out_dtype=number)
         if number == tl.float32:
             entries = tl.exp2(exponent)
@@ -83,9 +83,10 @@ def takes(A, B, V) -> bool:
     return A.dtype in TILES and sizes and not watched
 
 
-def filled(X, columns):
-    """X with columns of zeros behind."""
-    return torch.nn.functional.pad(X, (0, columns - X.shape[1])).contiguous()
+def filled(X, rows, columns):
+    """X with rows and columns of zeros behind."""
+    n, d = X.shape
+    return torch.nn.functional.pad(X, (0, columns - d, 0, rows - n))
 
 
 def exponential_product(A, B, V):
@@ -96,13 +97,13 @@ def exponential_product(A, B, V):
     D = max(LEAST, triton.next_power_of_2(d))
     K = 1 if k == 1 else max(LEAST, triton.next_power_of_2(k))
     blocks = triton.cdiv(n, height)
-    shares = min(triton.cdiv(PROGRAMS, blocks), triton.cdiv(m, 8 * width))
-    span = width * triton.cdiv(triton.cdiv(m, width), shares)
-    shares = triton.cdiv(m, span)
+    tiles = triton.cdiv(m, width)
+    shares = min(triton.cdiv(PROGRAMS, blocks), triton.cdiv(tiles, TILES_OF_A_SHARE))
     scale = 1 / math.log(2) if A.dtype == torch.float32 else 1.0
     out = A.new_empty(shares, n, K)
     product_kernel[(blocks, shares)](
-        filled(A * scale, D), filled(B, D).T.contiguous(), filled(V, K), out,
-        n, m, span, D=D, K=K, HEIGHT=height, WIDTH=width, num_warps=4,
+        filled(A * scale, n, D), filled(B, tiles * width, D).T.contiguous(),
+        filled(V, m, K).contiguous(), out, n, m, shares, tiles,
+        D=D, K=K, HEIGHT=height, WIDTH=width, num_warps=4,
     )  # fmt: skip
     return out.sum(0)[:, :k]
