@@ -205,7 +205,7 @@ CASES = [
     Case(
         name="lstm_ragged",
         what="LSTM 12-64, 6 classes, 20 to 60 steps, Adam 1e-3, batch 64, 4 epochs",
-        sizes=[(1000,), (2000,), (4000,)],
+        sizes=[(1024,), (2048,), (4096,)],
         data=ragged_waves,
         ours=ours,
         peers={
