@@ -156,7 +156,7 @@ CASES = [
     Case(
         name="diffusion_digits",
         what="diffusion of 8 x 8 digits, U-Net of 32 and 64 channels, batches of 128",
-        sizes=[(256, 20), (1347, 10), (1347, 40)],
+        sizes=[(256, 20), (1347, 5), (1347, 20)],
         data=digits,
         **SHARED,
     ),
