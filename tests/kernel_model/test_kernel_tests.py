@@ -67,3 +67,12 @@ def test_mmd_of_images_is_that_of_their_pixels():
     assert mmd(A, B) == flat
     with pytest.raises(ValueError, match="like columns"):
         mmd(A, B.transpose(0, 2, 1))
+
+
+def test_samples_of_other_columns_are_refused():
+    X = np.zeros((5, 2))
+    for test in (mmd, mmd_test):
+        with pytest.raises(
+            ValueError, match=r"like columns, got \(5, 2\) and \(4, 3\)"
+        ):
+            test(X, np.zeros((4, 3)))

@@ -87,6 +87,15 @@ def permutation_pvalue(observed, values) -> float:
     return float((1 + np.sum(values >= observed - slack)) / (len(values) + 1))
 
 
+def like_rows(X, Z):
+    """Two samples of rows, or of images as rows; they must have the same columns."""
+    if min(X.ndim, Z.ndim) < 2 or X.shape[1:] != Z.shape[1:]:
+        raise ValueError(
+            f"X and Z must have like columns, got {X.shape} and {Z.shape}."
+        )
+    return X.reshape(len(X), -1), Z.reshape(len(Z), -1)
+
+
 def mmd(
     X, Z, *, length_scale=None, weight_x=None, weight_z=None, permutations=200,
     rows=500, random_state=0,
@@ -114,12 +123,7 @@ def mmd(
     >>> mmd(X, X).value, mmd(X, X + 1).p
     (0.0, 0.004...)
     """
-    X, Z = (np.asarray(v, float) for v in (X, Z))
-    if min(X.ndim, Z.ndim) < 2 or X.shape[1:] != Z.shape[1:]:
-        raise ValueError(
-            f"X and Z must have like columns, got {X.shape} and {Z.shape}."
-        )
-    X, Z = (v.reshape(len(v), -1) for v in (X, Z))
+    X, Z = like_rows(np.asarray(X, float), np.asarray(Z, float))
     rng = make_rng(random_state)
     X, w = drawn_rows(X, check_sample_weight(weight_x, len(X), "weight_x"), rows, rng)
     Z, v = drawn_rows(Z, check_sample_weight(weight_z, len(Z), "weight_z"), rows, rng)
@@ -174,7 +178,7 @@ def mmd_test(
     if min(n, m) == 0:
         raise ValueError("mmd_test needs rows in both samples.")
     objects = isinstance(kernel, AbstractKernel) and not kernel.requires_vector_input
-    both = [*X, *Z] if objects else np.vstack([X, Z])
+    both = [*X, *Z] if objects else np.vstack(like_rows(np.asarray(X), np.asarray(Z)))
     k = chosen_kernel(kernel, both, rng)
     values = permuted_mmd(k(both), n, m, permutations, rng)
     observed = max(float(values[0]), 0.0)
