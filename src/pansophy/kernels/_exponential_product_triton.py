@@ -26,13 +26,15 @@ LEAST = 16  # sides of the tiles of a product
 
 
 class Tile(NamedTuple):
-    """Rows of A and of B that meet at a time."""
+    """Rows of A and of B that meet at a time, and the warps that share them."""
 
     height: int
     width: int
+    warps: int
 
 
-TILES = {torch.float32: Tile(128, 64), torch.float64: Tile(64, 32)}
+# others run out of registers for wide A and V and are many times slower there
+TILES = {torch.float32: Tile(128, 64, 8), torch.float64: Tile(64, 32, 4)}
 
 
 @triton.jit(do_not_specialize=["n", "m", "shares", "tiles"])
@@ -93,7 +95,7 @@ def exponential_product(A, B, V):
     """exp(A B^T) V, a tensor (n, k)."""
     n, d = A.shape
     m, k = V.shape
-    height, width = TILES[A.dtype]
+    height, width, warps = TILES[A.dtype]
     D = max(LEAST, triton.next_power_of_2(d))
     K = 1 if k == 1 else max(LEAST, triton.next_power_of_2(k))
     blocks = triton.cdiv(n, height)
@@ -104,6 +106,6 @@ def exponential_product(A, B, V):
     product_kernel[(blocks, shares)](
         filled(A * scale, n, D), filled(B, tiles * width, D).T.contiguous(),
         filled(V, m, K).contiguous(), out, n, m, shares, tiles,
-        D=D, K=K, HEIGHT=height, WIDTH=width, num_warps=4,
+        D=D, K=K, HEIGHT=height, WIDTH=width, num_warps=warps, num_stages=2,
     )  # fmt: skip
     return out.sum(0)[:, :k]
