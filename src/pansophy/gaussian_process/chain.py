@@ -37,6 +37,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.linalg import EPS
+from ..core.quadrature import gauss_legendre
 from ..kernels import (
     Columns,
     Constant,
@@ -52,7 +53,7 @@ from ..state_space.kalman_recursions import run_filter, run_smoother
 from ..state_space.linear_gaussian import LinearGaussianModel
 from .exact import MarginalLikelihood
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
+NODES, WEIGHTS = gauss_legendre(12)
 SHORT = 1.0  # u up to which eq. (3) is used
 
 

@@ -40,6 +40,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Density, Estimator
 from ..core import threads
+from ..core.quadrature import panel_quadrature
 from ..core.random import make_rng
 from ..distances import neighbor_search
 from ..distances.neighbor_search import NeighborIndex
@@ -86,9 +87,8 @@ def log_kernel_mass(shape, d):
 
 def cosine_moment(d):
     """int_0^1 r^(d-1) cos(pi r / 2) dr, by Gauss's rule: exact to rounding."""
-    r, v = np.polynomial.legendre.leggauss(max(32, d))
-    r = (r + 1) / 2
-    return float(np.sum(v / 2 * r ** (d - 1) * np.cos(0.5 * math.pi * r)))
+    r, v = panel_quadrature([0.0, 1.0], max(32, d))
+    return float(np.sum(v * r ** (d - 1) * np.cos(0.5 * math.pi * r)))
 
 
 def bandwidth_by_rule(bandwidth, n, d) -> float:

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..core.quadrature import panel_quadrature
 from ..params import check_count
 from .feature_extractor import net_and_inputs
 
@@ -35,9 +36,9 @@ def integrated_gradient(
     net: nn.Module, x: Tensor, target: Tensor, baseline: Tensor, steps=32, rest=()
 ) -> Tensor:
     """Eq. (2)."""
-    nodes, weights = np.polynomial.legendre.leggauss(steps)
+    nodes, weights = panel_quadrature([0.0, 1.0], steps)
     total = torch.zeros_like(x)
-    for a, weight in zip((nodes + 1) / 2, weights / 2):
+    for a, weight in zip(nodes, weights):
         total += weight * score_gradient(
             net, baseline + a * (x - baseline), target, rest
         )

@@ -221,7 +221,7 @@ class AbstractTabularLearner(Estimator):
         if not hasattr(env, "unwrapped"):
             raise TypeError(
                 f"{type(self).__name__} learns in a Gymnasium environment, its name, a "
-                f"Table or a dict of outcomes, got {type(env).__name__}."
+                f"TransitionTable or a dict of outcomes, got {type(env).__name__}."
             )
         shown = getattr(env.unwrapped, "render_mode", None)  # someone wants to look on
         if self.engine == "env" or (
@@ -346,7 +346,7 @@ class QLearning(AbstractTabularLearner):
     verbose: Verbosity = 0
 
     def fit(self, env, y=None):
-        """Learn in a Gymnasium environment, a `Table` or a dict of outcomes."""
+        """Learn in a Gymnasium environment, a `TransitionTable` or an outcome dict."""
         return self._fit_tabular(env)
 
     def learner(self, env) -> QLearner:
