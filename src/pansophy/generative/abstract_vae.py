@@ -123,6 +123,16 @@ class AbstractVAE(AbstractLatentModel):
         epochs = getattr(self, "kl_warm_up", 0)
         net.warm_up = epochs * math.ceil(n / self._batch_size(n))
 
+    def _training_options(self, net, n, valid):
+        options = super()._training_options(net, n, valid)
+        if options["stop"] is not None:
+            options["stop"] = options["stop"]._replace(after=self._n_start_epochs())
+        return options
+
+    def _n_start_epochs(self) -> int:
+        """Epochs at the start that are not trained on the whole objective."""
+        return getattr(self, "kl_warm_up", 0)
+
     def _finish_fit(self, rows):
         m = values_in_blocks(self.net_, self._encode, rows.X, rows.y)
         mean = np.average(m, axis=0, weights=rows.w)
