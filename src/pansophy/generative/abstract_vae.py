@@ -29,7 +29,7 @@ from ..neural_network.conv import Activation, ImageShape
 from ..neural_network.mlp import LayerSizes
 from ..nn.devices import resolve_device, seeded_torch
 from ..params import Count, NonNegative, Positive, check_count
-from .abstract_generator import values_in_blocks
+from .abstract_generator import values_in_blocks, vanish_far_out
 from .abstract_latent_model import (
     AbstractLatentModel,
     Architecture,
@@ -198,10 +198,13 @@ class AbstractVAE(AbstractLatentModel):
             each = np.stack([estimate(np.full(len(rows), c)) for c in every], axis=1)
             joint = each[:, :, 0] + np.log(self.class_prior_)
             bound = logsumexp(joint, axis=1)
-            error = np.sqrt(((softmax(joint) * each[:, :, 1]) ** 2).sum(axis=1))
+            with np.errstate(invalid="ignore"):  # -inf for every class: no shares
+                shares = softmax(joint)
+            error = np.sqrt(((shares * each[:, :, 1]) ** 2).sum(axis=1))
         else:
             bound, error = estimate(codes).T
-        bound = bound - self._log_volume()
+        bound = vanish_far_out(bound, rows) - self._log_volume()
+        error = np.where(np.isneginf(bound), 0.0, error)
         return (bound, error) if return_std_error else bound
 
 
