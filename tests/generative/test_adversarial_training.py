@@ -80,7 +80,12 @@ def test_refusals(rows):
 def test_an_interrupted_training_keeps_the_nets_that_were_attacked(rows, monkeypatch):
     X, y = rows
     plain = TabularResNetClassifier(
-        n_blocks=1, hidden_size=8, n_estimators=3, n_epochs=2, random_state=0, device="cpu"
+        n_blocks=1,
+        hidden_size=8,
+        n_estimators=3,
+        n_epochs=2,
+        random_state=0,
+        device="cpu",
     ).fit(X, y)
     attacked, seen = AdversarialLosses.losses, []
 

@@ -50,14 +50,15 @@ def table_fits_net(model) -> bool:
     levels = [len(c.levels) for c in columns if c.kind == "level"]
     likelihood = model.net_.likelihood
     known = [
-        part.levels
+        level
         for part in likelihood.parts
         if isinstance(part, CategoricalLikelihood)
+        for level in part.levels
     ]
     return (
         len(columns) == model.n_features_in_
         and sum(c.width for c in columns) == likelihood.n_columns
-        and levels == sum(known, [])
+        and levels == known
     )
 
 
