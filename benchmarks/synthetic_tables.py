@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 TABLES = ("customers", "breast_cancer", "wine", "diabetes")
-SPLITS = 3
+SPLITS = 6
 MOST_SYNTHETIC = 2000  # rows drawn, whatever the number of real ones
 
 

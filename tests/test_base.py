@@ -1,6 +1,7 @@
 """The class under every estimator: data checked once, whatever holds it."""
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -264,6 +265,21 @@ def test_one_warning_for_each_way_to_fall_short():
             go()
         assert len(caught) == 1
         assert not model.converged_
+
+
+def test_an_interrupted_stage_ends_the_whole_fit():
+    class Stage:
+        def fit(self, X, y=None, *, interrupt=False):
+            if interrupt:
+                warnings.warn("stopped by hand", InterruptedFitWarning, stacklevel=2)
+            warnings.warn("another matter", UserWarning, stacklevel=2)
+            return self
+
+    stage = Stage()
+    with pytest.warns(UserWarning, match="another matter"):
+        assert base.fit_stage(stage, [[0.0]], [1]) is stage
+    with pytest.raises(KeyboardInterrupt):
+        base.fit_stage(stage, [[0.0]], interrupt=True)
 
 
 def test_roles_carry_no_fields():

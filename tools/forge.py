@@ -360,7 +360,7 @@ def child(pipe):
         os.dup2(nowhere.fileno(), 2)
     while True:
         path, rows, honest = pipe.recv()
-        X = np.load(rows, allow_pickle=False)
+        X = read_rows(rows)
         if honest:  # compiles the loops of this model before memory is counted
             limit_memory(None)
             ask(pansophy.persist.load(path), X)
@@ -369,6 +369,15 @@ def child(pipe):
         else:
             outcome = try_file(path, X)
         pipe.send(outcome)
+
+
+def read_rows(path):
+    """Rows to ask a model about: an array, or an Arrow table."""
+    if os.fspath(path).endswith(".npy"):
+        return np.load(path, allow_pickle=False)
+    from pyarrow import parquet
+
+    return parquet.read_table(path)
 
 
 class Trial:
@@ -410,7 +419,8 @@ class Trial:
 def try_forgeries(name, folder, count, seed=0, trial=None) -> list[tuple]:
     """(forgery, outcome, why) of the forgeries of one saved model."""
     folder = Path(folder)
-    path, rows = folder / f"{name}.pansophy", folder / f"{name}.npy"
+    path = folder / f"{name}.pansophy"
+    (rows,) = [p for p in folder.glob(f"{name}.*") if p.suffix in (".npy", ".parquet")]
     file = read_model_file(path)
     rng = np.random.default_rng([seed, *name.encode()])
     chosen = some_forgeries(file, count or math.inf, rng)
@@ -455,12 +465,45 @@ def fit_estimator(cls):
     return model.fit(X, y), X
 
 
+def fit_mixed_table():
+    """A generator of tables fitted to columns of all kinds, and that table."""
+    import pyarrow as pa
+
+    from pansophy.generative import TableVAE
+
+    rng = np.random.default_rng(0)
+    n = 80
+    income = [None if gone else x for gone, x in zip(rng.random(n) < 0.2, range(n))]
+    table = pa.table(
+        {
+            "age": rng.integers(18, 90, n),
+            "income": income,
+            "day": rng.integers(0, 400, n).astype("datetime64[D]"),
+            "length": rng.integers(0, 9000, n).astype("timedelta64[s]"),
+            "yes": rng.random(n) < 0.5,
+            "town": rng.choice(["Bern", "Pune", ""], n),
+        }
+    )
+    model = TableVAE(2, hidden_layer_sizes=(8,), n_epochs=2, random_state=0)
+    return model.fit(table), table
+
+
+MIXED = "TableVAE of mixed columns"
+
+
 def save_estimators(folder, names=None) -> list[str]:
     """Files of all estimators, fitted to a small table; their names."""
+    from pyarrow import parquet
+
     from pansophy.persist import save
     from pansophy.testing import all_estimators
 
     out = []
+    if names is None or MIXED in names:
+        out.append(MIXED)
+        model, table = fit_mixed_table()
+        parquet.write_table(table, os.path.join(folder, f"{MIXED}.parquet"))
+        save(model, os.path.join(folder, f"{MIXED}.pansophy"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, cls in all_estimators():

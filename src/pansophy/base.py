@@ -257,6 +257,21 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         )
 
 
+def fit_stage(model, X, *y, **options):
+    """Fit a model that a later stage builds on; Ctrl-C in it ends the whole fit.
+
+    An interrupted model by itself keeps what it has and warns. Where another fit
+    follows, that one would go on as if nothing had happened: KeyboardInterrupt is
+    raised instead.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InterruptedFitWarning)
+        try:
+            return model.fit(X, *y, **options)
+        except InterruptedFitWarning:
+            raise KeyboardInterrupt from None
+
+
 def host_array(model, X, what="X"):
     """A tensor in main memory as a NumPy array; one on a GPU is refused.
 

@@ -104,6 +104,55 @@ def test_missing_values_are_refused_or_modelled(cls):
 
 
 @every_generator
+@pytest.mark.parametrize("labels", [False, True])
+def test_rows_far_out_have_scores(cls, labels):
+    """Where squares overflow a log density is minus infinity, and never NaN."""
+    X = small_rows()
+    far = np.array([[1e300, 0, 0, 0], [1e200, -1e200, 1e160, 0], [1e9] * 4])
+    model = quick(cls)
+    if not (labels and model._conditional):
+        model.fit(X, labels_for(model, len(X)))
+    else:
+        model.fit(X, np.arange(len(X)) % 2)
+    if hasattr(model, "score_samples"):
+        assert not np.isnan(model.score_samples(far)).any()
+        single = far.clip(-1e30, 1e30).astype(np.float32)
+        assert not np.isnan(model.score_samples(single)).any()
+    if hasattr(model, "log_prob_bound"):
+        bound = model.log_prob_bound(far)
+        assert not np.isnan(getattr(bound, "value", bound)).any()
+        assert not np.isnan(getattr(bound, "standard_error", 0.0)).any()
+
+
+@every_generator
+@pytest.mark.parametrize("n", [0, -1, 2.5, "3", None, True])
+def test_numbers_of_samples_are_checked(cls, n):
+    model = fitted(cls, small_rows())
+    with pytest.raises(ValueError, match="n_samples must be a whole number of at leas"):
+        model.sample(n)
+
+
+@every_generator
+def test_samples_and_scores_of_many_blocks(cls, monkeypatch):
+    """More rows than go through a net at once."""
+    X = small_rows(70)
+    model = fitted(cls, X)
+    scores = scores_of(model, X)
+    monkeypatch.setattr("pansophy.generative.abstract_generator.BLOCK_VALUES", 64)
+    assert model.sample(50, random_state=0).shape == (50, 4)
+    np.testing.assert_allclose(scores_of(model, X), scores, rtol=1e-5, atol=1e-6)
+
+
+@every_generator
+def test_labels_of_one_class(cls):
+    X = small_rows()
+    model = quick(cls).fit(X, np.full(len(X), "a"))
+    assert np.isfinite(model.sample(3, random_state=0)).all()
+    if model._conditional:
+        assert model.sample(2, y="a", random_state=0).shape == (2, 4)
+
+
+@every_generator
 def test_samples_repeat_by_seed(cls):
     X = small_rows()
     model = fitted(cls, X)

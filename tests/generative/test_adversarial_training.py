@@ -5,9 +5,15 @@ import copy
 import numpy as np
 import pytest
 
+from pansophy.base import InterruptedFitWarning
 from pansophy.generative import adversarial_training, robustness
+from pansophy.generative.adversarial_training import AdversarialLosses
 from pansophy.linear_model import LogisticRegression
-from pansophy.neural_network import ConvClassifier, MLPClassifier
+from pansophy.neural_network import (
+    ConvClassifier,
+    MLPClassifier,
+    TabularResNetClassifier,
+)
 
 
 @pytest.fixture(scope="module")
@@ -69,3 +75,29 @@ def test_refusals(rows):
     plain = MLPClassifier((4,), solver="lbfgs", max_iter=200).fit(X, y)
     with pytest.raises(ValueError, match="clean_share"):
         adversarial_training(plain, X, y, 0.1, clean_share=2)
+
+
+def test_an_interrupted_training_keeps_the_nets_that_were_attacked(rows, monkeypatch):
+    X, y = rows
+    plain = TabularResNetClassifier(
+        n_blocks=1,
+        hidden_size=8,
+        n_estimators=3,
+        n_epochs=2,
+        random_state=0,
+        device="cpu",
+    ).fit(X, y)
+    attacked, seen = AdversarialLosses.losses, []
+
+    def interrupted(self, batch):
+        seen.append(self.net)
+        if len({id(net) for net in seen}) == 2:  # Ctrl-C while the second is trained
+            raise KeyboardInterrupt
+        return attacked(self, batch)
+
+    monkeypatch.setattr(AdversarialLosses, "losses", interrupted)
+    with pytest.warns(InterruptedFitWarning, match="after 0 epochs of net 2; the mod"):
+        firm = adversarial_training(plain, X, y, 0.1, n_epochs=2)
+    assert firm.interrupted_ and len(firm.nets_) == 2 and len(plain.nets_) == 3
+    assert len({id(net) for net in seen}) == 2  # no third was begun
+    assert np.isfinite(firm.predict_proba(X)).all()

@@ -1,10 +1,14 @@
 """A net that attacks: within its budget, without touching its victim."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from pansophy import load, save
+from pansophy.base import InterruptedFitWarning
 from pansophy.generative import AttackGenerator, fgsm
+from pansophy.generative.attack_generator import AttackLosses
 from pansophy.linear_model import LinearRegression, LogisticRegression
 from pansophy.neural_network import ConvClassifier
 
@@ -78,3 +82,38 @@ def test_refusals(rows):
         AttackGenerator(LogisticRegression()).fit(X, y)
     with pytest.raises(ValueError, match="bounds of AttackGenerator must be"):
         AttackGenerator(bounds=(1, 0)).fit(X, y)
+
+
+@pytest.mark.parametrize("steps", [0, 5])
+def test_an_interrupted_fit_leaves_an_attack(rows, steps, monkeypatch):
+    X, y = rows
+    losses, calls = AttackLosses.losses, []
+
+    def interrupted(self, batch):
+        calls.append(1)
+        if len(calls) > steps:
+            raise KeyboardInterrupt
+        return losses(self, batch)
+
+    monkeypatch.setattr(AttackLosses, "losses", interrupted)
+    attack = AttackGenerator(budget=0.3, batch_size=100, random_state=0)
+    with pytest.warns(InterruptedFitWarning, match="usable as it stands"):
+        attack.fit(X, y)
+    assert attack.interrupted_ and attack.n_iter_ == steps // 3
+    bad = attack.transform(X)
+    assert np.isfinite(bad).all() and np.abs(bad - X).max() <= 0.3 + 1e-9
+
+
+def test_an_interrupted_victim_is_not_attacked(rows, monkeypatch):
+    X, y = rows
+    fit = LogisticRegression.fit
+
+    def interrupted(self, X, y, sample_weight=None):
+        fit(self, X, y, sample_weight)
+        warnings.warn("interrupted", InterruptedFitWarning, stacklevel=2)
+
+    monkeypatch.setattr(LogisticRegression, "fit", interrupted)
+    attack = AttackGenerator(random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        attack.fit(X, y)
+    assert not hasattr(attack, "net_")

@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 
 from pansophy import load, save
+from pansophy.base import InterruptedFitWarning
 from pansophy.generative import (
     Autoencoder,
     ConditionalVAE,
     DiffusionModel,
     LatentDiffusion,
 )
+from pansophy.generative.autoencoder_net import AutoencoderNet
+from pansophy.generative.denoiser import Denoiser
 
 
 def curve(n=400, seed=0):
@@ -59,3 +62,51 @@ def test_an_autoencoder_that_needs_labels_is_refused():
     model = LatentDiffusion(ConditionalVAE(1, n_epochs=1, device="cpu"))
     with pytest.raises(ValueError, match="ConditionalVAE needs labels to encode"):
         model.fit(np.zeros((10, 2)), np.arange(10) % 2)
+
+
+def interrupt_after(monkeypatch, net, calls_left):
+    """Ctrl-C in the training step after so many; returns the steps that were taken."""
+    losses, taken = net.losses, []
+
+    def interrupted(self, batch):
+        if len(taken) == calls_left:
+            raise KeyboardInterrupt
+        taken.append(1)
+        return losses(self, batch)
+
+    monkeypatch.setattr(net, "losses", interrupted)
+    return taken
+
+
+def small_model():
+    return LatentDiffusion(
+        Autoencoder(1, hidden_layer_sizes=(8,), n_epochs=3, device="cpu"),
+        DiffusionModel(hidden_layer_sizes=(8,), n_epochs=3, device="cpu"),
+        random_state=0,
+    )
+
+
+@pytest.mark.parametrize("steps", [0, 25])
+def test_an_interrupted_autoencoder_ends_the_fit(steps, monkeypatch, recwarn):
+    """The diffusion is not begun, and a former fit stays whole."""
+    X, _ = curve()
+    model = small_model().fit(X)
+    before = model.sample(5, random_state=0)
+    parts = model.autoencoder_, model.diffusion_
+    interrupt_after(monkeypatch, AutoencoderNet, steps)
+    diffused = interrupt_after(monkeypatch, Denoiser, 0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(2 * X)
+    assert not diffused and not recwarn.list
+    assert parts == (model.autoencoder_, model.diffusion_)
+    np.testing.assert_array_equal(before, model.sample(5, random_state=0))
+
+
+def test_an_interrupted_diffusion_leaves_a_model(monkeypatch):
+    X, _ = curve()
+    interrupt_after(monkeypatch, Denoiser, 25)
+    with pytest.warns(InterruptedFitWarning, match="usable as it stands"):
+        model = small_model().fit(X)
+    assert model.interrupted_ and model.diffusion_.n_iter_ == 1
+    assert np.isfinite(model.sample(20, random_state=0)).all()
+    assert np.isfinite(model.score_samples(X)).all()

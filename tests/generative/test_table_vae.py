@@ -6,6 +6,8 @@ import pytest
 
 from pansophy import load, save
 from pansophy.generative import TableVAE, memorisation_report
+from pansophy.persist import PersistError
+from tools.forge import read_model_file, write_model_file
 
 RNG = np.random.default_rng(0)
 N = 600
@@ -111,3 +113,83 @@ def test_sample_quality_of_frames_while_training():
     ).fit(table)  # fmt: skip
     assert np.isfinite(model.history_["mmd"]).all()
     assert ((model.history_["c2st"] >= 0) & (model.history_["c2st"] <= 1)).all()
+
+
+def test_columns_of_one_name_are_refused():
+    frame = pd.DataFrame(RNG.normal(size=(40, 3)), columns=["a", "b", "a"])
+    with pytest.raises(ValueError, match="2 columns of X are named 'a': give each"):
+        TableVAE(2, **OPTIONS).fit(frame)
+
+
+TABLE_FORGERIES = [  # column, field, value of a file
+    (0, "kind", "x"),
+    (0, "kind", "level"),
+    (3, "kind", "number"),
+    (0, "some_missing", True),  # one more encoded column
+    (2, "some_missing", 1),
+    (0, "decimals", 2.5),
+    (0, "decimals", 10**9),
+    (0, "n_rows", 0),
+    (0, "n_rows", {"$": "int", "v": hex(10**400)}),
+    (0, "name", ["a"]),
+    (3, "levels", []),
+    (3, "levels", None),
+    (3, "levels", ["basic", "gold"]),
+    (3, "levels", ["basic", "gold", ["x"]]),
+    (0, "dtype", None),
+    (0, None, None),
+    (0, None, 3),
+]
+
+
+@pytest.mark.parametrize(("column", "field", "value"), TABLE_FORGERIES)
+def test_forged_columns_are_refused(model, column, field, value, tmp_path):
+    save(model, tmp_path / "model")
+    held = read_model_file(tmp_path / "model")
+    columns = held.model["v"]["table_"]["v"]["columns"]
+    if field is None:
+        columns[column] = value
+    else:
+        columns[column]["v"][field] = value
+    write_model_file(tmp_path / "bad", held.model, held.tensors, held.manifest)
+    with pytest.raises(PersistError) as caught:
+        load(tmp_path / "bad")
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("library", "excel"), ("columns", []), ("columns", None), ("columns", "abc")],
+)
+def test_forged_tables_are_refused(model, field, value, tmp_path):
+    save(model, tmp_path / "model")
+    held = read_model_file(tmp_path / "model")
+    held.model["v"]["table_"]["v"][field] = value
+    write_model_file(tmp_path / "bad", held.model, held.tensors, held.manifest)
+    with pytest.raises(PersistError):
+        load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("name", 5), ("categories", None), ("categories", ["a", "a"]), ("ordered", 1)],
+)
+def test_forged_types_are_refused(model, field, value, tmp_path):
+    save(model, tmp_path / "model")
+    held = read_model_file(tmp_path / "model")
+    held.model["v"]["table_"]["v"]["columns"][0]["v"]["dtype"]["v"][field] = value
+    write_model_file(tmp_path / "bad", held.model, held.tensors, held.manifest)
+    with pytest.raises(PersistError, match="ColumnType contradicts itself"):
+        load(tmp_path / "bad")
+
+
+def test_unknown_types_are_left_alone(model, tmp_path):
+    """A type of a library that is not installed: the column is what its values are."""
+    save(model, tmp_path / "model")
+    held = read_model_file(tmp_path / "model")
+    held.model["v"]["table_"]["v"]["columns"][0]["v"]["dtype"]["v"]["name"] = "x"
+    write_model_file(tmp_path / "odd", held.model, held.tensors, held.manifest)
+    made = load(tmp_path / "odd").sample(20, random_state=0)
+    pd.testing.assert_series_equal(
+        made.age, model.sample(20, random_state=0).age, check_dtype=False
+    )

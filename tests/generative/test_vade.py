@@ -1,16 +1,20 @@
 """Variational deep embedding: five terms, responsibilities, planted clusters."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
+from pansophy.base import InterruptedFitWarning
 from pansophy.distributions import Normal
 from pansophy.generative import VaDE
 from pansophy.generative.likelihoods import NormalLikelihood
 from pansophy.generative.vade import LatentMixturePrior, VaDENet
 from pansophy.generative.vae_net import VAENet
+from pansophy.mixture import GaussianMixture
 
 
 def make_net(n_clusters=3):
@@ -123,3 +127,51 @@ def test_prior_draws_from_the_mixture():
     weights = prior.scores.softmax(-1).detach().numpy()
     mean = weights @ prior.mean.detach().numpy()
     np.testing.assert_allclose(z.mean(axis=0), mean, atol=0.05)
+
+
+def test_epochs_of_pretraining_do_not_stop_the_training():
+    """The whole objective is not trained yet, so its held-out value says nothing."""
+    X, y = make_blobs(300, 5, centers=3, random_state=2)
+    model = VaDE(
+        2, n_clusters=3, n_epochs=60, early_stopping=True, random_state=0, device="cpu"
+    ).fit(X)
+    assert model.n_iter_ > 40
+    assert np.argmin(model.history_["valid_loss"]) >= 20
+    assert adjusted_rand_score(y, model.predict(X)) > 0.95
+
+
+def test_clusters_after_an_interruption_of_the_pretraining(monkeypatch):
+    """The mixture starts from the codes that there are."""
+    X, y = make_blobs(300, 5, centers=3, random_state=3)
+    losses, calls = VaDENet.losses, []
+
+    def interrupted(self, batch):
+        calls.append(1)
+        if len(calls) > 100:
+            raise KeyboardInterrupt
+        return losses(self, batch)
+
+    monkeypatch.setattr(VaDENet, "losses", interrupted)
+    model = VaDE(2, n_clusters=3, random_state=0, device="cpu")
+    with pytest.warns(InterruptedFitWarning):
+        model.fit(X)
+    assert model.n_iter_ < 20 and not model.net_.pretraining
+    assert adjusted_rand_score(y, model.labels_) > 0.8
+
+
+def test_an_interrupted_mixture_ends_the_training(monkeypatch):
+    X, _ = make_blobs(100, 5, centers=3, random_state=3)
+    fit, calls = GaussianMixture.fit, []
+
+    def interrupted_once(self, X, y=None, sample_weight=None):
+        calls.append(1)
+        fit(self, X, sample_weight=sample_weight)
+        if len(calls) == 1:
+            warnings.warn("interrupted", InterruptedFitWarning, stacklevel=2)
+        return self
+
+    monkeypatch.setattr(GaussianMixture, "fit", interrupted_once)
+    model = VaDE(2, n_clusters=3, n_epochs=10, random_state=0, device="cpu")
+    with pytest.warns(InterruptedFitWarning, match="VaDE was interrupted after 4"):
+        model.fit(X)
+    assert len(calls) == 2 and len(np.unique(model.labels_)) == 3

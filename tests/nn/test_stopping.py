@@ -55,6 +55,15 @@ def test_patience_is_counted_exactly_and_the_best_restored(data):
     assert torch.equal(result.state.net.w, kept[1])
 
 
+def test_first_epochs_do_not_count(data):
+    values = [1.0, 2.0, 3.0, 9.0, 8.0, 8.5, 8.6]
+    stop = nn.EarlyStopping("score", patience=1, after=3)
+    result = train(Linear(), data, epochs=99, evaluate=scripted(values), stop=stop)
+    assert result.reason == "tolerance" and result.n_iter == 7
+    whole = train(Linear(), data, epochs=5)
+    assert torch.equal(result.state.net.w, whole.state.net.w)  # of the score 8
+
+
 def test_best_of_a_score_that_rises(data):
     values = [0.1, 0.5, 0.4, math.nan, 0.3]
     stop = nn.EarlyStopping("score", patience=2, mode="max", tol=0.01)

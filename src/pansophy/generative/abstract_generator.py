@@ -58,6 +58,7 @@ from ..params import Natural, check_count
 
 LARGEST_IMAGE_RANK = 4  # axes of a stack of images with channels
 MONITORED_ROWS = 500  # rows that sample quality is measured on
+FAR_OUT = 1e-8  # of the root of the largest number, in standard deviations
 NEARLY_CONSTANT = 1e-10  # of its mean: a column of such a spread is constant
 
 
@@ -375,6 +376,7 @@ class AbstractGenerator(Density, AbstractTraining):
                 )
         else:
             values = self._row_values(log_density, rows, codes)
+        values = vanish_far_out(values, rows)
         return values - self._log_volume() if self._is_density else values
 
     def _log_volume(self) -> float:
@@ -470,6 +472,16 @@ def values_in_blocks(net, function, X, y=None, seed=0):
         with seeded, torch.no_grad():
             found.append(function(net, rows, labels).double().cpu().numpy())
     return np.concatenate(found)
+
+
+def vanish_far_out(log_prob, rows):
+    """Log densities (n,), -inf in the place of NaN where a row is hopelessly far out.
+
+    Squares of such rows overflow, and infinities of both signs would meet.
+    """
+    reach = FAR_OUT * math.sqrt(float(np.finfo(rows.dtype).max))
+    far = np.abs(rows).max(axis=1) > reach
+    return np.where(far & np.isnan(log_prob), -np.inf, log_prob)
 
 
 def net_placement(net) -> tuple[torch.device, torch.dtype]:

@@ -29,7 +29,7 @@ from ..neural_network.conv import Activation, ImageShape
 from ..neural_network.mlp import LayerSizes
 from ..nn.devices import resolve_device, seeded_torch
 from ..params import Count, NonNegative, Positive, check_count
-from .abstract_generator import values_in_blocks
+from .abstract_generator import values_in_blocks, vanish_far_out
 from .abstract_latent_model import (
     AbstractLatentModel,
     Architecture,
@@ -123,6 +123,16 @@ class AbstractVAE(AbstractLatentModel):
         epochs = getattr(self, "kl_warm_up", 0)
         net.warm_up = epochs * math.ceil(n / self._batch_size(n))
 
+    def _training_options(self, net, n, valid):
+        options = super()._training_options(net, n, valid)
+        if options["stop"] is not None:
+            options["stop"] = options["stop"]._replace(after=self._n_start_epochs())
+        return options
+
+    def _n_start_epochs(self) -> int:
+        """Epochs at the start that are not trained on the whole objective."""
+        return getattr(self, "kl_warm_up", 0)
+
     def _finish_fit(self, rows):
         m = values_in_blocks(self.net_, self._encode, rows.X, rows.y)
         mean = np.average(m, axis=0, weights=rows.w)
@@ -188,10 +198,13 @@ class AbstractVAE(AbstractLatentModel):
             each = np.stack([estimate(np.full(len(rows), c)) for c in every], axis=1)
             joint = each[:, :, 0] + np.log(self.class_prior_)
             bound = logsumexp(joint, axis=1)
-            error = np.sqrt(((softmax(joint) * each[:, :, 1]) ** 2).sum(axis=1))
+            with np.errstate(invalid="ignore"):  # -inf for every class: no shares
+                shares = softmax(joint)
+            error = np.sqrt(((shares * each[:, :, 1]) ** 2).sum(axis=1))
         else:
             bound, error = estimate(codes).T
-        bound = bound - self._log_volume()
+        bound = vanish_far_out(bound, rows) - self._log_volume()
+        error = np.where(np.isneginf(bound), 0.0, error)
         return (bound, error) if return_std_error else bound
 
 

@@ -11,6 +11,7 @@ Refs      [Madry2018]
 """
 
 import copy
+import warnings
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from .. import nn
+from ..base import InterruptedFitWarning
 from ..core.random import make_rng
 from ..core.weighted import check_sample_weight
 from ..neural_network.abstract_training import detached_net
@@ -169,6 +171,9 @@ def adversarial_training(
                 seed=rng,
             )
         )
+        if results[-1].interrupted:  # nets that were not attacked yet are left out
+            warn_of_interruption(results)
+            break
     trained = [detached_net(r.state.net.net) for r in results]
     if hasattr(model, "nets_"):
         hardened.nets_ = trained
@@ -177,7 +182,20 @@ def adversarial_training(
             setattr(hardened, name, value)
     hardened.history_ = results[-1].history
     hardened.n_iter_ = results[-1].n_iter
+    hardened.interrupted_ = results[-1].interrupted
     return hardened
+
+
+def warn_of_interruption(results) -> None:
+    """Tell how far the training came that was interrupted."""
+    *done, last = results
+    nets = f" of net {len(results)}" if done else ""
+    warnings.warn(
+        f"adversarial_training was interrupted after {last.n_iter} epochs{nets}; the "
+        "model is usable as it stands.",
+        InterruptedFitWarning,
+        stacklevel=3,
+    )
 
 
 def training_problem(model, X, y) -> tuple[list, tuple, Any, Any]:

@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from .. import nn
-from ..base import Transformer, host_array
+from ..base import Transformer, fit_stage, host_array
 from ..core.overflow import refuse_overflowing_squares
 from ..core.random import draw_seed, make_rng
 from ..linear_model import LogisticRegression
@@ -164,7 +164,7 @@ or None, default=None
         X, flat, y, w = self._check_rows(X, y, sample_weight)
         self.victim_ = self.model
         if self.model is None:
-            self.victim_ = LogisticRegression().fit(flat, y, w)
+            self.victim_ = fit_stage(LogisticRegression(), flat, y, sample_weight=w)
         victim = victim_of(self.victim_, X)
         rng = make_rng(self.random_state)
         self.mean_ = np.average(flat, axis=0, weights=w)

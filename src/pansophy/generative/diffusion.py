@@ -48,6 +48,7 @@ from ..params import (
     check_count,
 )
 from .abstract_continuous_density import AbstractContinuousDensity, Dequantization
+from .abstract_generator import vanish_far_out
 from .autoencoder import layer_sizes
 from .denoiser import (
     PARAMETRIZATIONS,
@@ -491,12 +492,13 @@ class DDPM(AbstractDiffusion):
         rng = make_rng(random_state)
         x0 = torch.as_tensor(rows, dtype=torch.float64, device=device)
         kind = "beta" if self.variance == "beta" else "posterior"
-        with torch.no_grad():
+        with torch.no_grad(), np.errstate(over="ignore", invalid="ignore"):
             draws = np.stack([
                 diffusion_elbo(
                     predict, x0, schedule, kind="x0", variance=kind, random_state=rng
                 ).total
                 for _ in range(n_draws)
             ])  # fmt: skip
-        error = draws.std(axis=0, ddof=1) / n_draws**0.5
-        return LogProbBound(draws.mean(axis=0) - self._log_volume(), error)
+            error = draws.std(axis=0, ddof=1) / n_draws**0.5
+        value = vanish_far_out(draws.mean(axis=0), rows) - self._log_volume()
+        return LogProbBound(value, np.where(np.isneginf(value), 0.0, error))

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from ..base import Density, Estimator, host_array
+from ..base import Density, Estimator, fit_stage, host_array
 from ..core.random import draw_seed, make_rng
 from ..params import check_params
 from ..typing import Seed
@@ -46,6 +46,10 @@ class LatentDiffusion(Density, Estimator):
     Attributes
     ----------
     autoencoder_, diffusion_ : fitted models
+    interrupted_ : bool
+        Whether the training of the diffusion was stopped by Ctrl-C. While the
+        autoencoder is trained there is no model yet: Ctrl-C raises KeyboardInterrupt
+        and leaves this one as it was.
 
     Examples
     --------
@@ -92,10 +96,11 @@ class LatentDiffusion(Density, Estimator):
             if weights and not has_fit_parameter(part, "sample_weight"):
                 name = type(part).__name__
                 raise ValueError(f"{name} takes no sample_weight.")
-        coder.fit(X, **weights)
+        fit_stage(coder, X, **weights)
         diffusion = self._part(self.diffusion, DiffusionModel, rng)
         diffusion.fit(coder.encode(X), y, **weights)
         self.autoencoder_, self.diffusion_ = coder, diffusion
+        self.interrupted_ = diffusion.interrupted_
         self.n_features_in_ = coder.n_features_in_
         if hasattr(coder, "feature_names_in_"):
             self.feature_names_in_ = coder.feature_names_in_

@@ -25,9 +25,11 @@ from scipy.special import ndtr, ndtri
 from ..core.codes import as_column, encode_values, missing_mask
 from ..core.frames import column_names, column_reader
 from ..core.labels import plain_numbers
-from ..persist.saved_state import FloatArray, Part, saved_state
+from ..persist.saved_state import Each, FloatArray, Part, Whole, saved_state
 from .table_schema import (
+    LIBRARIES,
     ColumnType,
+    are_values,
     array_of_columns,
     column_type,
     table_library,
@@ -37,10 +39,28 @@ from .table_schema import (
 FEW_VALUES = 10  # numbers of at most so many values are levels
 N_QUANTILES = 1001
 MOST_DECIMALS = 6
+MOST_ROWS = 1 << 53  # so that a share of them is above 0
+NUMBER_KINDS = ("number", "date", "duration")
 DAY = np.timedelta64(1, "D")
 
 
-@saved_state(knots=FloatArray(None, finite=True), dtype=Part(ColumnType))
+def is_sound_column(column) -> bool:
+    """Whether a column of a loaded file can encode and decode."""
+    if type(column.some_missing) is not bool or not are_values(column.levels):
+        return False
+    if column.kind == "level":
+        return len(column.levels) > 0
+    ascending = np.all(column.knots[1:] >= column.knots[:-1])
+    return column.kind in NUMBER_KINDS and len(column.knots) > 0 and bool(ascending)
+
+
+@saved_state(
+    knots=FloatArray(None, finite=True),
+    dtype=Part(ColumnType),
+    decimals=Whole(-1, MOST_DECIMALS),
+    n_rows=Whole(1, MOST_ROWS),
+    check=is_sound_column,
+)
 class TableColumn(NamedTuple):
     """What training rows have taught about a column."""
 
@@ -121,6 +141,13 @@ class TableColumn(NamedTuple):
         return codes
 
 
+def is_sound_codec(codec) -> bool:
+    """Whether a codec of a loaded file is of a known library and has named columns."""
+    names = [c.name for c in codec.columns]
+    return codec.library in LIBRARIES and bool(names) and are_values(names)
+
+
+@saved_state(columns=Each(Part(TableColumn)), check=is_sound_codec)
 class TableCodec(NamedTuple):
     """The columns of a table, and what kind of table it was."""
 

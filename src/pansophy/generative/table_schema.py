@@ -11,10 +11,14 @@ Dates and durations come as NumPy values in UTC; zones are put back, and a colum
 
 import datetime
 import re
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..persist.saved_state import saved_state
+
+LIBRARIES = ("array", "pandas", "polars", "pyarrow")
 POLARS_NAMES = (
     "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64",
     "Float32", "Float64", "Boolean", "String", "Categorical", "Date",
@@ -22,6 +26,22 @@ POLARS_NAMES = (
 ARRAY_KINDS = "biuf"  # of arrays whose type samples have, too
 
 
+def are_values(found) -> bool:
+    """Whether this is a list of values that a column may hold or be named by."""
+    return type(found) is list and all(isinstance(v, Hashable) for v in found)
+
+
+def is_sound_type(kind) -> bool:
+    """Whether a type of a loaded file can be given to a column."""
+    return (
+        type(kind.name) is str
+        and type(kind.ordered) is bool
+        and are_values(kind.categories)
+        and len(set(kind.categories)) == len(kind.categories)
+    )
+
+
+@saved_state(check=is_sound_type)
 class ColumnType(NamedTuple):
     """The type of a column in the words of its library."""
 
@@ -102,7 +122,10 @@ def pandas_column(column, kind: ColumnType):
         return column.dt.date if column.dtype.kind == "M" else column
     if kind.categories:
         return column.astype(pd.CategoricalDtype(kind.categories, kind.ordered))
-    dtype = pd.api.types.pandas_dtype(kind.name)
+    try:
+        dtype = pd.api.types.pandas_dtype(kind.name)
+    except TypeError:  # a type of a library that is not here
+        return column
     if isinstance(dtype, pd.DatetimeTZDtype):
         return column.dt.tz_localize("UTC").astype(dtype)
     numpy_only = isinstance(dtype, np.dtype) and dtype.kind in "biu"

@@ -14,6 +14,7 @@ Shapes    X (n, columns)   codes (n, n_components)
 Refs      [Xu2019] tables; [Kingma2014]
 """
 
+from collections import Counter
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -26,7 +27,7 @@ from ..core.frames import column_names, rows_of_table
 from ..core.weighted import check_sample_weight
 from ..neural_network.mlp import LayerSizes
 from ..params import Count, Natural, NonNegative, check_params
-from ..persist.saved_state import Part, saved_state
+from ..persist.saved_state import FloatArray, Part, saved_state
 from .abstract_generator import net_placement
 from .abstract_vae import AbstractVAE
 from .likelihoods import (
@@ -41,7 +42,41 @@ from .vae import kl_options
 TABLE_CHECKS = {"dtype": None, "ensure_all_finite": "allow-nan"}
 
 
-@saved_state(table_=Part(TableCodec))
+def table_fits_net(model) -> bool:
+    """Whether the table of a loaded model has the columns that its net takes."""
+    if not hasattr(model, "table_"):
+        return True
+    columns = model.table_.columns
+    levels = [len(c.levels) for c in columns if c.kind == "level"]
+    likelihood = model.net_.likelihood
+    known = [
+        level
+        for part in likelihood.parts
+        if isinstance(part, CategoricalLikelihood)
+        for level in part.levels
+    ]
+    return (
+        len(columns) == model.n_features_in_
+        and sum(c.width for c in columns) == likelihood.n_columns
+        and levels == known
+    )
+
+
+def refuse_repeated_names(table) -> None:
+    """Raise ValueError if two columns of a table have one name."""
+    for name, count in Counter(column_names(table)).items():
+        if count > 1:
+            raise ValueError(
+                f"{count} columns of X are named {name!r}: give each its own name."
+            )
+
+
+@saved_state(
+    table_=Part(TableCodec),
+    mean_=FloatArray("encoded", finite=True),
+    scale_=FloatArray("encoded", finite=True),
+    check=table_fits_net,
+)
 @dataclass(eq=False, repr=False)
 class TableVAE(AbstractVAE):
     """Variational autoencoder of mixed tables: a generator of synthetic data.
@@ -141,6 +176,7 @@ class TableVAE(AbstractVAE):
             import pyarrow as pa
 
             X = pa.table(X)
+        refuse_repeated_names(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if not len(X):
             raise ValueError(f"{type(self).__name__} needs at least one row, got none.")

@@ -31,7 +31,7 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor, nn
 
-from ..base import Clusterer
+from ..base import Clusterer, fit_stage
 from ..core.numerics import LOG_2PI
 from ..core.random import draw_seed
 from ..mixture import GaussianMixture
@@ -231,18 +231,21 @@ class VaDE(Clusterer, AbstractArrayVAE):
 
     def _start_net(self, net, rows):
         super()._start_net(net, rows)
-        net.pretraining.fill_(min(self.n_pretrain, self.n_epochs // 2))
+        net.pretraining.fill_(self._n_start_epochs())
         if not net.pretraining:
             self._start_mixture(net, rows, 0)
+
+    def _n_start_epochs(self):
+        return min(self.n_pretrain, self.n_epochs // 2)
 
     def _monitors(self, rows, held, rng):
         seed = draw_seed(rng)
 
         def end_pretraining(net):
+            if net.pretraining == 1:
+                self._start_mixture(net, rows, seed)
             if net.pretraining:
                 net.pretraining -= 1
-                if not net.pretraining:
-                    self._start_mixture(net, rows, seed)
             return {}
 
         return [end_pretraining, *super()._monitors(rows, held, rng)]
@@ -257,9 +260,12 @@ class VaDE(Clusterer, AbstractArrayVAE):
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # a start will do
-            net.start_mixture(mixture.fit(codes, sample_weight=rows.w))
+            net.start_mixture(fit_stage(mixture, codes, sample_weight=rows.w))
 
     def _finish_fit(self, rows):
+        if self.net_.pretraining:  # training ended before the mixture had started
+            self._start_mixture(self.net_, rows, 0)
+            self.net_.pretraining.zero_()
         super()._finish_fit(rows)
         prior = self.net_.prior
         self.weights_ = prior.scores.detach().double().softmax(-1).numpy()

@@ -35,7 +35,8 @@ class EarlyStopping(NamedTuple):
     An epoch improves if `monitor` (a name in the history) is at least `tol` better
     than the best so far; a value that is not a number never does. `restore` brings
     back the weights of the best epoch. With `cut` the rate is multiplied by it instead
-    of stopping, as long as it is above `floor` times its start.
+    of stopping, as long as it is above `floor` times its start. The first `after`
+    epochs do not count, for runs that begin with another objective.
     """
 
     monitor: str = "valid_loss"
@@ -46,6 +47,7 @@ class EarlyStopping(NamedTuple):
     cut: float | None = None
     floor: float = 1e-6
     best: float | None = None  # of an earlier run that this one continues
+    after: int = 0
 
     def signed(self, value: float) -> float:
         """The value with the sign that makes lower better."""

@@ -457,6 +457,8 @@ class Training:
             return
         if rule.monitor not in self.history:
             raise ValueError(f"nothing named {rule.monitor!r} was measured.")
+        if self.epoch <= rule.after:
+            return
         value = rule.signed(self.history[rule.monitor][-1])
         if value < self.stopping.best and rule.restore:
             self.best_weights = self._evaluated_weights()

@@ -255,7 +255,8 @@ class Whole:
         low, high = (sizes.value(s) for s in (self.low, self.high))
         if (low is not None and value < low) or (high is not None and value > high):
             upper = "" if high is None else f" and at most {high}"
-            raise UnfitState(f"be at least {low}{upper}, not {value}")
+            told = value if abs(value) < 10**20 else "so large a number"
+            raise UnfitState(f"be at least {low}{upper}, not {told}")
 
 
 class Part:
