@@ -190,7 +190,7 @@ EXACT = {  # weights equal repeated rows
     "dropout": 0.0, "dtype": "float64", "batch_size": 1000, "learning_rate_init": 0.03
 }  # fmt: skip
 SMALL_CONV = {"n_filters": (4,), "hidden_layer_sizes": (16,), **EXACT}
-SMALL_TABULAR = {"n_blocks": 1, "hidden_size": 16, **EXACT}
+SMALL_TABULAR = {"n_blocks": 1, "hidden_size": 16, "n_members": 2, **EXACT}
 SMALL_TRANSFORMER = {
     "n_blocks": 1, "hidden_size": 8, "n_heads": 2, **EXACT
 }  # fmt: skip
