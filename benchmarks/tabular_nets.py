@@ -118,9 +118,18 @@ def table_net(name, **options):
     return make
 
 
+# what the defaults were before the members
+ONE_MEMBER = {
+    "n_members": 1,
+    "hidden_size": 128,
+    "n_epochs": 100,
+    "learning_rate_init": 0.001,
+    "early_stopping": False,
+}
 NETS = {
     REFERENCE: perceptron,
     "TabularResNet": table_net("TabularResNet"),
+    "TabularResNet, before": table_net("TabularResNet", **ONE_MEMBER),
     "FTTransformer": table_net("FTTransformer"),
 }
 

@@ -126,7 +126,7 @@ class AbstractNet(AbstractTraining):
             refuse_overflowing_squares(self, values)
         rows = self._learn_rows(inputs, y, w, classes)
         rng = make_rng(self.random_state)
-        rows, held = self._hold_out(rows, validation, rng)
+        rows, held = self._hold_out(rows, validation, rng, one_pass)
         rows = NetRows(self._learn_inputs(rows.inputs, rows.w), rows.Y, rows.w)
         if held is not None:
             held = held._replace(inputs=self._encode_inputs(held.inputs))
@@ -146,7 +146,7 @@ class AbstractNet(AbstractTraining):
         rows = self._given_rows(given, "training data")
         rows = rows._replace(w=self._row_weights(y, rows.w))
         rng = make_rng(self.random_state)
-        rows, held = self._hold_out(rows, validation, rng)
+        rows, held = self._hold_out(rows, validation, rng, one_pass)
         if held is not None:
             held = held._replace(inputs=self._encode_inputs(held.inputs))
         rows = rows._replace(inputs=self._encode_inputs(rows.inputs))
@@ -172,15 +172,20 @@ class AbstractNet(AbstractTraining):
         """Checked inputs as the net takes them, by what training rows have taught."""
         return inputs
 
-    def _hold_out(self, rows, validation, rng):
+    def _hold_out(self, rows, validation, rng, one_pass=False):
         """Training rows, and rows to stop by or None."""
         if validation is not None:
             return rows, self._given_rows(validation)
-        if not self.early_stopping:
+        n = len(rows.inputs[0])
+        if not self._stops_early(n, one_pass):
             return rows, None
         strata = rows.Y if getattr(rows.Y, "ndim", 0) == 1 else None
-        inside, outside = self._held_out_split(len(rows.inputs[0]), rng, strata)
+        inside, outside = self._held_out_split(n, rng, strata)
         return rows.take(inside), rows.take(outside)
+
+    def _stops_early(self, n, one_pass) -> bool:
+        """Whether a share of n training rows is held out to stop by."""
+        return bool(self.early_stopping)
 
     def _given_rows(self, validation, what="validation"):
         if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
