@@ -119,7 +119,7 @@ def table_net(name, **options):
 
 
 # what the defaults were before the members
-ONE_MEMBER = {
+BEFORE = {
     "n_members": 1,
     "hidden_size": 128,
     "n_epochs": 100,
@@ -129,7 +129,8 @@ ONE_MEMBER = {
 NETS = {
     REFERENCE: perceptron,
     "TabularResNet": table_net("TabularResNet"),
-    "TabularResNet, before": table_net("TabularResNet", **ONE_MEMBER),
+    "one member": table_net("TabularResNet", n_members=1),
+    "TabularResNet, before": table_net("TabularResNet", **BEFORE),
     "FTTransformer": table_net("FTTransformer"),
 }
 

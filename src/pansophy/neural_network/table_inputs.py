@@ -167,7 +167,7 @@ default="from_dtype"
     dropout: FractionBelowOne = 0.1
     categorical_features: ColumnSelection | Literal["from_dtype"] | None = "from_dtype"
     weight_decay: NonNegative = 0.01
-    early_stopping: Flag | Literal["auto"] = "auto"
+    early_stopping: Flag | Literal["auto"] = "auto"  # pyrefly: ignore
 
     def fit(self, X, y, sample_weight=None, validation=None):
         """Train the net.

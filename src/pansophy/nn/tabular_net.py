@@ -233,7 +233,8 @@ class TabularResNet(nn.Module):
         """
         x, z, Y, *rest = batch
         w = rest[0] if rest else None
-        head, M = HEADS[self.head], self.n_members
+        head = HEADS[self.head]
+        M = self.n_members
         if M > 1 and self.training:
             F = self.member_scores(x, z).flatten(0, 1)
             repeated = None if w is None else w.repeat_interleave(M)
