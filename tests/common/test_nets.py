@@ -226,6 +226,21 @@ NETS = {
         mixed_rows,
         smooth=False,
     ),
+    "residual net with members": Case(
+        lambda: seeded(
+            lambda: nn.TabularResNet(
+                [[-1.0, 0.0, 1.0]] * 3,
+                [3],
+                3,
+                hidden_size=16,
+                dropout=0.0,
+                activation="tanh",
+                n_members=3,
+            )
+        ),
+        mixed_rows,
+        smooth=False,
+    ),
     "FT-transformer": Case(
         lambda: seeded(
             lambda: nn.FTTransformer(

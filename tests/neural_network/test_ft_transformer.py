@@ -43,6 +43,7 @@ def test_learns_an_interaction_and_is_saved(table, tmp_path):
 def test_weights_are_repeated_rows(table):
     X, y = table
     exact = {"dtype": "float64", "dropout": 0.0, "batch_size": 1000, "n_epochs": 3}
+    exact["early_stopping"] = False
     w = np.random.default_rng(0).integers(0, 3, 200).astype(float)
     index = np.repeat(np.arange(200), w.astype(int))
     weighted = small(**exact).fit(X, y, sample_weight=w).predict_proba(X)

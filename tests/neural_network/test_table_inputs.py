@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
@@ -39,3 +40,22 @@ def test_constant_and_empty_columns_have_scale_one():
     numbers, _ = learn_table(model, inputs, w)
     assert model.table_.scale.tolist() == [1.0, 1.0]
     assert numbers[:, 0].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_rows_are_held_out_by_default_where_there_are_enough():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model = TabularResNetClassifier(
+        hidden_size=4, n_blocks=1, n_members=2, n_epochs=2, random_state=0, device="cpu"
+    )
+    assert "valid_loss" in model.fit(X, y).history_
+    assert "valid_loss" not in model.fit(X[:199], y[:199]).history_
+    fresh = clone(model)
+    assert "valid_loss" not in fresh.partial_fit(X, y).history_
+    model.set_params(early_stopping=False)
+    assert "valid_loss" not in model.fit(X, y).history_
+    model.set_params(early_stopping=True)
+    assert "valid_loss" in model.fit(X[:50], y[:50]).history_
+    with pytest.raises(ValueError, match="early_stopping"):
+        model.set_params(early_stopping="maybe").fit(X, y)

@@ -15,7 +15,13 @@ from pansophy.neural_network import (  # noqa: E402
 )
 from pansophy.nn.optimisers import spared_parameters  # noqa: E402
 
-SMALL = {"hidden_size": 16, "n_blocks": 1, "n_epochs": 8, "learning_rate_init": 0.01}
+SMALL = {
+    "hidden_size": 16,
+    "n_blocks": 1,
+    "n_members": 4,
+    "n_epochs": 8,
+    "learning_rate_init": 0.01,
+}
 
 
 def small(cls=TabularResNetClassifier, **options):
@@ -71,11 +77,15 @@ def test_columns_by_number_and_by_name_are_the_same(table):
     np.testing.assert_allclose(by_name, by_index, atol=1e-6)
 
 
-@pytest.mark.parametrize("embedding", ["piecewise", "periodic", None])
-def test_embeddings_and_weights_that_are_repeated_rows(table, embedding):
+@pytest.mark.parametrize(
+    ("embedding", "n_members"),
+    [("piecewise", 1), ("piecewise", 3), ("periodic", 1), (None, 2)],
+)
+def test_embeddings_and_weights_that_are_repeated_rows(table, embedding, n_members):
     X, y = table
     exact = {"dtype": "float64", "dropout": 0.0, "batch_size": 1000, "n_epochs": 4}
-    options = {"embedding": embedding, "alpha": 0.1, **exact}
+    exact["early_stopping"] = False
+    options = {"embedding": embedding, "n_members": n_members, "alpha": 0.1, **exact}
     w = np.random.default_rng(0).integers(0, 3, 200).astype(float)
     index = np.repeat(np.arange(200), w.astype(int))
     weighted = small(**options).fit(X, y, sample_weight=w).predict_proba(X)
@@ -101,9 +111,55 @@ def test_regression_units_several_outputs_and_std(table):
     assert two.predict(X).shape == (200, 2)
 
 
-def test_saved_and_loaded_without_pickle(table, tmp_path):
+def test_answers_are_the_mean_of_members_that_differ(table):
     X, y = table
-    model = small(n_estimators=2).fit(X, y)
+    model = small().fit(X, y)
+    inputs = [torch.as_tensor(a).float() for a in model.net_inputs(X)]
+    with torch.no_grad():
+        F = model.nets_[0].member_scores(inputs[0], inputs[1].long())
+    assert F.shape == (200, 4, 2)
+    p = F.softmax(2).double().numpy()
+    assert (p.std(axis=1).max(axis=0) > 1e-3).all()
+    np.testing.assert_allclose(model.predict_proba(X), p.mean(axis=1), atol=1e-5)
+    single = small(n_members=1).fit(X, y)
+    assert not hasattr(single.nets_[0], "factors")
+    assert single.predict_proba(X).shape == (200, 2)
+
+
+def test_members_tell_the_doubt_of_one_net(table):
+    X, _ = table
+    y = X["size"].to_numpy()
+    mean, std = small(TabularResNetRegressor).fit(X, y).predict(X, return_std=True)
+    assert mean.shape == std.shape == (200,) and std.min() > 0
+    model = small(TabularResNetRegressor, loss="gaussian").fit(X, y)
+    _, wider = model.predict(X, return_std=True)
+    inputs = [torch.as_tensor(a) for a in model.net_inputs(X)]
+    with torch.no_grad():  # what the estimator mixes is what the net says
+        _, log_variance = model.nets_[0].double()(*inputs).chunk(2, 1)
+    expected = np.exp(log_variance.numpy()[:, 0] / 2) * model.target_scale_[0]
+    np.testing.assert_allclose(wider, expected, rtol=1e-5)
+    with pytest.raises(ValueError, match="n_members"):
+        small(TabularResNetRegressor, n_members=1).fit(X, y).predict(X, return_std=True)
+
+
+@pytest.mark.parametrize("n_members", [1, 3])
+def test_fine_tuning_learns_other_classes_and_freezes_the_rest(table, n_members):
+    X, y = table
+    model = small(n_members=n_members).fit(X, y)
+    three = np.where(X["size"] > 55, "large", y)
+    tuned = model.fine_tune(X, three)
+    assert tuned.classes_.tolist() == ["large", "no", "yes"]
+    assert tuned.predict_proba(X).shape == (200, 3)
+    before, after = model.nets_[0].state_dict(), tuned.nets_[0].state_dict()
+    for name in before:
+        if not name.startswith(("output", "linear")):
+            assert torch.equal(before[name], after[name]), name
+
+
+@pytest.mark.parametrize("n_members", [1, 3])
+def test_saved_and_loaded_without_pickle(table, tmp_path, n_members):
+    X, y = table
+    model = small(n_estimators=2, n_members=n_members).fit(X, y)
     persist.save(model, tmp_path / "m")
     again = persist.load(tmp_path / "m")
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
@@ -121,6 +177,7 @@ def test_embeddings_biases_and_gains_do_not_decay(table):
     }
     assert "categories.table.weight" not in decays
     assert "numbers.map.bias" not in decays
+    assert "factors" not in decays
     assert "blocks.0.first.weight" in decays and "output.weight" in decays
     assert all(net.get_parameter(name).ndim > 1 for name in decays)
     # without a gradient, AdamW moves exactly what decays

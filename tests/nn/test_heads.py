@@ -1,9 +1,11 @@
 """Output heads against autograd and the losses of the package."""
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 from pansophy import losses, nn  # noqa: E402
+from pansophy.nn.heads import mixture_scores  # noqa: E402
 
 torch.set_num_threads(1)  # nets this small lose time to a second thread
 
@@ -89,3 +91,25 @@ def test_a_vector_of_targets_is_one_column(name):
         torch.testing.assert_close(ours, wanted)
     with pytest.raises(ValueError, match="the target has the shape"):
         head.value(y[:2], F)
+
+
+@pytest.mark.parametrize("name", nn.HEADS)
+def test_a_mixture_has_the_mean_of_the_predictions(rng, name):
+    F = torch.as_tensor(3 * rng.normal(size=(20, 5, 4)))
+    found = mixture_scores(name, F)
+    assert found.shape == (20, 4)
+    mean = nn.HEADS[name].mean
+    expected = torch.stack([mean(F[:, i]) for i in range(5)]).mean(0)
+    torch.testing.assert_close(mean(found), expected)
+    # a mixture of equals is each of them
+    same = F[:, :1].expand(-1, 5, -1)
+    torch.testing.assert_close(mean(mixture_scores(name, same)), mean(F[:, 0]))
+
+
+def test_the_variance_of_a_gaussian_mixture_is_that_of_its_draws(rng):
+    m, s = np.array([-1.0, 0.5, 2.0]), np.log([0.5, 1.0, 2.0])
+    F = torch.as_tensor(np.stack([m, s], axis=1))[None]
+    mean, log_variance = mixture_scores("gaussian", F)[0].tolist()
+    draws = rng.normal(m, np.exp(s / 2), size=(200_000, 3))
+    assert mean == pytest.approx(m.mean())
+    assert np.exp(log_variance) == pytest.approx(draws.var(), rel=0.02)

@@ -2,7 +2,8 @@
 
 A model is one net, or several trained from different seeds (a deep ensemble), fitted by
 `nn.train` as `abstract_training` says.
-With M nets and T passes with dropout left on, the M T answers of a row are mixed:
+With M nets and T passes with dropout left on, the M T answers of a row (times the
+members of a net, if it has several) are mixed:
 
     class     p = mean_i p_i                                                       (1)
     number    m = mean_i m_i,   s^2 = mean_i s_i^2 + var_i m_i                     (2)
@@ -125,7 +126,7 @@ class AbstractNet(AbstractTraining):
             refuse_overflowing_squares(self, values)
         rows = self._learn_rows(inputs, y, w, classes)
         rng = make_rng(self.random_state)
-        rows, held = self._hold_out(rows, validation, rng)
+        rows, held = self._hold_out(rows, validation, rng, one_pass)
         rows = NetRows(self._learn_inputs(rows.inputs, rows.w), rows.Y, rows.w)
         if held is not None:
             held = held._replace(inputs=self._encode_inputs(held.inputs))
@@ -145,7 +146,7 @@ class AbstractNet(AbstractTraining):
         rows = self._given_rows(given, "training data")
         rows = rows._replace(w=self._row_weights(y, rows.w))
         rng = make_rng(self.random_state)
-        rows, held = self._hold_out(rows, validation, rng)
+        rows, held = self._hold_out(rows, validation, rng, one_pass)
         if held is not None:
             held = held._replace(inputs=self._encode_inputs(held.inputs))
         rows = rows._replace(inputs=self._encode_inputs(rows.inputs))
@@ -171,15 +172,20 @@ class AbstractNet(AbstractTraining):
         """Checked inputs as the net takes them, by what training rows have taught."""
         return inputs
 
-    def _hold_out(self, rows, validation, rng):
+    def _hold_out(self, rows, validation, rng, one_pass=False):
         """Training rows, and rows to stop by or None."""
         if validation is not None:
             return rows, self._given_rows(validation)
-        if not self.early_stopping:
+        n = len(rows.inputs[0])
+        if not self._stops_early(n, one_pass):
             return rows, None
         strata = rows.Y if getattr(rows.Y, "ndim", 0) == 1 else None
-        inside, outside = self._held_out_split(len(rows.inputs[0]), rng, strata)
+        inside, outside = self._held_out_split(n, rng, strata)
         return rows.take(inside), rows.take(outside)
+
+    def _stops_early(self, n, one_pass) -> bool:
+        """Whether a share of n training rows is held out to stop by."""
+        return bool(self.early_stopping)
 
     def _given_rows(self, validation, what="validation"):
         if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
@@ -263,11 +269,10 @@ class AbstractNet(AbstractTraining):
         for net in self.nets_:
             net = copy.deepcopy(net)
             with seeded_torch(torch.device("cpu"), draw_seed(rng)):
-                output = torch.nn.Linear(net.output.in_features, n_outputs)
-            net.output = output.to(net.output.weight.dtype)
+                renewed = renew_output(net, n_outputs)
             net.head = head
             nn.freeze(net)
-            nets.append(nn.unfreeze(net, *{"output", *layers}))
+            nets.append(nn.unfreeze(net, *{*renewed, *layers}))
         rows = rows._replace(inputs=model._encode_inputs(rows.inputs))
         if held is not None:
             held = held._replace(inputs=model._encode_inputs(held.inputs))
@@ -282,7 +287,7 @@ class AbstractNet(AbstractTraining):
         return self._encode_inputs(self._check_new_inputs(X))
 
     def _raw_outputs(self, X):
-        """Scores of every net and pass: (nets * passes, n, outputs), float64."""
+        """Scores of every net, pass and member: (answers, n, outputs), float64."""
         inputs = self.net_inputs(X)
         double = "float64" in (self.dtype, *(str(a.dtype) for a in inputs))
         dtype = torch.float64 if double else torch.float32
@@ -297,14 +302,32 @@ class AbstractNet(AbstractTraining):
             # the same masks at every call: a prediction is not a lottery
             with seeded_torch(device, 0), torch.no_grad():
                 for _ in range(passes):
-                    found.append(self._net_outputs(net, inputs, device, dtype))
+                    found += self._member_outputs(net, inputs, device, dtype)
         return np.stack(found)
+
+    def _member_outputs(self, net, inputs, device, dtype) -> list[np.ndarray]:
+        """Scores of all rows by one pass of one net: one array for each member."""
+        return [self._net_outputs(net, inputs, device, dtype)]
+
+    def _values_per_row(self, inputs) -> int:
+        """Values of a row that go through a net at once, for the size of blocks."""
+        return math.prod(inputs[0].shape[1:])
 
     def _net_outputs(self, net, inputs, device, dtype) -> np.ndarray:
         """Scores of all rows by one pass of one net, float64."""
-        block = max(16, BLOCK_VALUES // max(1, math.prod(inputs[0].shape[1:])))
+        block = max(16, BLOCK_VALUES // max(1, self._values_per_row(inputs)))
         parts = [net(*part) for part in tensor_blocks(inputs, block, device, dtype)]
         return torch.cat(parts).double().cpu().numpy()
+
+
+def renew_output(net, n_outputs) -> tuple[str, ...]:
+    """Give a net new layers for so many outputs; their names."""
+    if hasattr(net, "reset_output"):
+        net.reset_output(n_outputs)
+        return net.output_layers
+    output = torch.nn.Linear(net.output.in_features, n_outputs)
+    net.output = output.to(net.output.weight.dtype)
+    return ("output",)
 
 
 def optimiser_arrays(state) -> dict:
@@ -452,9 +475,14 @@ class AbstractNetRegressor(Regressor, AbstractNet):
             return mean
         gaussian = F.shape[2] == 2 * k
         if len(F) == 1 and not gaussian:
+            names = [
+                name
+                for name in ("n_estimators", "n_members", "mc_dropout")
+                if hasattr(self, name)
+            ]
             raise ValueError(
                 "return_std needs several answers or a predicted variance: set "
-                'n_estimators or mc_dropout above 1, or loss="gaussian".'
+                f'{", ".join(names[:-1])} or {names[-1]} above 1, or loss="gaussian".'
             )
         variance = means.var(axis=0)
         if gaussian:

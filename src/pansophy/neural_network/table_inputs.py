@@ -17,12 +17,14 @@ from sklearn.utils.validation import validate_data
 from ..core.frames import column_names, column_reader
 from ..core.weighted import check_sample_weight
 from ..nn.numeric_embeddings import distinct_quantiles
-from ..params import NonNegative, TwoOrMore, check_params
+from ..params import Flag, NonNegative, TwoOrMore, check_params
 from ..persist.saved_state import FloatArray, Part, saved_state
 from ..tree.abstract_decision_tree import ColumnSelection
 from ..tree.input_encoding import InputEncoder, numeric_column_values
 from .abstract_net import AbstractNet
 from .mlp import FractionBelowOne
+
+ENOUGH_ROWS = 200  # of which a tenth can tell when to stop
 
 
 @saved_state(
@@ -147,6 +149,9 @@ class AbstractTableNet(AbstractNet):
 default="from_dtype"
         Columns of categories; "from_dtype" takes the text and categorical columns of a
         data frame. Missing and new levels share one vector.
+    early_stopping : bool or "auto", default="auto"
+        Hold out a share of the rows, stop by their loss and keep the best epoch;
+        "auto": with 200 rows or more, and not in `partial_fit`.
 
     Attributes
     ----------
@@ -162,6 +167,7 @@ default="from_dtype"
     dropout: FractionBelowOne = 0.1
     categorical_features: ColumnSelection | Literal["from_dtype"] | None = "from_dtype"
     weight_decay: NonNegative = 0.01
+    early_stopping: Flag | Literal["auto"] = "auto"  # pyrefly: ignore
 
     def fit(self, X, y, sample_weight=None, validation=None):
         """Train the net.
@@ -176,6 +182,11 @@ default="from_dtype"
             Rows of your own to stop by; turns early stopping on.
         """
         return self._fit(X, y, sample_weight, validation)
+
+    def _stops_early(self, n, one_pass):
+        if self.early_stopping == "auto":
+            return n >= ENOUGH_ROWS and not one_pass
+        return bool(self.early_stopping)
 
     def _check_inputs(self, X, y, sample_weight):
         return check_table(self, X, y, sample_weight)

@@ -12,7 +12,7 @@ Refs      [Gorishniy2021]; [Gorishniy2022]
 from dataclasses import KW_ONLY, dataclass
 
 from .. import nn
-from ..params import Count, NonNegative
+from ..params import Count, NonNegative, Positive
 from .abstract_net import AbstractNetClassifier, AbstractNetRegressor
 from .conv import Activation
 from .table_inputs import AbstractTableNet
@@ -26,7 +26,7 @@ class AbstractTabularResNet(AbstractTableNet):
     ----------
     n_blocks : int, default=2
         Residual blocks.
-    hidden_size : int, default=128
+    hidden_size : int, default=64
         Units of the hidden state.
     embedding_size : int, default=8
         Size of the vector of a number or category.
@@ -35,15 +35,21 @@ default="relu"
     alpha : float, default=0
         Penalty on the squared entries of the matrices, over the weight of a batch, as
         in `MLPClassifier`; it suits few rows better than a decay of weights.
+    n_members : int, default=8
+        Members of an ensemble within the net: they share its matrices, and each sees
+        the features through factors of its own. Their answers are averaged. 1: a plain
+        residual network.
     """
 
     n_blocks: Count = 2
     _: KW_ONLY
-    hidden_size: Count = 128
+    hidden_size: Count = 64
     embedding_size: Count = 8
     activation: Activation = "relu"
     alpha: NonNegative = 0.0
-    n_epochs: Count = 100
+    n_members: Count = 8
+    n_epochs: Count = 30
+    learning_rate_init: Positive = 0.002
 
     def _build_net(self, n_outputs, head):
         return nn.TabularResNet(
@@ -58,7 +64,17 @@ default="relu"
             activation=self.activation,
             head=head,
             alpha=self.alpha,
+            n_members=self.n_members,
         )
+
+    def _values_per_row(self, inputs):
+        return self.n_members * super()._values_per_row(inputs)
+
+    def _member_outputs(self, net, inputs, device, dtype):
+        if net.n_members == 1:
+            return super()._member_outputs(net, inputs, device, dtype)
+        F = self._net_outputs(net.member_scores, inputs, device, dtype)
+        return list(F.transpose(1, 0, 2))
 
 
 @dataclass(eq=False, repr=False)

@@ -12,6 +12,9 @@ gradient in the scores is prediction minus target,
     gaussian  mean = m            l = sum_k [(Y_k - m_k)^2 e^-s_k + s_k] / 2
 
 F of the last has the columns of the mean m and then those of the log variance s.
+Several nets give the scores F_1, ..., F_M of a row; their mixture has the mean of their
+predictions, and for gaussian the variance mean_i e^s_i + var_i m_i (`mixture_scores`).
+
 `logistic` treats every column as a yes/no question of its own: one column is two
 classes, several are labels. `softmax` takes rows of probabilities or class numbers.
 The array-namespace definitions of the same losses are in `pansophy.losses`; these
@@ -20,6 +23,7 @@ call torch's fused operations.
 Shapes    F (n, k), or (n, 2k) for gaussian   Y (n, k), or (n,) class numbers   l (n,)
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -144,6 +148,44 @@ HEADS = {
         ),
     )
 }
+
+
+def log_mean_exp(F: Tensor) -> Tensor:
+    """log mean_i e^F_i over axis 1."""
+    return F.logsumexp(1) - math.log(F.shape[1])
+
+
+def gaussian_mixture_scores(F: Tensor) -> Tensor:
+    """Mean and log variance of Normals of equal chance."""
+    m, s = F.chunk(2, 2)
+    variance = s.exp().mean(1) + m.var(1, correction=0)
+    return torch.cat([m.mean(1), variance.log()], 1)
+
+
+MIXTURES = {
+    "identity": lambda F: F.mean(1),
+    "logistic": lambda F: (
+        log_mean_exp(functional.logsigmoid(F)) - log_mean_exp(functional.logsigmoid(-F))
+    ),
+    "softmax": lambda F: log_mean_exp(F.log_softmax(2)),
+    "exp": log_mean_exp,
+    "gaussian": gaussian_mixture_scores,
+}
+
+
+def mixture_scores(head: str, F: Tensor) -> Tensor:
+    """Scores (n, k) of the mixture of M nets with the scores F (n, M, k).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pansophy.nn.heads import mixture_scores
+    >>> F = torch.tensor([[[0.0, 0.0], [2.0, 0.0]]])
+    >>> p = mixture_scores("softmax", F).softmax(1)
+    >>> torch.allclose(p, F.softmax(2).mean(1))
+    True
+    """
+    return MIXTURES[head](F)
 
 
 def weighted_mean_loss(head: Head, Y: Tensor, F: Tensor, w: Tensor | None = None):

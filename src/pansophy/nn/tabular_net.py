@@ -15,19 +15,36 @@ with layer normalisation, so that the answer for a row does not depend on its ba
 and B begin at 0: training starts from the linear model U h + c, and what bends is what
 the rows ask for, which keeps the net tame where rows are few.
 
-Cost      O(rows (d T width + hidden^2 blocks))
+With M > 1 members the net is an ensemble that shares its matrices. Member m sees the
+features through factors r_m of its own and reads its scores off by a V_m of its own,
+
+    h_0 = W (r_m * h) + b,   F_m = V_m g(norm(h_L)) + U h + c_m                    (4)
+
+The factors begin as random signs, so that the members begin as different functions of
+the same matrices, and are learnt. The training loss is the mean of the members' losses,
+which keeps them apart where a loss of their mean would let them lean on each other;
+the answer is their mixture: the mean of probabilities or of numbers.
+
+Cost      O(rows (d T width + M hidden^2 blocks))
 Shapes    x (rows, d), NaN where missing   z (rows, c) of int   F (rows, outputs)
-Refs      [Gorishniy2021] residual nets for tables; [Gorishniy2022] embeddings
+          F_m (rows, M, outputs)
+Refs      [Gorishniy2021] residual nets for tables; [Gorishniy2022] embeddings;
+          [Gorishniy2025] members; [Wen2020] factors of shared matrices
 """
 
 import torch
 from torch import Tensor, nn
 
+from ..params import check_count
 from .activations import ACTIVATIONS
 from .dropout import Dropout
-from .heads import HEADS, positive_total, weighted_mean_loss
+from .heads import HEADS, mixture_scores, positive_total, weighted_mean_loss
 from .normalisation import LayerNorm
-from .numeric_embeddings import PeriodicEmbedding, PiecewiseLinearEmbedding
+from .numeric_embeddings import (
+    ColumnLinear,
+    PeriodicEmbedding,
+    PiecewiseLinearEmbedding,
+)
 
 
 class CategoryEmbedding(nn.Module):
@@ -73,6 +90,11 @@ def number_embedding(kind, bins, width, *, activation=True) -> nn.Module | None:
     )
 
 
+def random_signs(*shape: int) -> Tensor:
+    """Numbers 1 and -1 of equal chance."""
+    return 2.0 * torch.randint(0, 2, shape) - 1
+
+
 class ResidualBlock(nn.Module):
     """One correction of the hidden state, eq. (2)."""
 
@@ -92,7 +114,7 @@ class ResidualBlock(nn.Module):
 
 
 class TabularResNet(nn.Module):
-    """Residual net for rows of numbers and category codes, eq. (1) to (3).
+    """Residual net for rows of numbers and category codes, eq. (1) to (4).
 
     Parameters
     ----------
@@ -110,6 +132,8 @@ class TabularResNet(nn.Module):
     head : str, default="softmax"
     alpha : float, default=0
         Penalty on the squared entries of all matrices, over the weight of a batch.
+    n_members : int, default=1
+        M, members that share the matrices, eq. (4).
 
     Examples
     --------
@@ -120,10 +144,12 @@ class TabularResNet(nn.Module):
     torch.Size([5, 2])
     """
 
+    undecayed = ("factors",)
+
     def __init__(
         self, bins, levels, n_outputs, *, n_blocks=2, hidden_size=128,
         embedding="piecewise", embedding_size=8, dropout=0.1, activation="relu",
-        head="softmax", alpha=0.0,
+        head="softmax", alpha=0.0, n_members=1,
     ):  # fmt: skip
         super().__init__()
         self.head, self.activation = head, activation
@@ -138,16 +164,37 @@ class TabularResNet(nn.Module):
             for _ in range(n_blocks)
         )
         self.norm = LayerNorm(hidden_size)
-        self.output = nn.Linear(hidden_size, n_outputs)
-        self.linear = nn.Linear(width, n_outputs, bias=False)
+        self.n_members = check_count("n_members", n_members)
+        if self.n_members > 1:
+            self.factors = nn.Parameter(random_signs(self.n_members, width))
+        self.reset_output(n_outputs)
+
+    output_layers = ("output", "linear")
+
+    def reset_output(self, n_outputs: int):
+        """New layers V and U for so many outputs; they begin at 0."""
+        k = self.input.out_features
+        self.output = (
+            nn.Linear(k, n_outputs)
+            if self.n_members == 1
+            else ColumnLinear(self.n_members, k, n_outputs)
+        )
+        self.linear = nn.Linear(self.input.in_features, n_outputs, bias=False)
         for layer in (self.output, self.linear):
             nn.init.zeros_(layer.weight)
         nn.init.zeros_(self.output.bias)
+        self.to(self.input.weight)
 
     def flops(self, n: int) -> float:
         """Operations of a training step on n rows: three passes."""
-        matrices = [p for p in self.parameters() if p.ndim > 1]
-        return 6.0 * n * sum(p.numel() for p in matrices)
+        shared = sum(
+            p.numel()
+            for part in (self.input, self.blocks)
+            for p in part.parameters()
+            if p.ndim > 1
+        )
+        every = sum(p.numel() for p in self.parameters() if p.ndim > 1)
+        return 6.0 * n * (every + (self.n_members - 1) * shared)
 
     def features(self, x: Tensor, z: Tensor) -> Tensor:
         """h of eq. (1)."""
@@ -161,19 +208,39 @@ class TabularResNet(nn.Module):
             parts.append(self.categories(z).flatten(1))
         return torch.cat(parts, 1)
 
-    def forward(self, x: Tensor, z: Tensor) -> Tensor:
+    def member_scores(self, x: Tensor, z: Tensor) -> Tensor:
+        """F_m of eq. (4): (rows, members, outputs); with one member, F of eq. (3)."""
         features = self.features(x, z)
+        linear = self.linear(features)
+        if self.n_members > 1:
+            features = features[:, None] * self.factors
+            linear = linear[:, None]
         h = self.input(features)
         for block in self.blocks:
             h = block(h)
         deep = self.output(ACTIVATIONS[self.activation].value(self.norm(h)))
-        return deep + self.linear(features)
+        return deep + linear
+
+    def forward(self, x: Tensor, z: Tensor) -> Tensor:
+        """Scores of the members' mixture."""
+        F = self.member_scores(x, z)
+        return F if self.n_members == 1 else mixture_scores(self.head, F)
 
     def losses(self, batch) -> dict[str, Tensor]:
-        """Weighted mean loss of a batch (x, z, Y) or (x, z, Y, w)."""
+        """Weighted mean loss of a batch (x, z, Y) or (x, z, Y, w).
+
+        In training it is the mean of the members' losses, else that of their mixture.
+        """
         x, z, Y, *rest = batch
         w = rest[0] if rest else None
-        loss = weighted_mean_loss(HEADS[self.head], Y, self.forward(x, z), w)
+        head = HEADS[self.head]
+        M = self.n_members
+        if M > 1 and self.training:
+            F = self.member_scores(x, z).flatten(0, 1)
+            repeated = None if w is None else w.repeat_interleave(M)
+            loss = weighted_mean_loss(head, Y.repeat_interleave(M, 0), F, repeated)
+        else:
+            loss = weighted_mean_loss(head, Y, self.forward(x, z), w)
         if self.alpha and self.training:  # a held-out loss is of the data alone
             rows = len(x) if w is None else positive_total(w.sum())
             squares = sum(p.square().sum() for p in self.parameters() if p.ndim > 1)

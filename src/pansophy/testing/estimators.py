@@ -187,10 +187,11 @@ EXPECTED: dict[str, dict[str, str]] = {
 # checks fits a dozen times, and ten trees show as much as a hundred.
 FEW = {"n_estimators": 10}
 EXACT = {  # weights equal repeated rows
-    "dropout": 0.0, "dtype": "float64", "batch_size": 1000, "learning_rate_init": 0.03
+    "dropout": 0.0, "dtype": "float64", "batch_size": 1000, "learning_rate_init": 0.03,
+    "early_stopping": False,
 }  # fmt: skip
 SMALL_CONV = {"n_filters": (4,), "hidden_layer_sizes": (16,), **EXACT}
-SMALL_TABULAR = {"n_blocks": 1, "hidden_size": 16, **EXACT}
+SMALL_TABULAR = {"n_blocks": 1, "hidden_size": 16, "n_members": 2, **EXACT}
 SMALL_TRANSFORMER = {
     "n_blocks": 1, "hidden_size": 8, "n_heads": 2, **EXACT
 }  # fmt: skip

@@ -83,23 +83,14 @@ def network_parameters(s):
 
 
 def tabular_network_parameters(s):
-    """Few rows: plain numbers and a strong penalty. Many: some decide when to stop."""
-    if s.n < 2000:
-        return {
-            "embedding": None,
-            "hidden_size": 64,
-            "alpha": 4.0 if s.n < 150 else 8.0,
-            "weight_decay": 0.0,
-            "learning_rate_init": 0.003,
-            "n_epochs": 150 if s.n < 150 else 25,
-        }
-    return {"early_stopping": s.split == "plain", "n_epochs": 50}
+    """Some rows decide when to stop, if there are enough of them."""
+    return {"early_stopping": "auto" if s.split == "plain" else False}
 
 
 def transformer_parameters(s):
-    """Some rows decide when to stop, if there are enough of them."""
-    stop = s.split == "plain" and s.n >= 2000
-    return {"early_stopping": stop, "hidden_size": 32 if s.n < 2000 else 64}
+    """The same; narrow tokens where rows are few."""
+    stop = tabular_network_parameters(s)
+    return {**stop, "hidden_size": 32 if s.n < 2000 else 64}
 
 
 def external_booster_parameters(library, objective=None):
