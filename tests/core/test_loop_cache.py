@@ -235,6 +235,18 @@ def test_new_files_are_the_users_alone(folder, load_pair):
         assert loop_cache.is_private(os.stat(path))
 
 
+def test_drafts_of_killed_processes_are_removed(folder):
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    old, fresh = (folder / f"{loop_cache.DRAFT}{name}" for name in ("old", "fresh"))
+    for path in (old, fresh):
+        path.touch()
+    os.utime(old, (0, 0))
+    loop_cache.remove_old_drafts.cache_clear()
+    loop_cache.write_user_file("a.loop", b"code")
+    assert not old.exists() and fresh.exists()
+    assert loop_cache.read_user_file("a.loop") == b"code"
+
+
 def test_working_directory_is_never_read(monkeypatch, tmp_path):
     monkeypatch.delenv("PANSOPHY_CACHE_DIR", raising=False)
     monkeypatch.chdir(tmp_path)

@@ -1,7 +1,7 @@
 """Warm-up: processes share the calls, what is found is told, nothing stays behind."""
 
-from pansophy.core import background_warm_up as background
 from pansophy.core import loop_cache
+from pansophy.core.completed_warm_up import completed_mark, loops_are_missing
 from pansophy.testing import warm_up
 
 NAMES = ["pansophy.linear_model.LinearRegression", "pansophy.linear_model.Ridge"]
@@ -24,8 +24,8 @@ def test_part_of_the_names_is_no_complete_warm_up(tmp_path, monkeypatch):
     monkeypatch.setenv("PANSOPHY_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(loop_cache, "shipped_levels", tuple)
     warm_up(NAMES[:1], n_jobs=1)
-    assert not background.completed_mark().exists()
-    assert background.loops_are_missing()
+    assert not completed_mark().exists()
+    assert loops_are_missing()
 
 
 def test_command_says_what_was_done():

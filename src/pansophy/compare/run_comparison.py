@@ -1,6 +1,5 @@
 """`compare`: try every suitable method on a table and rank them."""
 
-import os
 import platform
 import time
 from contextlib import nullcontext
@@ -8,7 +7,6 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from ..core.background_warm_up import background_warm_up
 from ..diagnose.findings import by_severity
 from ..diagnose.suspicious_scores import too_good_score
 from ..tables import TableError
@@ -21,16 +19,16 @@ from .evaluation.ranking import (
     rank_methods,
     score_estimates,
 )
+from .execution.background_warm_up import background_warm_up
 from .execution.blend_trial import with_blend_trial
 from .execution.plan import ExecutionLimits, data_hash, make_plan, recorded_versions
 from .execution.run_folder import check_run_folder, open_run
-from .execution.trials import run_trials
+from .execution.trials import make_workload, run_trials
 from .holdout import evaluate_on_holdout, load_holdout, overlap_notes
 from .loading import EXCLUDED_ROLES, load_dataset, table_and_target
 from .methods.blending import BLEND
 from .methods.excluded import SkipKind, SkippedMethod
 from .methods.method_choice import choose_methods, wants_blend
-from .methods.portfolio import METHODS
 from .metrics import metrics_for
 from .options import Options, compare_signature, describe_source, parameters_section
 from .splits import make_splits
@@ -38,7 +36,6 @@ from .splits import make_splits
 # (largest number of rows, repeats of the cross-validation)
 DEFAULT_REPEATS = [(300, 10), (20_000, 5), (100_000, 2), (float("inf"), 1)]
 MEGABYTE = 1_000_000
-LARGE_FILE = 5 * MEGABYTE  # takes about a second to read
 clock = time.perf_counter
 
 
@@ -86,8 +83,7 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
     started = clock()
     if options.folder is not None:
         check_run_folder(options.folder, options.resume)
-    with warm_up_while_reading(table):
-        dataset = load_dataset(table, options)
+    dataset = load_dataset(table, options)
     data, schema = dataset.data, dataset.schema
     metrics = metrics_for(schema.task, options.metric, ordered=schema.ordered)
     options.check_against(dataset.table, schema)
@@ -116,7 +112,9 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         methods, data, schema, metrics, split, limits, options.recorded(table)
     )
     with open_run_folder(options, plan, schema, as_recorded) as folder:
-        exploration = explore_dataset(dataset, split, options.by)
+        work = make_workload(methods, data, schema, metrics, split, limits)
+        with background_warm_up(work, limits):
+            exploration = explore_dataset(dataset, split, options.by)
         trials, finished = run_trials(
             methods, data, schema, metrics, split, limits, folder, progress
         )
@@ -164,16 +162,6 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         comparison.notes += overlap_notes(data, holdout)
         comparison.holdout = evaluate_on_holdout(comparison, holdout, progress)
     return comparison
-
-
-def warm_up_while_reading(table):
-    """Compiles the methods' loops while a file is read that takes a while."""
-    is_path = isinstance(table, str | os.PathLike) and os.path.isfile(table)
-    if not is_path or os.path.getsize(table) < LARGE_FILE:
-        return nullcontext()
-    return background_warm_up(
-        list(dict.fromkeys(m.path for m in METHODS if m.path.startswith("pansophy.")))
-    )
 
 
 def dummy_finished(trials) -> bool:

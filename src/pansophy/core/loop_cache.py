@@ -90,6 +90,8 @@ HOOKS = (
 PACKAGE = __name__.split(".")[0]
 SHIPPED = Path(__file__).parents[1] / "_compiled_loops"
 MANIFEST = "manifest.json"
+DRAFT = ".draft-"  # names of files that are being written begin with it
+OLD_DRAFT = 3600.0  # seconds after which nobody writes a draft any more
 
 # Features that LLVM must report for a level, beyond those of every 64-bit CPU. The
 # first level of which a machine has all is its level.
@@ -353,7 +355,8 @@ def write_user_file(name: str, content: bytes) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not is_private(os.stat(folder)):
             return
-        handle, draft = tempfile.mkstemp(dir=folder, prefix=".draft-")  # mode 0600
+        remove_old_drafts(folder)
+        handle, draft = tempfile.mkstemp(dir=folder, prefix=DRAFT)  # mode 0600
         with open(handle, "wb") as file:
             file.write(hashlib.sha256(content).digest())
             file.write(content)
@@ -362,6 +365,15 @@ def write_user_file(name: str, content: bytes) -> None:
         if draft is not None:
             with contextlib.suppress(OSError):
                 os.unlink(draft)
+
+
+@cache
+def remove_old_drafts(folder: Path) -> None:
+    """Remove what processes that were killed while they wrote have left behind."""
+    for draft in folder.glob(f"{DRAFT}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - draft.stat().st_mtime > OLD_DRAFT:
+                draft.unlink()
 
 
 class ShippedLevel(NamedTuple):

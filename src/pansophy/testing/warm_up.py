@@ -5,7 +5,6 @@ goes into the user's cache folder, where every other process finds it. A file in
 same folder says that a warm-up of this version of the loops was completed.
 """
 
-import contextlib
 import multiprocessing
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
-from ..core.background_warm_up import completed_mark
+from ..core.completed_warm_up import mark_completed
 from .usual_calls import CallReport, run_usual_calls, usual_names
 
 DEMO = "pansophy demo"  # the name under which the main job is called
@@ -57,8 +56,7 @@ def warm_up(
         if report is not None:
             report(done)
     if complete:
-        with contextlib.suppress(OSError):
-            completed_mark().touch(mode=0o600)
+        mark_completed()
     return reports
 
 

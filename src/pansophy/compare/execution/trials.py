@@ -37,7 +37,7 @@ from .plan import ActiveFit, ExecutionLimits, FailureKind, FitOutcome, JobQueue
 from .progress import ProgressDisplay
 from .worker_pool import NoWorkers, WorkerPool, fit_on_workers
 
-__all__ = ["Trial", "folds_of", "run_trials"]
+__all__ = ["Trial", "folds_of", "make_workload", "run_trials"]
 PREDICTION_BYTES = (
     1e9  # bytes of answers that are held, beyond those of the first repeat
 )
@@ -270,6 +270,15 @@ def catch_interrupt(handled):
         signal.signal(signal.SIGINT, before)
 
 
+def make_workload(methods, data, schema, metrics, split, limits) -> Workload:
+    """What the fits of all methods in all folds have in common."""
+    folds = split.folds
+    setting = fit_context(schema, folds, limits, metrics[0].name, split.times(data))
+    return Workload(
+        data, schema, metrics, folds, list(methods), setting, limits.threads
+    )
+
+
 def run_trials(
     methods, data, schema, metrics, split, limits=None, folder=None, show=None
 ) -> tuple[list[Trial], bool]:
@@ -282,10 +291,7 @@ def run_trials(
     limits = limits or ExecutionLimits()
     folds = split.folds
     names = [m.name for m in methods]
-    setting = fit_context(schema, folds, limits, metrics[0].name, split.times(data))
-    work = Workload(
-        data, schema, metrics, folds, list(methods), setting, limits.threads
-    )
+    work = make_workload(methods, data, schema, metrics, split, limits)
     job_queue = JobQueue(len(methods), len(folds))
     aggregator = TrialAggregator(work, split)
     if folder is not None:
