@@ -7,7 +7,14 @@ import torch
 from pansophy.nn.gradient_step import GradientStep, LossTotals
 from pansophy.nn.optimisers import Adam
 from pansophy.rl.off_policy import TargetNet
-from pansophy.rl.q_net import CompiledQStep, QBatch, QNet, QRows, project_distribution
+from pansophy.rl.q_net import (
+    TARGET_ROWS,
+    CompiledQSteps,
+    QBatch,
+    QNet,
+    QRows,
+    project_distribution,
+)
 from pansophy.rl.small_nets import orthogonal_mlp
 
 
@@ -66,7 +73,7 @@ def test_compiled_steps_are_torchs(duelling, double, masked, rng):
     )  # fmt: skip
     (pack,) = steps[0].packs[""]
     vector = older.flatten_like(nets[0], pack.flat.w)
-    compiled = CompiledQStep(nets[0], pack, vector, n, double=double, clip=0.5)
+    compiled = CompiledQSteps(nets[0], pack, vector, n, double=double, clip=0.5)
     tensor = lambda a: torch.tensor(a, dtype=torch.float32)
     for _ in range(3):
         with torch.no_grad():
@@ -90,6 +97,40 @@ def test_compiled_steps_are_torchs(duelling, double, masked, rng):
             torch.testing.assert_close(p, q, atol=1e-5, rtol=1e-4)
     mean = steps[1].totals.means(steps[1].processes)["q"]
     assert compiled.mean_loss() == pytest.approx(mean, rel=1e-4)
+
+
+@pytest.mark.parametrize("double", [False, True])
+@pytest.mark.parametrize("has_target", [False, True])
+@pytest.mark.parametrize("n", [9, 100])
+def test_many_batches_in_one_call_are_steps_one_by_one(double, has_target, n, rng):
+    """Also where the targets of a group of batches are computed at once."""
+    k = 2 + TARGET_ROWS // n  # more than one group, the last one shorter
+    seed = int(rng.integers(1000))
+    older = TargetNet(make_net("value", False, rng))
+    number = lambda *shape: rng.normal(size=shape).astype(np.float32)
+    rows = QRows(
+        number(k * n, 4), rng.integers(3, size=k * n), 5 * rng.normal(size=k * n),
+        number(k * n, 4), 0.9 * (rng.random(k * n) < 0.8),
+        np.zeros((k * n, 0), bool), rng.random(k * n),
+    )  # fmt: skip
+    found = []
+    for at_once in (k, 1):
+        net = make_net("value", False, np.random.default_rng(seed))
+        step = GradientStep(net, Adam(0.05), LossTotals())
+        (pack,) = step.packs[""]
+        vector = older.flatten_like(net, pack.flat.w) if has_target else None
+        compiled = CompiledQSteps(net, pack, vector, n, double=double)
+        size = at_once * n
+        errors = [
+            compiled(QRows(*(column[lo : lo + size] for column in rows)))
+            for lo in range(0, k * n, size)
+        ]
+        found.append((np.concatenate(errors), pack.flat.w.clone(), compiled))
+    (errors, w, many), (errors_alone, w_alone, alone) = found
+    np.testing.assert_allclose(errors, errors_alone, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(w, w_alone, atol=1e-4, rtol=1e-4)
+    assert many.n_steps == alone.n_steps == k
+    assert many.mean_loss() == pytest.approx(alone.mean_loss(), rel=1e-4)
 
 
 def test_duelling_scores(rng):

@@ -1,4 +1,4 @@
-"""Compiled step of a Q net: targets, Huber loss, gradient and Adam in one call."""
+"""Compiled steps of a Q net: targets, Huber loss, gradient and Adam in one call."""
 
 import numpy as np
 
@@ -35,52 +35,69 @@ def allowed_argmax(f, allowed):
 
 
 @compiled(inner=True, refcount=True)
-def q_targets(older, net, layers, options, batch, work, y):
-    """R + discount Q'(x', best action) of each row, eqs. (1) and (2) of `dqn`."""
-    n = len(y)
-    f = work.f
-    F = mlp_forward(older, layers, batch.after, work.H)
-    for i in range(n):
-        combine_row(F[i], options.duelling, f)
-        y[i] = f[allowed_argmax(f, batch.after_mask[i])]
+def target_values(older, layers, options, X, work):
+    """Q' of all actions after each row, into `work.older`."""
+    F = mlp_forward(older, layers, X, work.H)
+    for i in range(len(X)):
+        combine_row(F[i], options.duelling, work.older[i])
+
+
+@compiled(inner=True, refcount=True)
+def targets_of_batch(net, layers, options, rows, lo, Q, work):
+    """R + discount Q'(x', best action) of a batch, eqs. (1) and (2) of `dqn`.
+
+    The batch begins at row `lo`; Q (n, A) holds its values by the target net.
+    """
+    n = options.n_rows
+    y = work.y
+    F = Q
     if options.double:
-        for i in range(n):  # values of all actions, while the chooser's are computed
-            combine_row(F[i], options.duelling, work.older[i])
-        F = mlp_forward(net.w, layers, batch.after, work.H)
-        for i in range(n):
-            combine_row(F[i], options.duelling, f)
-            y[i] = work.older[i, allowed_argmax(f, batch.after_mask[i])]
+        F = mlp_forward(net.w, layers, rows.after[lo : lo + n], work.H)
     for i in range(n):
-        y[i] = batch.reward[i] + batch.discount[i] * y[i]
+        combine_row(F[i], options.double and options.duelling, work.f)
+        best = allowed_argmax(work.f, rows.after_mask[lo + i])
+        y[i] = rows.reward[lo + i] + rows.discount[lo + i] * Q[i, best]
 
 
 @compiled
-def q_learning_step(older, net, layers, options, batch, work):
-    """One step along the weighted Huber loss; its mean, and errors in `work.error`."""
-    n = len(batch.X)
-    y = work.y
-    q_targets(older, net, layers, options, batch, work, y)
-    F = mlp_forward(net.w, layers, batch.X, work.H)
-    k = F.shape[1]
+def q_learning_updates(older, net, layers, options, rows, work, error):
+    """A step along the weighted Huber loss for each `n_rows` rows; the sum of losses.
+
+    The target net does not change meanwhile, so its values are computed for
+    `n_target_rows` rows at once: larger products are faster.
+    """
+    n = options.n_rows
     A = len(work.f)
-    D = work.D[: n * k].reshape(n, k)
-    D[:] = np.float32(0.0)
-    total = 0.0
-    for i in range(n):
-        combine_row(F[i], options.duelling, work.f)
-        a = batch.action[i]
-        u = work.f[a] - y[i]
-        slope = min(max(u, np.float32(-1.0)), np.float32(1.0))
-        work.error[i] = abs(u)
-        total += batch.weight[i] * slope * (u - np.float32(0.5) * slope)
-        d = np.float32(slope * batch.weight[i] / n)
-        if options.duelling:
-            D[i, 0] = d
-            for b in range(A):
-                D[i, b + 1] = -d / np.float32(A)
-            D[i, a + 1] += d
-        else:
-            D[i, a] = d
-    mlp_backward(net.w, net.g, layers, batch.X, work.H, work.D, work.spare)
-    adam_step(net, options.learning_rate)
-    return total / n
+    losses = 0.0
+    for group in range(0, len(rows.X), options.n_target_rows):
+        end = min(group + options.n_target_rows, len(rows.X))
+        target_values(older, layers, options, rows.after[group:end], work)
+        for lo in range(group, end, n):
+            Q = work.older[lo - group : lo - group + n]
+            targets_of_batch(net, layers, options, rows, lo, Q, work)
+            X = rows.X[lo : lo + n]
+            F = mlp_forward(net.w, layers, X, work.H)
+            k = F.shape[1]
+            D = work.D[: n * k].reshape(n, k)
+            D[:] = np.float32(0.0)
+            total = 0.0
+            for i in range(n):
+                combine_row(F[i], options.duelling, work.f)
+                a = rows.action[lo + i]
+                u = work.f[a] - work.y[i]
+                slope = min(max(u, np.float32(-1.0)), np.float32(1.0))
+                error[lo + i] = abs(u)
+                weight = rows.weight[lo + i]
+                total += weight * slope * (u - np.float32(0.5) * slope)
+                d = np.float32(slope * weight / n)
+                if options.duelling:
+                    D[i, 0] = d
+                    for b in range(A):
+                        D[i, b + 1] = -d / np.float32(A)
+                    D[i, a + 1] += d
+                else:
+                    D[i, a] = d
+            mlp_backward(net.w, net.g, layers, X, work.H, work.D, work.spare)
+            adam_step(net, options.learning_rate)
+            losses += total / n
+    return losses

@@ -30,12 +30,13 @@ from .conv_features import ConvLayers, conv_features
 from .exploration import Boltzmann, EpsilonGreedy
 from .off_policy import AbstractOffPolicy, AbstractOffPolicyLearner, TargetNet
 from .q_learning import as_exploration
-from .q_net import CompiledQStep, QBatch, QNet, QRows, project_distribution
+from .q_net import CompiledQSteps, QBatch, QNet, QRows, project_distribution
 from .schedules import Schedule, ScheduleReader
 from .small_nets import he_mlp, numpy_forward, numpy_layers
 from .space_layouts import check_action_mask
 
 DEFAULT_EXPLORATION = EpsilonGreedy(Schedule(1.0, 0.05, 10_000))
+ROWS_AT_ONCE = 8192  # most that a compiled call takes several batches of
 
 
 class DQNLearner(AbstractOffPolicyLearner):
@@ -54,17 +55,17 @@ class DQNLearner(AbstractOffPolicyLearner):
         self.level = ScheduleReader(exploration.level)
         by_arrays = device.type == "cpu" and self.net.features is None
         self.layers = numpy_layers(self.net.mlp) if by_arrays else None
-        self.compiled_step = self._compile_step()
+        self.compiled_steps = self._compile_steps()
 
-    def _compile_step(self):
-        """The step in one compiled call, if the net suits it."""
+    def _compile_steps(self):
+        """Steps in compiled calls, if the net suits them."""
         agent, net = self.agent, self.net
         plain = net.kind == "value" and net.features is None
         if not plain or not suits_compiled_loops(net, agent.batch_size):
             return None
         (pack,) = self.gradient_step.packs[""]
         older = self.target and self.target.flatten_like(net, pack.flat.w)
-        return CompiledQStep(
+        return CompiledQSteps(
             net, pack, older, agent.batch_size, double=agent.double,
             clip=agent.max_grad_norm,
         )  # fmt: skip
@@ -77,7 +78,8 @@ class DQNLearner(AbstractOffPolicyLearner):
             mask = check_action_mask(mask, self.actions, n)
         level = self.level.at(self.agent.n_steps_ + self.done)
         random = rng.random(n) < level if self.kind == 0 else np.zeros(n, bool)
-        if random.all() and mask is None:  # the net is not asked
+        n_random = np.count_nonzero(random)
+        if n_random == n and mask is None:  # the net is not asked
             return self.actions.to_environment(rng.integers(A, size=(n, 1)))
         Q = self.values(self.rows(observations))
         if mask is not None:
@@ -87,7 +89,7 @@ class DQNLearner(AbstractOffPolicyLearner):
             best = (Q / level + noise).argmax(1)
             return self.actions.to_environment(best[:, None])
         best = Q.argmax(1)
-        if random.any():
+        if n_random:
             u = rng.random((n, A))
             if mask is not None:
                 u = np.where(mask, u, -1.0)
@@ -103,8 +105,19 @@ class DQNLearner(AbstractOffPolicyLearner):
             X = torch.as_tensor(X, device=self.device)
             return net.q_values(net(X)).cpu().numpy()
 
+    def learn_round(self, beta, rng):
+        """Many batches in one compiled call, where draws do not depend on errors."""
+        agent = self.agent
+        if self.compiled_steps is None or agent.priority_exponent:
+            return super().learn_round(beta, rng)
+        n = agent.batch_size
+        at_once = max(ROWS_AT_ONCE // n, 1)
+        for done in range(0, agent.gradient_steps, at_once):
+            k = min(at_once, agent.gradient_steps - done)
+            self.learn(self.buffer.draw(k * n, rng), rng)
+
     def learn(self, batch, rng):
-        if self.compiled_step is None:
+        if self.compiled_steps is None:
             return self._learn_by_torch(batch)
         action = batch.action.reshape(-1) - self.actions.starts[0]
         mask = batch.next_mask
@@ -114,15 +127,15 @@ class DQNLearner(AbstractOffPolicyLearner):
             batch.reward,
             self.rows(batch.next_observation),
             batch.discount,
-            self.compiled_step.no_mask if mask is None else mask > 0,
+            np.empty((len(action), 0), bool) if mask is None else mask > 0,
             batch.weight,
         )
-        return self.compiled_step(rows, self.rate_scale)
+        return self.compiled_steps(rows, self.rate_scale)
 
     def mean_losses(self):
-        if self.compiled_step is None:
+        if self.compiled_steps is None:
             return super().mean_losses()
-        return {"q": self.compiled_step.mean_loss()}
+        return {"q": self.compiled_steps.mean_loss()}
 
     def _learn_by_torch(self, batch):
         with torch.no_grad():

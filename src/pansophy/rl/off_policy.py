@@ -110,6 +110,14 @@ class AbstractOffPolicyLearner:
     def learn(self, batch, rng) -> np.ndarray:
         """One gradient step on a `ReplayBatch`; the sizes of its errors."""
 
+    def learn_round(self, beta, rng) -> None:
+        """`gradient_steps` batches, each learnt from before the next is drawn."""
+        for _ in range(self.agent.gradient_steps):
+            batch = self.buffer.draw(self.batch_size, rng, beta=beta)
+            error = self.learn(batch, rng)
+            if self.agent.priority_exponent:
+                self.buffer.set_priorities(batch.index, error)
+
     def update(self, steps, progress, rng) -> dict[str, float]:
         """Store the steps and learn from the buffer."""
         agent = self.agent
@@ -122,13 +130,8 @@ class AbstractOffPolicyLearner:
             self.moments = self.moments.updated(self.layout.encode(seen))
         if self.done < agent.learning_starts:
             return {}
-        for _ in range(agent.gradient_steps):
-            beta = agent.importance_exponent
-            beta = beta + (1.0 - beta) * progress
-            batch = self.buffer.draw(agent.batch_size, rng, beta=beta)
-            error = self.learn(batch, rng)
-            if agent.priority_exponent:
-                self.buffer.set_priorities(batch.index, error)
+        beta = agent.importance_exponent
+        self.learn_round(beta + (1.0 - beta) * progress, rng)
         self.after_round(before, self.done)
         self.rounds += 1
         if self.rounds % ROUNDS_PER_MEASURE:

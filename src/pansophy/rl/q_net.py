@@ -18,7 +18,7 @@ What the K numbers of an action mean, the value Q, and the loss against a target
 huber(u) = u^2 / 2 for |u| <= 1, |u| - 1/2 beyond. Gradients in F are short formulas, so
 `gradients` needs no autograd: dl/df is clip(f - y) in (2), p - m in (3) and -mean_k |.|
 clip(u_jk) in (4), for the action taken; (1) is linear. Small nets of the kind "value"
-take whole steps, targets included, in one compiled call (`CompiledQStep`). With
+take whole steps, targets included, in compiled calls (`CompiledQSteps`). With
 `features`, convolutions read images before the MLP (`conv_features`), and gradients are
 autograd's.
 
@@ -37,6 +37,7 @@ from ..nn.compiled_mlp import adam_arrays, layer_table, total_units, widest_laye
 from . import _q_net as loops
 
 KINDS = ("value", "categorical", "quantile")
+TARGET_ROWS = 256  # whose targets are computed at once, if a batch has fewer
 
 
 class QBatch(NamedTuple):
@@ -168,39 +169,40 @@ class QNet(nn.Module):
 
 
 class QRows(NamedTuple):
-    """Rows of a replayed batch for the compiled step."""
+    """Rows of replayed batches, one after the other, for the compiled steps."""
 
-    X: np.ndarray  # (n, d)
-    action: np.ndarray  # (n,) from 0
-    reward: np.ndarray  # (n,)
-    after: np.ndarray  # (n, d)
-    discount: np.ndarray  # (n,)
-    after_mask: np.ndarray  # (n, A), or (n, 0)
-    weight: np.ndarray  # (n,)
+    X: np.ndarray  # (m, d)
+    action: np.ndarray  # (m,) from 0
+    reward: np.ndarray  # (m,)
+    after: np.ndarray  # (m, d)
+    discount: np.ndarray  # (m,)
+    after_mask: np.ndarray  # (m, A), or (m, 0)
+    weight: np.ndarray  # (m,)
 
 
 class QStepOptions(NamedTuple):
-    """Numbers of the compiled step."""
+    """Numbers of the compiled steps."""
 
+    n_rows: int  # of a batch
+    n_target_rows: int  # whose targets are computed at once, a multiple of it
     duelling: bool
     double: bool
     learning_rate: float
 
 
 class QWorkspace(NamedTuple):
-    """Scratch buffers of the compiled step."""
+    """Scratch buffers of the compiled steps for batches of n rows."""
 
-    H: np.ndarray  # (n, all units), flat
+    H: np.ndarray  # (n_target_rows, all units), flat
     D: np.ndarray  # (n, widest layer), flat
     spare: np.ndarray  # the same
     f: np.ndarray  # (A,)
-    older: np.ndarray  # (n, A)
+    older: np.ndarray  # (n_target_rows, A)
     y: np.ndarray  # (n,)
-    error: np.ndarray  # (n,)
 
 
-class CompiledQStep:
-    """Steps of a small `QNet` of the kind "value" in one compiled call each.
+class CompiledQSteps:
+    """Steps of a small `QNet` of the kind "value", many in one compiled call.
 
     Parameters
     ----------
@@ -221,34 +223,40 @@ class CompiledQStep:
         self.adam = adam_arrays(pack, clip)
         self.layers = layer_table(net.mlp, pack.flat.w)
         self.older = self.adam.w if older is None else older
+        # values by the net's own weights are out of date after a step
+        at_once = n_rows * max(TARGET_ROWS // n_rows, 1) if older is not None else n_rows
         double = bool(double) and older is not None
-        self.options = QStepOptions(net.duelling, double, float(pack.rule.lr))
+        self.options = QStepOptions(
+            n_rows, at_once, net.duelling, double, float(pack.rule.lr)
+        )
         A = net.n_actions
         number = lambda *shape: np.zeros(shape, np.float32)
         widest = n_rows * widest_layer(self.layers)
         self.work = QWorkspace(
-            number(n_rows * total_units(self.layers)),
+            number(at_once * total_units(self.layers)),
             number(widest),
             number(widest),
             number(A),
-            number(n_rows, A),
-            number(n_rows),
+            number(at_once, A),
             number(n_rows),
         )
-        self.no_mask = np.zeros((n_rows, 0), bool)
         self.loss_sum = 0.0
         self.n_steps = 0
 
     def __call__(self, rows: QRows, scale=1.0) -> np.ndarray:
-        """One step at `scale` times the rate; the sizes of the errors before it."""
+        """A step at `scale` times the rate for each batch among the rows, in order.
+
+        Returns the sizes of the errors, of each row before the step of its batch.
+        """
         options = self.options
         if scale != 1.0:
             options = options._replace(learning_rate=options.learning_rate * scale)
-        self.loss_sum += loops.q_learning_step(
-            self.older, self.adam, self.layers, options, rows, self.work
+        error = np.empty(len(rows.X), np.float32)
+        self.loss_sum += loops.q_learning_updates(
+            self.older, self.adam, self.layers, options, rows, self.work, error
         )
-        self.n_steps += 1
-        return self.work.error
+        self.n_steps += len(error) // options.n_rows
+        return error
 
     def mean_loss(self) -> float:
         """Mean loss of the steps since the last call."""
