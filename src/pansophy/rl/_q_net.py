@@ -35,69 +35,83 @@ def allowed_argmax(f, allowed):
 
 
 @compiled(inner=True, refcount=True)
-def target_values(older, layers, options, X, work):
-    """Q' of all actions after each row, into `work.older`."""
-    F = mlp_forward(older, layers, X, work.H)
-    for i in range(len(X)):
-        combine_row(F[i], options.duelling, work.older[i])
+def refresh_target_values(older, layers, options, rows, lo, hi, cache, work):
+    """Q' after the rows from lo to hi - 1, of which `cache` holds none or an old one.
+
+    Rows are collected first: larger products are faster.
+    """
+    version = cache.clock[0]
+    count = 0
+    for i in range(lo, hi):
+        place = rows.place[i]
+        if cache.version[place] != version:
+            cache.version[place] = version
+            work.after[count] = rows.after[i]
+            work.place[count] = place
+            count += 1
+        if count == len(work.place) or (count > 0 and i == hi - 1):
+            F = mlp_forward(older, layers, work.after[:count], work.H)
+            for j in range(count):
+                combine_row(F[j], options.duelling, cache.Q[work.place[j]])
+            count = 0
 
 
 @compiled(inner=True, refcount=True)
-def targets_of_batch(net, layers, options, rows, lo, Q, work):
+def targets_of_batch(net, layers, options, rows, lo, cache, work):
     """R + discount Q'(x', best action) of a batch, eqs. (1) and (2) of `dqn`.
 
-    The batch begins at row `lo`; Q (n, A) holds its values by the target net.
+    The batch begins at row `lo`.
     """
     n = options.n_rows
-    y = work.y
-    F = Q
+    f = work.f
     if options.double:
         F = mlp_forward(net.w, layers, rows.after[lo : lo + n], work.H)
+        for i in range(n):
+            combine_row(F[i], options.duelling, f)
+            work.best[i] = allowed_argmax(f, rows.after_mask[lo + i])
     for i in range(n):
-        combine_row(F[i], options.double and options.duelling, work.f)
-        best = allowed_argmax(work.f, rows.after_mask[lo + i])
-        y[i] = rows.reward[lo + i] + rows.discount[lo + i] * Q[i, best]
+        Q = cache.Q[rows.place[lo + i]]
+        if not options.double:
+            work.best[i] = allowed_argmax(Q, rows.after_mask[lo + i])
+        work.y[i] = rows.reward[lo + i] + rows.discount[lo + i] * Q[work.best[i]]
 
 
 @compiled
-def q_learning_updates(older, net, layers, options, rows, work, error):
-    """A step along the weighted Huber loss for each `n_rows` rows; the sum of losses.
-
-    The target net does not change meanwhile, so its values are computed for
-    `n_target_rows` rows at once: larger products are faster.
-    """
+def q_learning_updates(older, net, layers, options, rows, cache, work, error):
+    """A step along the weighted Huber loss for each `n_rows` rows; sum of losses."""
     n = options.n_rows
     A = len(work.f)
     losses = 0.0
-    for group in range(0, len(rows.X), options.n_target_rows):
-        end = min(group + options.n_target_rows, len(rows.X))
-        target_values(older, layers, options, rows.after[group:end], work)
-        for lo in range(group, end, n):
-            Q = work.older[lo - group : lo - group + n]
-            targets_of_batch(net, layers, options, rows, lo, Q, work)
-            X = rows.X[lo : lo + n]
-            F = mlp_forward(net.w, layers, X, work.H)
-            k = F.shape[1]
-            D = work.D[: n * k].reshape(n, k)
-            D[:] = np.float32(0.0)
-            total = 0.0
-            for i in range(n):
-                combine_row(F[i], options.duelling, work.f)
-                a = rows.action[lo + i]
-                u = work.f[a] - work.y[i]
-                slope = min(max(u, np.float32(-1.0)), np.float32(1.0))
-                error[lo + i] = abs(u)
-                weight = rows.weight[lo + i]
-                total += weight * slope * (u - np.float32(0.5) * slope)
-                d = np.float32(slope * weight / n)
-                if options.duelling:
-                    D[i, 0] = d
-                    for b in range(A):
-                        D[i, b + 1] = -d / np.float32(A)
-                    D[i, a + 1] += d
-                else:
-                    D[i, a] = d
-            mlp_backward(net.w, net.g, layers, X, work.H, work.D, work.spare)
-            adam_step(net, options.learning_rate)
-            losses += total / n
+    if options.frozen:
+        refresh_target_values(older, layers, options, rows, 0, len(rows.X), cache, work)
+    for lo in range(0, len(rows.X), n):
+        if not options.frozen:  # the last step has moved `older`
+            cache.clock[0] += 1
+            refresh_target_values(older, layers, options, rows, lo, lo + n, cache, work)
+        targets_of_batch(net, layers, options, rows, lo, cache, work)
+        X = rows.X[lo : lo + n]
+        F = mlp_forward(net.w, layers, X, work.H)
+        k = F.shape[1]
+        D = work.D[: n * k].reshape(n, k)
+        D[:] = np.float32(0.0)
+        total = 0.0
+        for i in range(n):
+            combine_row(F[i], options.duelling, work.f)
+            a = rows.action[lo + i]
+            u = work.f[a] - work.y[i]
+            slope = min(max(u, np.float32(-1.0)), np.float32(1.0))
+            error[lo + i] = abs(u)
+            weight = rows.weight[lo + i]
+            total += weight * slope * (u - np.float32(0.5) * slope)
+            d = np.float32(slope * weight / n)
+            if options.duelling:
+                D[i, 0] = d
+                for b in range(A):
+                    D[i, b + 1] = -d / np.float32(A)
+                D[i, a + 1] += d
+            else:
+                D[i, a] = d
+        mlp_backward(net.w, net.g, layers, X, work.H, work.D, work.spare)
+        adam_step(net, options.learning_rate)
+        losses += total / n
     return losses

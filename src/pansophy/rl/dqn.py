@@ -66,8 +66,8 @@ class DQNLearner(AbstractOffPolicyLearner):
         (pack,) = self.gradient_step.packs[""]
         older = self.target and self.target.flatten_like(net, pack.flat.w)
         return CompiledQSteps(
-            net, pack, older, agent.batch_size, double=agent.double,
-            clip=agent.max_grad_norm,
+            net, pack, older, agent.batch_size, n_places=agent.buffer_size,
+            double=agent.double, clip=agent.max_grad_norm,
         )  # fmt: skip
 
     def act_batch(self, observations, rng, mask=None):
@@ -76,7 +76,8 @@ class DQNLearner(AbstractOffPolicyLearner):
         A = self.net.n_actions
         if mask is not None:
             mask = check_action_mask(mask, self.actions, n)
-        level = self.level.at(self.agent.n_steps_ + self.done)
+        level = self.level.at(self.agent.n_steps_ + self.done + self.acted)
+        self.acted += n
         random = rng.random(n) < level if self.kind == 0 else np.zeros(n, bool)
         n_random = np.count_nonzero(random)
         if n_random == n and mask is None:  # the net is not asked
@@ -109,7 +110,8 @@ class DQNLearner(AbstractOffPolicyLearner):
         """Many batches in one compiled call, where draws do not depend on errors."""
         agent = self.agent
         if self.compiled_steps is None or agent.priority_exponent:
-            return super().learn_round(beta, rng)
+            super().learn_round(beta, rng)
+            return
         n = agent.batch_size
         at_once = max(ROWS_AT_ONCE // n, 1)
         for done in range(0, agent.gradient_steps, at_once):
@@ -129,6 +131,7 @@ class DQNLearner(AbstractOffPolicyLearner):
             batch.discount,
             np.empty((len(action), 0), bool) if mask is None else mask > 0,
             batch.weight,
+            batch.next_index,
         )
         return self.compiled_steps(rows, self.rate_scale)
 
@@ -169,13 +172,22 @@ class DQNLearner(AbstractOffPolicyLearner):
             return project_distribution(f.softmax(1), net.atoms, reward, discount)
         return reward[:, None] + discount[:, None] * f
 
+    def after_storing(self, places):
+        if self.compiled_steps is not None:
+            # other moments make other rows of all observations
+            moved = self.agent.normalize_observations
+            self.compiled_steps.forget_values(None if moved else places)
+
     def after_round(self, before, after):
         interval = self.agent.target_interval
-        if self.target and before // interval != after // interval:
-            if self.agent.tau == 1.0:
-                self.target.copy_weights()
-            else:
-                self.target.follow(self.agent.tau)
+        if not self.target or before // interval == after // interval:
+            return
+        if self.agent.tau == 1.0:
+            self.target.copy_weights()
+        else:
+            self.target.follow(self.agent.tau)
+        if self.compiled_steps is not None:
+            self.compiled_steps.forget_values()
 
 
 def build_q_net(agent, rng) -> QNet:

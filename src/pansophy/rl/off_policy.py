@@ -79,6 +79,7 @@ class AbstractOffPolicyLearner:
         )
         self.totals = LossTotals()
         self.done = 0  # steps of the run
+        self.acted = 0  # steps since the last round, where a learner counts them
         self.rounds = 0
         self.rate_scale = 1.0  # of the learning rate, by which it falls along the run
 
@@ -121,13 +122,15 @@ class AbstractOffPolicyLearner:
     def update(self, steps, progress, rng) -> dict[str, float]:
         """Store the steps and learn from the buffer."""
         agent = self.agent
-        self.buffer.extend(steps)
+        places = self.buffer.extend(steps)
         self.rate_scale = 1.0 - progress if agent.anneal else 1.0
         before = self.done
         self.done += steps.n_steps
+        self.acted = 0
         if agent.normalize_observations:
             seen = steps.observation[steps.valid]
             self.moments = self.moments.updated(self.layout.encode(seen))
+        self.after_storing(places)
         if self.done < agent.learning_starts:
             return {}
         beta = agent.importance_exponent
@@ -141,6 +144,9 @@ class AbstractOffPolicyLearner:
     def mean_losses(self) -> dict[str, float]:
         """Mean of each loss since the last call."""
         return self.totals.means(ALONE)
+
+    def after_storing(self, places) -> None:
+        """Called when new steps lie at these places of the buffer."""
 
     def after_round(self, before, after) -> None:
         """Called when the run went from `before` to `after` steps."""

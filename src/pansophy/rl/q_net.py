@@ -37,7 +37,8 @@ from ..nn.compiled_mlp import adam_arrays, layer_table, total_units, widest_laye
 from . import _q_net as loops
 
 KINDS = ("value", "categorical", "quantile")
-TARGET_ROWS = 256  # whose targets are computed at once, if a batch has fewer
+VALUED_AT_ONCE = 256  # rows that the target net is applied to, or a batch if larger
+MOST_KEPT = 1 << 24  # values by the target net
 
 
 class QBatch(NamedTuple):
@@ -178,31 +179,46 @@ class QRows(NamedTuple):
     discount: np.ndarray  # (m,)
     after_mask: np.ndarray  # (m, A), or (m, 0)
     weight: np.ndarray  # (m,)
+    place: np.ndarray  # (m,) equal only where `after` is
 
 
 class QStepOptions(NamedTuple):
     """Numbers of the compiled steps."""
 
     n_rows: int  # of a batch
-    n_target_rows: int  # whose targets are computed at once, a multiple of it
+    frozen: bool  # whether steps leave the target net as it is
     duelling: bool
     double: bool
     learning_rate: float
 
 
+class TargetCache(NamedTuple):
+    """Values by the target net, by the place of the step in the replay buffer."""
+
+    Q: np.ndarray  # (places, A)
+    version: np.ndarray  # (places,) of the target net that gave them
+    clock: np.ndarray  # (1,) its version now
+
+
 class QWorkspace(NamedTuple):
     """Scratch buffers of the compiled steps for batches of n rows."""
 
-    H: np.ndarray  # (n_target_rows, all units), flat
+    H: np.ndarray  # (r, all units), flat, r rows being valued at once
     D: np.ndarray  # (n, widest layer), flat
     spare: np.ndarray  # the same
     f: np.ndarray  # (A,)
-    older: np.ndarray  # (n_target_rows, A)
+    best: np.ndarray  # (n,) actions
     y: np.ndarray  # (n,)
+    after: np.ndarray  # (r, d)
+    place: np.ndarray  # (r,)
 
 
 class CompiledQSteps:
     """Steps of a small `QNet` of the kind "value", many in one compiled call.
+
+    A step is often drawn again before the target net changes: its value after the step
+    is kept by its place in the replay buffer. The owner says when values are out of
+    date (`forget_values`).
 
     Parameters
     ----------
@@ -213,35 +229,57 @@ class CompiledQSteps:
         The target net's weights in the order of the pack; None: the net's own.
     n_rows : int
         Rows of every batch.
+    n_places : int
+        Places of the replay buffer.
     double : bool
         Whether the net chooses the actions that `older` values.
     clip : float or None
         Longest gradient.
     """
 
-    def __init__(self, net, pack, older, n_rows, *, double, clip=None):
+    def __init__(self, net, pack, older, n_rows, *, n_places, double, clip=None):
         self.adam = adam_arrays(pack, clip)
         self.layers = layer_table(net.mlp, pack.flat.w)
         self.older = self.adam.w if older is None else older
-        # values by the net's own weights are out of date after a step
-        at_once = n_rows * max(TARGET_ROWS // n_rows, 1) if older is not None else n_rows
         double = bool(double) and older is not None
         self.options = QStepOptions(
-            n_rows, at_once, net.duelling, double, float(pack.rule.lr)
+            n_rows, older is not None, net.duelling, double, float(pack.rule.lr)
         )
+        d = int(self.layers.sizes[0])
         A = net.n_actions
+        self.n_places = n_places
+        self.keeps_values = older is not None and n_places * A <= MOST_KEPT
+        self.cache = self._new_cache(n_places if self.keeps_values else 0, A)
         number = lambda *shape: np.zeros(shape, np.float32)
+        whole = lambda size: np.zeros(size, np.int64)
         widest = n_rows * widest_layer(self.layers)
+        r = max(VALUED_AT_ONCE, n_rows)
         self.work = QWorkspace(
-            number(at_once * total_units(self.layers)),
+            number(r * total_units(self.layers)),
             number(widest),
             number(widest),
             number(A),
-            number(at_once, A),
+            whole(n_rows),
             number(n_rows),
+            number(r, d),
+            whole(r),
         )
         self.loss_sum = 0.0
         self.n_steps = 0
+
+    def _new_cache(self, n_places, A):
+        return TargetCache(
+            np.zeros((n_places, A), np.float32),
+            np.zeros(n_places, np.int64),
+            np.ones(1, np.int64),
+        )
+
+    def forget_values(self, places=None) -> None:
+        """Values after the steps at these places, or after all, are out of date."""
+        if places is None:
+            self.cache.clock[0] += 1
+        elif self.keeps_values:
+            self.cache.version[places] = 0
 
     def __call__(self, rows: QRows, scale=1.0) -> np.ndarray:
         """A step at `scale` times the rate for each batch among the rows, in order.
@@ -249,13 +287,20 @@ class CompiledQSteps:
         Returns the sizes of the errors, of each row before the step of its batch.
         """
         options = self.options
+        m = len(rows.X)
         if scale != 1.0:
             options = options._replace(learning_rate=options.learning_rate * scale)
-        error = np.empty(len(rows.X), np.float32)
+        if not self.keeps_values:
+            rows = rows._replace(place=np.arange(m))
+            self.forget_values()
+            if m > len(self.cache.Q):
+                self.cache = self._new_cache(m, len(self.work.f))
+        error = np.empty(m, np.float32)
         self.loss_sum += loops.q_learning_updates(
-            self.older, self.adam, self.layers, options, rows, self.work, error
-        )
-        self.n_steps += len(error) // options.n_rows
+            self.older, self.adam, self.layers, options, rows, self.cache, self.work,
+            error,
+        )  # fmt: skip
+        self.n_steps += m // options.n_rows
         return error
 
     def mean_loss(self) -> float:
