@@ -178,6 +178,17 @@ def test_values_of_the_target_net_are_kept_until_they_are_out_of_date(
     torch.testing.assert_close(packs[0].flat.w, packs[1].flat.w, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.parametrize("duelling", [False, True])
+def test_values_of_a_few_rows(duelling, rng):
+    net = make_net("value", duelling, rng)
+    (pack,) = GradientStep(net, Adam(0.01), LossTotals()).packs[""]
+    compiled = CompiledQSteps(net, pack, None, 8, n_places=1, double=False)
+    X = rng.normal(size=(3, 4))  # of any kind of number
+    with torch.no_grad():
+        expected = net.q_values(net(torch.as_tensor(X, dtype=torch.float32))).numpy()
+    np.testing.assert_allclose(compiled.q_values(X), expected, rtol=1e-4, atol=1e-5)
+
+
 def test_duelling_scores(rng):
     net = make_net("value", True, rng)
     F = torch.tensor([[10.0, 1.0, 2.0, 6.0]])

@@ -3,7 +3,12 @@
 import numpy as np
 
 from ..core.compiled import FASTMATH_FUSED, compiled
-from ..nn._compiled_mlp import adam_step, mlp_backward, mlp_forward
+from ..nn._compiled_mlp import (
+    adam_step,
+    mlp_backward,
+    mlp_forward,
+    mlp_forward_row,
+)
 
 
 @compiled(inner=True, fastmath=FASTMATH_FUSED)
@@ -32,6 +37,14 @@ def allowed_argmax(f, allowed):
         if best < 0 or f[a] > f[best]:
             best = a
     return max(best, 0)
+
+
+@compiled(refcount=False)
+def q_values_of_rows(w, layers, duelling, X, spare, scores, Q):
+    """Q (n, A) of a few rows, one after the other."""
+    for i in range(len(X)):
+        mlp_forward_row(w, layers, X[i], spare, scores)
+        combine_row(scores, duelling, Q[i])
 
 
 @compiled(inner=True, refcount=True)

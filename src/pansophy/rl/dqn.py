@@ -36,6 +36,7 @@ from .small_nets import he_mlp, numpy_forward, numpy_layers
 from .space_layouts import check_action_mask
 
 DEFAULT_EXPLORATION = EpsilonGreedy(Schedule(1.0, 0.05, 10_000))
+FEW_ROWS = 4  # for which loops are faster than BLAS
 ROWS_AT_ONCE = 8192  # most that a compiled call takes several batches of
 
 
@@ -100,6 +101,8 @@ class DQNLearner(AbstractOffPolicyLearner):
     def values(self, X) -> np.ndarray:
         """Q (n, A) of rows."""
         net = self.net
+        if self.compiled_steps is not None and len(X) <= FEW_ROWS:
+            return self.compiled_steps.q_values(X)
         if self.layers is not None and net.kind == "value" and not net.duelling:
             return numpy_forward(self.layers, self.agent.activation, X)
         with torch.no_grad():

@@ -264,6 +264,8 @@ class CompiledQSteps:
             number(r, d),
             whole(r),
         )
+        self.spare = number(2, widest_layer(self.layers))
+        self.scores = number(int(self.layers.sizes[-1]))
         self.loss_sum = 0.0
         self.n_steps = 0
 
@@ -302,6 +304,16 @@ class CompiledQSteps:
         )  # fmt: skip
         self.n_steps += m // options.n_rows
         return error
+
+    def q_values(self, X) -> np.ndarray:
+        """Q (n, A) by the net as it is now, for a few rows."""
+        X = np.ascontiguousarray(X, np.float32)
+        Q = np.empty((len(X), len(self.work.f)), np.float32)
+        loops.q_values_of_rows(
+            self.adam.w, self.layers, self.options.duelling, X, self.spare, self.scores,
+            Q,
+        )  # fmt: skip
+        return Q
 
     def mean_loss(self) -> float:
         """Mean loss of the steps since the last call."""
