@@ -2,13 +2,17 @@
 
     python -m benchmarks.agents_over_seeds cartpole --seeds 10
     python -m benchmarks.agents_over_seeds lunar --seeds 5
+    python -m benchmarks.agents_over_seeds lunar --rounds 5
 
 Every seed trains each contender once, one after the other on one thread. Along a run
 the greedy policy plays 20 episodes after every so many steps; where their mean reaches
 the threshold, 100 other episodes decide whether the task is solved, and in tasks that
 say so the run ends there, by the same rule for every side. At the end 100 episodes on
 seeds of their own judge the greedy policy. Speed is steps per CPU second of training
-(imports, compilation and evaluations left out), ratios are of pairs of the same seed.
+(imports, compilation and evaluations left out). On a machine that others use a whole
+run says little about speed, so `--rounds` times short runs without evaluations, all
+contenders in turn, and ratios are of pairs of the same round; a task without such
+rounds has ratios of whole runs with the same seed.
 Results are kept in a JSON file after each run, so that a stopped benchmark goes on; the
 tables in `agents_over_seeds.md` are made of it.
 """
@@ -61,6 +65,7 @@ class Task(NamedTuple):
     n_steps: int
     every: int  # steps between two evaluations along the run
     stops: bool  # whether a run ends once it is solved
+    short: int  # steps of a run of which only the speed is measured
     contenders: dict  # name -> (side, agent, settings)
 
 
@@ -70,6 +75,7 @@ TASKS = {
         60_000,
         60_000,
         False,
+        20_480,
         {
             "PPO": ("ours", "ppo", PPO_CARTPOLE),
             "PPO, Stable-Baselines3": ("peer", "ppo", PPO_CARTPOLE),
@@ -81,6 +87,7 @@ TASKS = {
         50_000,
         2560,
         False,
+        5120,
         {
             "DQN": ("ours", "dqn", {**DQN_CARTPOLE, "double": False}),
             "DQN, Stable-Baselines3": ("peer", "dqn", DQN_CARTPOLE),
@@ -91,6 +98,7 @@ TASKS = {
         1_000_000,
         3 * 16 * 1024,
         True,
+        16_384,
         {
             "PPO": ("ours", "ppo", PPO_LUNAR),
             "PPO, Stable-Baselines3": ("peer", "ppo", PPO_LUNAR),
@@ -101,6 +109,7 @@ TASKS = {
         100_000,
         10_000,
         True,
+        2000,
         {
             "DQN": ("ours", "dqn", {**DQN_LUNAR, "double": False}),
             "DQN, Stable-Baselines3": ("peer", "dqn", DQN_LUNAR),
@@ -273,7 +282,9 @@ def add_result(path, task, name, seed, run) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         results = read_results(path)
         results.setdefault(task, {}).setdefault(name, {})[str(seed)] = run
-        path.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+        fresh = path.with_suffix(".new")
+        fresh.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+        fresh.replace(path)  # readers never see half a file
 
 
 def run_task(task_name, seeds, path, sides=("ours", "peer")) -> None:
@@ -293,6 +304,24 @@ def run_task(task_name, seeds, path, sides=("ours", "peer")) -> None:
             add_result(path, task_name, name, seed, run)
             shown = {key: run[key] for key in run if key != "curve"}
             print(task_name, name, seed, shown, flush=True)
+
+
+def measure_speeds(task_name, n_rounds, path, sides) -> None:
+    """Steps per CPU second of short runs, contenders in turn within every round."""
+    task = TASKS[task_name]
+    quiet = task._replace(every=2 * task.short)
+    for round in range(-1, n_rounds):  # the first imports and compiles
+        for name, (side, agent, settings) in task.contenders.items():
+            if side not in sides:
+                continue
+            make = {"ours": make_ours, "peer": make_peer}[side]
+            train = make(agent, settings, quiet, task.short, round + 1)
+            begun = time.process_time()
+            _, steps = train(lambda predict, n: False)
+            speed = steps / (time.process_time() - begun)
+            if round >= 0:
+                add_result(path, f"{task_name} speed", name, round, speed)
+                print(task_name, name, round, f"{speed:,.0f} steps/s", flush=True)
 
 
 def interval_of(values) -> str:
@@ -324,9 +353,15 @@ def summary_lines(task_name, results) -> list[str]:
         if not runs:
             continue
         returns = np.array([run["return"] for run in runs.values()])
-        speeds = np.array([run["steps_s"] for run in runs.values()])
-        other = results[task_name].get(peer, {})
-        pairs = [runs[s]["steps_s"] / other[s]["steps_s"] for s in runs if s in other]
+        speed = results.get(f"{task_name} speed", {})
+        if not speed:
+            speed = {
+                one: {seed: run["steps_s"] for seed, run in ran.items()}
+                for one, ran in results[task_name].items()
+            }
+        mine, other = (speed.get(one, {}) for one in (name, peer))
+        pairs = [mine[key] / other[key] for key in mine if key in other]
+        usual = np.median(list(mine.values())) if mine else np.nan
         ratio = "1" if name == peer else ""
         if name != peer and pairs:
             ratio = f"**{np.median(pairs):.1f}** ({min(pairs):.1f} to {max(pairs):.1f})"
@@ -336,7 +371,7 @@ def summary_lines(task_name, results) -> list[str]:
         lines.append(
             f"| {name} | {len(returns)} | {solved} | "
             f"{interval_of(when) if when else ''} | {interval_of(returns)} | "
-            f"{returns.min():.1f}, {returns.max():.1f} | {np.median(speeds):,.0f} | "
+            f"{returns.min():.1f}, {returns.max():.1f} | {usual:,.0f} | "
             f"{ratio} |"
         )
     return [*lines, ""]
@@ -347,15 +382,19 @@ def main() -> None:
     parser.add_argument("task", choices=[*TASKS, "page"])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--rounds", type=int, default=0)
     parser.add_argument("--sides", nargs="+", default=["ours", "peer"])
     parser.add_argument("--results", default=HERE / "agents_over_seeds.json", type=Path)
     chosen = parser.parse_args()
     path = chosen.results
-    if chosen.task != "page":
+    if chosen.rounds:
+        measure_speeds(chosen.task, chosen.rounds, path, chosen.sides)
+    elif chosen.task != "page":
         seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
         run_task(chosen.task, seeds, path, chosen.sides)
     results = read_results(path)
-    tables = [line for task in results for line in summary_lines(task, results)]
+    known = [task for task in TASKS if task in results]
+    tables = [line for task in known for line in summary_lines(task, results)]
     page = HERE / "agents_over_seeds.md"
     head = page.read_text("utf-8").split("<!-- tables -->")[0]
     page.write_text(head + "<!-- tables -->\n\n" + "\n".join(tables), "utf-8")

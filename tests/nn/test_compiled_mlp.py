@@ -34,6 +34,11 @@ def step(net, eta):
     loops.adam_step(net, eta)
 
 
+@numba.njit
+def forward_row(w, layers, x, spare, f):
+    loops.mlp_forward_row(w, layers, x, spare, f)
+
+
 def make_mlp(sizes, rng, activation="tanh", **options):
     draw = lambda *shape: rng.normal(size=shape).astype(np.float32)
     coefs = [draw(m, k) for m, k in pairwise(sizes)]
@@ -44,6 +49,24 @@ def make_mlp(sizes, rng, activation="tanh", **options):
 def make_pack(mlp, rule=Adam()):
     (pack,) = pack_parameters(dict(mlp.named_parameters()), rule)
     return pack
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+@pytest.mark.parametrize("sizes", [(3, 2), (3, 7, 2), (4, 9, 5, 1), (2, 3, 9, 4, 6)])
+def test_single_rows_are_torchs(activation, sizes, rng):
+    mlp = make_mlp(sizes, rng, activation)
+    pack = make_pack(mlp)
+    table = layer_table(mlp, pack.flat.w)
+    w = pack.flat.w.numpy()
+    X = rng.normal(size=(5, sizes[0])).astype(np.float32)
+    X[2] = 0.0  # entries of 0 are passed over
+    spare = np.full((2, widest_layer(table)), np.nan, np.float32)
+    f = np.empty(sizes[-1], np.float32)
+    with torch.no_grad():
+        expected = mlp(torch.as_tensor(X)).numpy()
+    for x, row in zip(X, expected, strict=True):
+        forward_row(w, table, x, spare, f)
+        np.testing.assert_allclose(f, row, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu"])

@@ -5,9 +5,16 @@ import pytest
 import torch
 
 from pansophy.nn.devices import resolve_device
-from pansophy.rl import DQN, Boltzmann, gather, value_iteration
+from pansophy.rl import (
+    DQN,
+    Boltzmann,
+    EpsilonGreedy,
+    gather,
+    q_net,
+    value_iteration,
+)
 from pansophy.rl.abstract_agent import vector_environments
-from pansophy.rl.envs import Corridor, GridWorld
+from pansophy.rl.envs import Corridor, GridWorld, MountainCar
 from pansophy.rl.running_moments import ObservationMoments
 from pansophy.rl.space_layouts import action_layout, observation_layout
 
@@ -140,6 +147,43 @@ def test_double_chooses_by_the_online_net_and_values_by_the_target():
         assert (found[double][ended] == 0).all()  # the value after an end
         found[double] = set(found[double][~ended].tolist())
     assert found == {True: {1.0}, False: {2.0}}
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_kept_values_change_nothing(normalize, monkeypatch):
+    """A small ring is overwritten many times and the target net copied."""
+    options = {**QUICK, "target_interval": 24, "learning_starts": 0, "batch_size": 16}
+    nets = []
+    for kept in (1 << 24, 0):
+        monkeypatch.setattr(q_net, "MOST_KEPT", kept)
+        agent = DQN(
+            600, n_step=3, buffer_size=50, horizon=4, gradient_steps=3,
+            normalize_observations=normalize, **options,
+        )  # fmt: skip
+        agent.fit(MountainCar(max_steps=30))
+        nets.append(torch.cat([p.ravel() for p in agent.net_.parameters()]))
+    torch.testing.assert_close(*nets, atol=1e-4, rtol=1e-3)
+
+
+def test_exploration_follows_its_schedule_within_a_round():
+    """Steps of all environments count, not rounds."""
+    asked = []
+
+    def level(t):
+        asked.append(int(t))
+        return 1.0
+
+    options = {**QUICK, "learning_starts": 10**6, "exploration": EpsilonGreedy(level)}
+    agent = DQN(12, horizon=3, **{**options, "n_envs": 2})
+    learner, rng = learner_of(agent, Corridor(3))
+    learner.level.SIZE = 1  # reads one step at a time
+    envs = vector_environments(Corridor(3, max_steps=9), 2)
+    position = None
+    for _ in range(2):
+        steps = gather(envs, learner, 3, position=position, random_state=rng)
+        position = steps.position
+        learner.update(steps, 0.0, rng)
+    assert asked == [0, 2, 4, 6, 8, 10]
 
 
 def test_exploration_ends_with_learning():

@@ -6,8 +6,16 @@ import torch
 
 from pansophy.nn.gradient_step import GradientStep, LossTotals
 from pansophy.nn.optimisers import Adam
+from pansophy.rl import q_net
 from pansophy.rl.off_policy import TargetNet
-from pansophy.rl.q_net import CompiledQStep, QBatch, QNet, QRows, project_distribution
+from pansophy.rl.q_net import (
+    VALUED_AT_ONCE,
+    CompiledQSteps,
+    QBatch,
+    QNet,
+    QRows,
+    project_distribution,
+)
 from pansophy.rl.small_nets import orthogonal_mlp
 
 
@@ -62,11 +70,13 @@ def test_compiled_steps_are_torchs(duelling, double, masked, rng):
     rows = QRows(
         number(n, 4), rng.integers(3, size=n), rng.normal(size=n), number(n, 4),
         0.9 * (rng.random(n) < 0.8), mask if masked else np.zeros((n, 0), bool),
-        rng.random(n),
+        rng.random(n), np.arange(n),
     )  # fmt: skip
     (pack,) = steps[0].packs[""]
     vector = older.flatten_like(nets[0], pack.flat.w)
-    compiled = CompiledQStep(nets[0], pack, vector, n, double=double, clip=0.5)
+    compiled = CompiledQSteps(
+        nets[0], pack, vector, n, n_places=n, double=double, clip=0.5
+    )
     tensor = lambda a: torch.tensor(a, dtype=torch.float32)
     for _ in range(3):
         with torch.no_grad():
@@ -90,6 +100,93 @@ def test_compiled_steps_are_torchs(duelling, double, masked, rng):
             torch.testing.assert_close(p, q, atol=1e-5, rtol=1e-4)
     mean = steps[1].totals.means(steps[1].processes)["q"]
     assert compiled.mean_loss() == pytest.approx(mean, rel=1e-4)
+
+
+@pytest.mark.parametrize("double", [False, True])
+@pytest.mark.parametrize("has_target", [False, True])
+@pytest.mark.parametrize("n", [9, 100])
+def test_many_batches_in_one_call_are_steps_one_by_one(double, has_target, n, rng):
+    """Also where the targets of a group of batches are computed at once."""
+    k = 2 + VALUED_AT_ONCE // n  # the target net is applied more than once
+    seed = int(rng.integers(1000))
+    older = TargetNet(make_net("value", False, rng))
+    number = lambda *shape: rng.normal(size=shape).astype(np.float32)
+    rows = QRows(
+        number(k * n, 4), rng.integers(3, size=k * n), 5 * rng.normal(size=k * n),
+        number(k * n, 4), 0.9 * (rng.random(k * n) < 0.8),
+        np.zeros((k * n, 0), bool), rng.random(k * n), np.arange(k * n),
+    )  # fmt: skip
+    found = []
+    for at_once in (k, 1):
+        net = make_net("value", False, np.random.default_rng(seed))
+        step = GradientStep(net, Adam(0.05), LossTotals())
+        (pack,) = step.packs[""]
+        vector = older.flatten_like(net, pack.flat.w) if has_target else None
+        compiled = CompiledQSteps(net, pack, vector, n, n_places=k * n, double=double)
+        size = at_once * n
+        errors = [
+            compiled(QRows(*(column[lo : lo + size] for column in rows)))
+            for lo in range(0, k * n, size)
+        ]
+        found.append((np.concatenate(errors), pack.flat.w.clone(), compiled))
+    (errors, w, many), (errors_alone, w_alone, alone) = found
+    np.testing.assert_allclose(errors, errors_alone, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(w, w_alone, atol=1e-4, rtol=1e-4)
+    assert many.n_steps == alone.n_steps == k
+    assert many.mean_loss() == pytest.approx(alone.mean_loss(), rel=1e-4)
+
+
+@pytest.mark.parametrize("double", [False, True])
+@pytest.mark.parametrize("kept", [True, False])
+def test_values_of_the_target_net_are_kept_until_they_are_out_of_date(
+    double, kept, rng, monkeypatch
+):
+    """Steps from a small buffer, drawn again and again, with and without keeping."""
+    if not kept:
+        monkeypatch.setattr(q_net, "MOST_KEPT", 0)
+    n, size = 8, 30
+    nets = [make_net("value", True, np.random.default_rng(5)) for _ in range(2)]
+    steps = [GradientStep(net, Adam(0.01), LossTotals()) for net in nets]
+    packs = [step.packs[""][0] for step in steps]
+    targets = [TargetNet(net) for net in nets]
+    compiled = [
+        CompiledQSteps(
+            net, pack, target.flatten_like(net, pack.flat.w), n, n_places=size,
+            double=double,
+        )
+        for net, pack, target in zip(nets, packs, targets, strict=True)
+    ]  # fmt: skip
+    assert all(one.keeps_values == kept for one in compiled)
+    after = rng.normal(size=(size, 4)).astype(np.float32)
+    for round in range(12):
+        if round % 4 == 1:  # new steps overwrite old ones
+            after[3:9] = rng.normal(size=(6, 4))
+            compiled[0].forget_values(slice(3, 9))
+        if round % 4 == 3:
+            for target in targets:
+                target.copy_weights()
+            compiled[0].forget_values()
+        compiled[1].forget_values()  # keeps nothing
+        place = rng.integers(size, size=4 * n)
+        rows = QRows(
+            rng.normal(size=(4 * n, 4)).astype(np.float32),
+            rng.integers(3, size=4 * n), 9 * rng.normal(size=4 * n), after[place],
+            np.full(4 * n, 0.9), np.zeros((4 * n, 0), bool), np.ones(4 * n), place,
+        )  # fmt: skip
+        one, two = (steps(rows) for steps in compiled)
+        np.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(packs[0].flat.w, packs[1].flat.w, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("duelling", [False, True])
+def test_values_of_a_few_rows(duelling, rng):
+    net = make_net("value", duelling, rng)
+    (pack,) = GradientStep(net, Adam(0.01), LossTotals()).packs[""]
+    compiled = CompiledQSteps(net, pack, None, 8, n_places=1, double=False)
+    X = rng.normal(size=(3, 4))  # of any kind of number
+    with torch.no_grad():
+        expected = net.q_values(net(torch.as_tensor(X, dtype=torch.float32))).numpy()
+    np.testing.assert_allclose(compiled.q_values(X), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_duelling_scores(rng):

@@ -58,6 +58,33 @@ def mlp_forward(w, layers, X, H):
 
 
 @compiled(inner=True, fastmath=FASTMATH)
+def mlp_forward_row(w, layers, x, spare, f):
+    """Outputs f for one row x; BLAS would copy each matrix for so short a product.
+
+    `spare` (2, widest layer) holds the units of a layer and of the one before it.
+    """
+    n_layers = len(layers.weights)
+    for layer in range(n_layers):
+        m, k = layers.sizes[layer], layers.sizes[layer + 1]
+        at, bias = layers.weights[layer], layers.biases[layer]
+        last = layer == n_layers - 1
+        before = x if layer == 0 else spare[(layer - 1) % 2]
+        after = f if last else spare[layer % 2]
+        z = after[:k]
+        b = w[bias : bias + k]
+        for j in range(k):
+            z[j] = b[j]
+        for i in range(m):
+            h = before[i]
+            if h != np.float32(0.0):
+                row = w[at + i * k : at + (i + 1) * k]
+                for j in range(k):
+                    z[j] += h * row[j]
+        if not last:
+            activate_values(z, layers.rectified)
+
+
+@compiled(inner=True, fastmath=FASTMATH)
 def slope_times(D, H, rectified):
     """D * g'(Z) in place, from H = g(Z)."""
     n, k = D.shape

@@ -1,9 +1,14 @@
-"""Compiled step of a Q net: targets, Huber loss, gradient and Adam in one call."""
+"""Compiled steps of a Q net: targets, Huber loss, gradient and Adam in one call."""
 
 import numpy as np
 
 from ..core.compiled import FASTMATH_FUSED, compiled
-from ..nn._compiled_mlp import adam_step, mlp_backward, mlp_forward
+from ..nn._compiled_mlp import (
+    adam_step,
+    mlp_backward,
+    mlp_forward,
+    mlp_forward_row,
+)
 
 
 @compiled(inner=True, fastmath=FASTMATH_FUSED)
@@ -34,53 +39,92 @@ def allowed_argmax(f, allowed):
     return max(best, 0)
 
 
+@compiled(refcount=False)
+def q_values_of_rows(w, layers, duelling, X, spare, scores, Q):
+    """Q (n, A) of a few rows, one after the other."""
+    for i in range(len(X)):
+        mlp_forward_row(w, layers, X[i], spare, scores)
+        combine_row(scores, duelling, Q[i])
+
+
 @compiled(inner=True, refcount=True)
-def q_targets(older, net, layers, options, batch, work, y):
-    """R + discount Q'(x', best action) of each row, eqs. (1) and (2) of `dqn`."""
-    n = len(y)
+def refresh_target_values(older, layers, options, rows, lo, hi, cache, work):
+    """Q' after the rows from lo to hi - 1, of which `cache` holds none or an old one.
+
+    Rows are collected first: larger products are faster.
+    """
+    version = cache.clock[0]
+    count = 0
+    for i in range(lo, hi):
+        place = rows.place[i]
+        if cache.version[place] != version:
+            cache.version[place] = version
+            work.after[count] = rows.after[i]
+            work.place[count] = place
+            count += 1
+        if count == len(work.place) or (count > 0 and i == hi - 1):
+            F = mlp_forward(older, layers, work.after[:count], work.H)
+            for j in range(count):
+                combine_row(F[j], options.duelling, cache.Q[work.place[j]])
+            count = 0
+
+
+@compiled(inner=True, refcount=True)
+def targets_of_batch(net, layers, options, rows, lo, cache, work):
+    """R + discount Q'(x', best action) of a batch, eqs. (1) and (2) of `dqn`.
+
+    The batch begins at row `lo`.
+    """
+    n = options.n_rows
     f = work.f
-    F = mlp_forward(older, layers, batch.after, work.H)
-    for i in range(n):
-        combine_row(F[i], options.duelling, f)
-        y[i] = f[allowed_argmax(f, batch.after_mask[i])]
     if options.double:
-        for i in range(n):  # values of all actions, while the chooser's are computed
-            combine_row(F[i], options.duelling, work.older[i])
-        F = mlp_forward(net.w, layers, batch.after, work.H)
+        F = mlp_forward(net.w, layers, rows.after[lo : lo + n], work.H)
         for i in range(n):
             combine_row(F[i], options.duelling, f)
-            y[i] = work.older[i, allowed_argmax(f, batch.after_mask[i])]
+            work.best[i] = allowed_argmax(f, rows.after_mask[lo + i])
     for i in range(n):
-        y[i] = batch.reward[i] + batch.discount[i] * y[i]
+        Q = cache.Q[rows.place[lo + i]]
+        if not options.double:
+            work.best[i] = allowed_argmax(Q, rows.after_mask[lo + i])
+        work.y[i] = rows.reward[lo + i] + rows.discount[lo + i] * Q[work.best[i]]
 
 
 @compiled
-def q_learning_step(older, net, layers, options, batch, work):
-    """One step along the weighted Huber loss; its mean, and errors in `work.error`."""
-    n = len(batch.X)
-    y = work.y
-    q_targets(older, net, layers, options, batch, work, y)
-    F = mlp_forward(net.w, layers, batch.X, work.H)
-    k = F.shape[1]
+def q_learning_updates(older, net, layers, options, rows, cache, work, error):
+    """A step along the weighted Huber loss for each `n_rows` rows; sum of losses."""
+    n = options.n_rows
     A = len(work.f)
-    D = work.D[: n * k].reshape(n, k)
-    D[:] = np.float32(0.0)
-    total = 0.0
-    for i in range(n):
-        combine_row(F[i], options.duelling, work.f)
-        a = batch.action[i]
-        u = work.f[a] - y[i]
-        slope = min(max(u, np.float32(-1.0)), np.float32(1.0))
-        work.error[i] = abs(u)
-        total += batch.weight[i] * slope * (u - np.float32(0.5) * slope)
-        d = np.float32(slope * batch.weight[i] / n)
-        if options.duelling:
-            D[i, 0] = d
-            for b in range(A):
-                D[i, b + 1] = -d / np.float32(A)
-            D[i, a + 1] += d
-        else:
-            D[i, a] = d
-    mlp_backward(net.w, net.g, layers, batch.X, work.H, work.D, work.spare)
-    adam_step(net, options.learning_rate)
-    return total / n
+    losses = 0.0
+    if options.frozen:
+        refresh_target_values(older, layers, options, rows, 0, len(rows.X), cache, work)
+    for lo in range(0, len(rows.X), n):
+        if not options.frozen:  # the last step has moved `older`
+            cache.clock[0] += 1
+            refresh_target_values(older, layers, options, rows, lo, lo + n, cache, work)
+        targets_of_batch(net, layers, options, rows, lo, cache, work)
+        X = rows.X[lo : lo + n]
+        F = mlp_forward(net.w, layers, X, work.H)
+        k = F.shape[1]
+        D = work.D[: n * k].reshape(n, k)
+        D[:] = np.float32(0.0)
+        total = 0.0
+        for i in range(n):
+            combine_row(F[i], options.duelling, work.f)
+            a = rows.action[lo + i]
+            u = work.f[a] - work.y[i]
+            slope = min(max(u, np.float32(-1.0)), np.float32(1.0))
+            error[lo + i] = abs(u)
+            weight = rows.weight[lo + i]
+            total += weight * slope * (u - np.float32(0.5) * slope)
+            d = np.float32(slope * weight / n)
+            if options.duelling:
+                D[i, 0] = d
+                for b in range(A):
+                    D[i, b + 1] = -d / np.float32(A)
+                D[i, a + 1] += d
+            else:
+                D[i, a] = d
+        mlp_backward(net.w, net.g, layers, X, work.H, work.D, work.spare)
+        adam_step(net, options.learning_rate)
+        losses += total / n
+    return losses

@@ -30,12 +30,14 @@ from .conv_features import ConvLayers, conv_features
 from .exploration import Boltzmann, EpsilonGreedy
 from .off_policy import AbstractOffPolicy, AbstractOffPolicyLearner, TargetNet
 from .q_learning import as_exploration
-from .q_net import CompiledQStep, QBatch, QNet, QRows, project_distribution
+from .q_net import CompiledQSteps, QBatch, QNet, QRows, project_distribution
 from .schedules import Schedule, ScheduleReader
 from .small_nets import he_mlp, numpy_forward, numpy_layers
 from .space_layouts import check_action_mask
 
 DEFAULT_EXPLORATION = EpsilonGreedy(Schedule(1.0, 0.05, 10_000))
+FEW_ROWS = 4  # for which loops are faster than BLAS
+ROWS_AT_ONCE = 8192  # most that a compiled call takes several batches of
 
 
 class DQNLearner(AbstractOffPolicyLearner):
@@ -54,19 +56,19 @@ class DQNLearner(AbstractOffPolicyLearner):
         self.level = ScheduleReader(exploration.level)
         by_arrays = device.type == "cpu" and self.net.features is None
         self.layers = numpy_layers(self.net.mlp) if by_arrays else None
-        self.compiled_step = self._compile_step()
+        self.compiled_steps = self._compile_steps()
 
-    def _compile_step(self):
-        """The step in one compiled call, if the net suits it."""
+    def _compile_steps(self):
+        """Steps in compiled calls, if the net suits them."""
         agent, net = self.agent, self.net
         plain = net.kind == "value" and net.features is None
         if not plain or not suits_compiled_loops(net, agent.batch_size):
             return None
         (pack,) = self.gradient_step.packs[""]
         older = self.target and self.target.flatten_like(net, pack.flat.w)
-        return CompiledQStep(
-            net, pack, older, agent.batch_size, double=agent.double,
-            clip=agent.max_grad_norm,
+        return CompiledQSteps(
+            net, pack, older, agent.batch_size, n_places=agent.buffer_size,
+            double=agent.double, clip=agent.max_grad_norm,
         )  # fmt: skip
 
     def act_batch(self, observations, rng, mask=None):
@@ -75,9 +77,11 @@ class DQNLearner(AbstractOffPolicyLearner):
         A = self.net.n_actions
         if mask is not None:
             mask = check_action_mask(mask, self.actions, n)
-        level = self.level.at(self.agent.n_steps_ + self.done)
+        level = self.level.at(self.agent.n_steps_ + self.done + self.acted)
+        self.acted += n
         random = rng.random(n) < level if self.kind == 0 else np.zeros(n, bool)
-        if random.all() and mask is None:  # the net is not asked
+        n_random = np.count_nonzero(random)
+        if n_random == n and mask is None:  # the net is not asked
             return self.actions.to_environment(rng.integers(A, size=(n, 1)))
         Q = self.values(self.rows(observations))
         if mask is not None:
@@ -87,7 +91,7 @@ class DQNLearner(AbstractOffPolicyLearner):
             best = (Q / level + noise).argmax(1)
             return self.actions.to_environment(best[:, None])
         best = Q.argmax(1)
-        if random.any():
+        if n_random:
             u = rng.random((n, A))
             if mask is not None:
                 u = np.where(mask, u, -1.0)
@@ -97,14 +101,28 @@ class DQNLearner(AbstractOffPolicyLearner):
     def values(self, X) -> np.ndarray:
         """Q (n, A) of rows."""
         net = self.net
+        if self.compiled_steps is not None and len(X) <= FEW_ROWS:
+            return self.compiled_steps.q_values(X)
         if self.layers is not None and net.kind == "value" and not net.duelling:
             return numpy_forward(self.layers, self.agent.activation, X)
         with torch.no_grad():
             X = torch.as_tensor(X, device=self.device)
             return net.q_values(net(X)).cpu().numpy()
 
+    def learn_round(self, beta, rng):
+        """Many batches in one compiled call, where draws do not depend on errors."""
+        agent = self.agent
+        if self.compiled_steps is None or agent.priority_exponent:
+            super().learn_round(beta, rng)
+            return
+        n = agent.batch_size
+        at_once = max(ROWS_AT_ONCE // n, 1)
+        for done in range(0, agent.gradient_steps, at_once):
+            k = min(at_once, agent.gradient_steps - done)
+            self.learn(self.buffer.draw(k * n, rng), rng)
+
     def learn(self, batch, rng):
-        if self.compiled_step is None:
+        if self.compiled_steps is None:
             return self._learn_by_torch(batch)
         action = batch.action.reshape(-1) - self.actions.starts[0]
         mask = batch.next_mask
@@ -114,15 +132,16 @@ class DQNLearner(AbstractOffPolicyLearner):
             batch.reward,
             self.rows(batch.next_observation),
             batch.discount,
-            self.compiled_step.no_mask if mask is None else mask > 0,
+            np.empty((len(action), 0), bool) if mask is None else mask > 0,
             batch.weight,
+            batch.next_index,
         )
-        return self.compiled_step(rows, self.rate_scale)
+        return self.compiled_steps(rows, self.rate_scale)
 
     def mean_losses(self):
-        if self.compiled_step is None:
+        if self.compiled_steps is None:
             return super().mean_losses()
-        return {"q": self.compiled_step.mean_loss()}
+        return {"q": self.compiled_steps.mean_loss()}
 
     def _learn_by_torch(self, batch):
         with torch.no_grad():
@@ -156,13 +175,22 @@ class DQNLearner(AbstractOffPolicyLearner):
             return project_distribution(f.softmax(1), net.atoms, reward, discount)
         return reward[:, None] + discount[:, None] * f
 
+    def after_storing(self, places):
+        if self.compiled_steps is not None:
+            # other moments make other rows of all observations
+            moved = self.agent.normalize_observations
+            self.compiled_steps.forget_values(None if moved else places)
+
     def after_round(self, before, after):
         interval = self.agent.target_interval
-        if self.target and before // interval != after // interval:
-            if self.agent.tau == 1.0:
-                self.target.copy_weights()
-            else:
-                self.target.follow(self.agent.tau)
+        if not self.target or before // interval == after // interval:
+            return
+        if self.agent.tau == 1.0:
+            self.target.copy_weights()
+        else:
+            self.target.follow(self.agent.tau)
+        if self.compiled_steps is not None:
+            self.compiled_steps.forget_values()
 
 
 def build_q_net(agent, rng) -> QNet:

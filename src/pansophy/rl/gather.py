@@ -181,7 +181,7 @@ def start_position(envs, agent, rng) -> Position:
 
 def begin_episodes(agent, position):
     """Tell an agent with memory in which environments an episode begins."""
-    if position.first.any() and hasattr(agent, "begin_batch"):
+    if hasattr(agent, "begin_batch") and position.first.any():
         agent.begin_batch(position.observation, position.first)
 
 
@@ -351,7 +351,7 @@ def step_environments(envs, mode, action, position):
     outcome = {"reward": reward, "terminated": terminated, "truncated": truncated}
     first = position.ended if mode == "NEXT_STEP" else done
     ended = done if mode == "NEXT_STEP" else position.ended
-    if not done.any():
+    if not np.count_nonzero(done):
         position = Position(after, mask, first, ended, returns, lengths)
         return outcome, None, position
     at = np.flatnonzero(done)

@@ -79,6 +79,7 @@ class AbstractOffPolicyLearner:
         )
         self.totals = LossTotals()
         self.done = 0  # steps of the run
+        self.acted = 0  # steps since the last round, where a learner counts them
         self.rounds = 0
         self.rate_scale = 1.0  # of the learning rate, by which it falls along the run
 
@@ -110,25 +111,30 @@ class AbstractOffPolicyLearner:
     def learn(self, batch, rng) -> np.ndarray:
         """One gradient step on a `ReplayBatch`; the sizes of its errors."""
 
+    def learn_round(self, beta, rng) -> None:
+        """`gradient_steps` batches, each learnt from before the next is drawn."""
+        for _ in range(self.agent.gradient_steps):
+            batch = self.buffer.draw(self.batch_size, rng, beta=beta)
+            error = self.learn(batch, rng)
+            if self.agent.priority_exponent:
+                self.buffer.set_priorities(batch.index, error)
+
     def update(self, steps, progress, rng) -> dict[str, float]:
         """Store the steps and learn from the buffer."""
         agent = self.agent
-        self.buffer.extend(steps)
+        places = self.buffer.extend(steps)
         self.rate_scale = 1.0 - progress if agent.anneal else 1.0
         before = self.done
         self.done += steps.n_steps
+        self.acted = 0
         if agent.normalize_observations:
             seen = steps.observation[steps.valid]
             self.moments = self.moments.updated(self.layout.encode(seen))
+        self.after_storing(places)
         if self.done < agent.learning_starts:
             return {}
-        for _ in range(agent.gradient_steps):
-            beta = agent.importance_exponent
-            beta = beta + (1.0 - beta) * progress
-            batch = self.buffer.draw(agent.batch_size, rng, beta=beta)
-            error = self.learn(batch, rng)
-            if agent.priority_exponent:
-                self.buffer.set_priorities(batch.index, error)
+        beta = agent.importance_exponent
+        self.learn_round(beta + (1.0 - beta) * progress, rng)
         self.after_round(before, self.done)
         self.rounds += 1
         if self.rounds % ROUNDS_PER_MEASURE:
@@ -138,6 +144,9 @@ class AbstractOffPolicyLearner:
     def mean_losses(self) -> dict[str, float]:
         """Mean of each loss since the last call."""
         return self.totals.means(ALONE)
+
+    def after_storing(self, places) -> None:
+        """Called when new steps lie at these places of the buffer."""
 
     def after_round(self, before, after) -> None:
         """Called when the run went from `before` to `after` steps."""

@@ -18,7 +18,7 @@ What the K numbers of an action mean, the value Q, and the loss against a target
 huber(u) = u^2 / 2 for |u| <= 1, |u| - 1/2 beyond. Gradients in F are short formulas, so
 `gradients` needs no autograd: dl/df is clip(f - y) in (2), p - m in (3) and -mean_k |.|
 clip(u_jk) in (4), for the action taken; (1) is linear. Small nets of the kind "value"
-take whole steps, targets included, in one compiled call (`CompiledQStep`). With
+take whole steps, targets included, in compiled calls (`CompiledQSteps`). With
 `features`, convolutions read images before the MLP (`conv_features`), and gradients are
 autograd's.
 
@@ -37,6 +37,8 @@ from ..nn.compiled_mlp import adam_arrays, layer_table, total_units, widest_laye
 from . import _q_net as loops
 
 KINDS = ("value", "categorical", "quantile")
+VALUED_AT_ONCE = 256  # rows that the target net is applied to, or a batch if larger
+MOST_KEPT = 1 << 24  # values by the target net
 
 
 class QBatch(NamedTuple):
@@ -168,39 +170,55 @@ class QNet(nn.Module):
 
 
 class QRows(NamedTuple):
-    """Rows of a replayed batch for the compiled step."""
+    """Rows of replayed batches, one after the other, for the compiled steps."""
 
-    X: np.ndarray  # (n, d)
-    action: np.ndarray  # (n,) from 0
-    reward: np.ndarray  # (n,)
-    after: np.ndarray  # (n, d)
-    discount: np.ndarray  # (n,)
-    after_mask: np.ndarray  # (n, A), or (n, 0)
-    weight: np.ndarray  # (n,)
+    X: np.ndarray  # (m, d)
+    action: np.ndarray  # (m,) from 0
+    reward: np.ndarray  # (m,)
+    after: np.ndarray  # (m, d)
+    discount: np.ndarray  # (m,)
+    after_mask: np.ndarray  # (m, A), or (m, 0)
+    weight: np.ndarray  # (m,)
+    place: np.ndarray  # (m,) equal only where `after` is
 
 
 class QStepOptions(NamedTuple):
-    """Numbers of the compiled step."""
+    """Numbers of the compiled steps."""
 
+    n_rows: int  # of a batch
+    frozen: bool  # whether steps leave the target net as it is
     duelling: bool
     double: bool
     learning_rate: float
 
 
-class QWorkspace(NamedTuple):
-    """Scratch buffers of the compiled step."""
+class TargetCache(NamedTuple):
+    """Values by the target net, by the place of the step in the replay buffer."""
 
-    H: np.ndarray  # (n, all units), flat
+    Q: np.ndarray  # (places, A)
+    version: np.ndarray  # (places,) of the target net that gave them
+    clock: np.ndarray  # (1,) its version now
+
+
+class QWorkspace(NamedTuple):
+    """Scratch buffers of the compiled steps for batches of n rows."""
+
+    H: np.ndarray  # (r, all units), flat, r rows being valued at once
     D: np.ndarray  # (n, widest layer), flat
     spare: np.ndarray  # the same
     f: np.ndarray  # (A,)
-    older: np.ndarray  # (n, A)
+    best: np.ndarray  # (n,) actions
     y: np.ndarray  # (n,)
-    error: np.ndarray  # (n,)
+    after: np.ndarray  # (r, d)
+    place: np.ndarray  # (r,)
 
 
-class CompiledQStep:
-    """Steps of a small `QNet` of the kind "value" in one compiled call each.
+class CompiledQSteps:
+    """Steps of a small `QNet` of the kind "value", many in one compiled call.
+
+    A step is often drawn again before the target net changes: its value after the step
+    is kept by its place in the replay buffer. The owner says when values are out of
+    date (`forget_values`).
 
     Parameters
     ----------
@@ -211,44 +229,91 @@ class CompiledQStep:
         The target net's weights in the order of the pack; None: the net's own.
     n_rows : int
         Rows of every batch.
+    n_places : int
+        Places of the replay buffer.
     double : bool
         Whether the net chooses the actions that `older` values.
     clip : float or None
         Longest gradient.
     """
 
-    def __init__(self, net, pack, older, n_rows, *, double, clip=None):
+    def __init__(self, net, pack, older, n_rows, *, n_places, double, clip=None):
         self.adam = adam_arrays(pack, clip)
         self.layers = layer_table(net.mlp, pack.flat.w)
         self.older = self.adam.w if older is None else older
         double = bool(double) and older is not None
-        self.options = QStepOptions(net.duelling, double, float(pack.rule.lr))
+        self.options = QStepOptions(
+            n_rows, older is not None, net.duelling, double, float(pack.rule.lr)
+        )
+        d = int(self.layers.sizes[0])
         A = net.n_actions
+        self.n_places = n_places
+        self.keeps_values = older is not None and n_places * A <= MOST_KEPT
+        self.cache = self._new_cache(n_places if self.keeps_values else 0, A)
         number = lambda *shape: np.zeros(shape, np.float32)
+        whole = lambda size: np.zeros(size, np.int64)
         widest = n_rows * widest_layer(self.layers)
+        r = max(VALUED_AT_ONCE, n_rows)
         self.work = QWorkspace(
-            number(n_rows * total_units(self.layers)),
+            number(r * total_units(self.layers)),
             number(widest),
             number(widest),
             number(A),
-            number(n_rows, A),
+            whole(n_rows),
             number(n_rows),
-            number(n_rows),
+            number(r, d),
+            whole(r),
         )
-        self.no_mask = np.zeros((n_rows, 0), bool)
+        self.spare = number(2, widest_layer(self.layers))
+        self.scores = number(int(self.layers.sizes[-1]))
         self.loss_sum = 0.0
         self.n_steps = 0
 
+    def _new_cache(self, n_places, A):
+        return TargetCache(
+            np.zeros((n_places, A), np.float32),
+            np.zeros(n_places, np.int64),
+            np.ones(1, np.int64),
+        )
+
+    def forget_values(self, places=None) -> None:
+        """Values after the steps at these places, or after all, are out of date."""
+        if places is None:
+            self.cache.clock[0] += 1
+        elif self.keeps_values:
+            self.cache.version[places] = 0
+
     def __call__(self, rows: QRows, scale=1.0) -> np.ndarray:
-        """One step at `scale` times the rate; the sizes of the errors before it."""
+        """A step at `scale` times the rate for each batch among the rows, in order.
+
+        Returns the sizes of the errors, of each row before the step of its batch.
+        """
         options = self.options
+        m = len(rows.X)
         if scale != 1.0:
             options = options._replace(learning_rate=options.learning_rate * scale)
-        self.loss_sum += loops.q_learning_step(
-            self.older, self.adam, self.layers, options, rows, self.work
-        )
-        self.n_steps += 1
-        return self.work.error
+        if not self.keeps_values:
+            rows = rows._replace(place=np.arange(m))
+            self.forget_values()
+            if m > len(self.cache.Q):
+                self.cache = self._new_cache(m, len(self.work.f))
+        error = np.empty(m, np.float32)
+        self.loss_sum += loops.q_learning_updates(
+            self.older, self.adam, self.layers, options, rows, self.cache, self.work,
+            error,
+        )  # fmt: skip
+        self.n_steps += m // options.n_rows
+        return error
+
+    def q_values(self, X) -> np.ndarray:
+        """Q (n, A) by the net as it is now, for a few rows."""
+        X = np.ascontiguousarray(X, np.float32)
+        Q = np.empty((len(X), len(self.work.f)), np.float32)
+        loops.q_values_of_rows(
+            self.adam.w, self.layers, self.options.duelling, X, self.spare, self.scores,
+            Q,
+        )  # fmt: skip
+        return Q
 
     def mean_loss(self) -> float:
         """Mean loss of the steps since the last call."""

@@ -38,6 +38,7 @@ class ReplayBatch(NamedTuple):
     next_mask: Any  # (B, A) actions allowed there, or None
     weight: np.ndarray  # (B,) eq. (1); 1 without priorities
     index: np.ndarray  # (B,) places in the ring
+    next_index: np.ndarray  # (B,) places whose next observation it is
 
 
 class SumTree:
@@ -99,6 +100,7 @@ class ReplayBuffer:
     >>> from pansophy.rl.replay import ReplayBuffer
     >>> buffer = ReplayBuffer(100, gamma=0.5, n_steps=2)
     >>> buffer.extend(gather(Corridor(2), Policy([1, 1]), 4, random_state=0))
+    slice(0, 4, None)
     >>> batch = buffer.draw(3, np.random.default_rng(0))
     >>> sorted(set(zip(batch.observation.tolist(), batch.reward.tolist())))
     [(0, 0.5), (1, 1.0)]
@@ -118,8 +120,11 @@ class ReplayBuffer:
     def __len__(self):
         return self.count
 
-    def extend(self, steps) -> None:
-        """Take in the `Steps` of `gather`, less those that only reset."""
+    def extend(self, steps) -> slice | np.ndarray:
+        """Take in the `Steps` of `gather`, less those that only reset.
+
+        Returns the places where they are now.
+        """
         T, N = steps.reward.shape
         columns = {
             "observation": steps.observation,
@@ -151,6 +156,7 @@ class ReplayBuffer:
             self.tree.set(places, fresh)
         self.place = (self.place + m) % self.size
         self.count = min(self.count + m, self.size)
+        return at
 
     def _allocate(self, columns, N):
         self.width = N
@@ -202,6 +208,7 @@ class ReplayBuffer:
             c["next_mask"][last] if "next_mask" in c else None,
             weight,
             index,
+            last,
         )
 
     def set_priorities(self, index, error) -> None:

@@ -94,6 +94,12 @@ class VectorWorld(gymnasium.vector.VectorEnv):
         self.single_action_space = world.action_space
         self.observation_space = batch_space(world.observation_space, self.num_envs)
         self.action_space = batch_space(world.action_space, self.num_envs)
+        # asked here, not at every step
+        spaces = gymnasium.spaces
+        discrete = isinstance(world.action_space, spaces.Discrete)
+        self.n_actions = world.action_space.n if discrete else None
+        several = isinstance(world.observation_space, spaces.Tuple)
+        self.observation_parts = len(world.observation_space.spaces) if several else 0
         self.state = world.new_state(self.num_envs)
         self.stream = np.zeros(self.num_envs, np.uint64)
         self.steps = np.zeros(self.num_envs, np.int64)
@@ -153,7 +159,7 @@ class VectorWorld(gymnasium.vector.VectorEnv):
         info = {}
         if self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
             done = terminated | truncated
-            if done.any():
+            if np.count_nonzero(done):
                 which = np.flatnonzero(done)
                 final = observation.copy()
                 info["final_obs"] = self._as_space(final)
@@ -170,13 +176,13 @@ class VectorWorld(gymnasium.vector.VectorEnv):
 
     def _new_observation(self):
         """An empty array (N, ...); the parts of a Tuple are its columns."""
+        if self.observation_parts:
+            return np.empty((self.num_envs, self.observation_parts), np.int64)
         space = self.single_observation_space
-        if isinstance(space, gymnasium.spaces.Tuple):
-            return np.empty((self.num_envs, len(space.spaces)), np.int64)
         return np.empty((self.num_envs, *space.shape), space.dtype)
 
     def _as_space(self, observation):
-        if isinstance(self.single_observation_space, gymnasium.spaces.Tuple):
+        if self.observation_parts:
             return tuple(np.ascontiguousarray(observation.T))
         return observation
 
@@ -192,12 +198,13 @@ class VectorWorld(gymnasium.vector.VectorEnv):
                 f"actions must have shape {(self.num_envs, *space.shape)}, got "
                 f"{actions.shape}."
             )
-        if isinstance(space, gymnasium.spaces.Discrete):
-            if not np.issubdtype(actions.dtype, np.integer):
+        if self.n_actions is not None:
+            if actions.dtype.kind not in "iu":
                 raise ValueError(f"actions must be integers, got {actions.dtype}.")
             actions = actions.astype(np.int64, copy=False)
-            if actions.view(np.uint64).max() >= space.n:  # negative ones are large
-                raise ValueError(f"actions must be 0 to {space.n - 1}.")
+            # negative ones are large as unsigned numbers
+            if actions.view(np.uint64).max() >= self.n_actions:
+                raise ValueError(f"actions must be 0 to {self.n_actions - 1}.")
             return actions
         return actions.astype(space.dtype, copy=False)
 
