@@ -145,6 +145,8 @@ class TabularResNet(nn.Module):
     """
 
     undecayed = ("factors",)
+    output_layers = ("output", "linear")
+    n_members = 1  # of nets that were saved before there were members
 
     def __init__(
         self, bins, levels, n_outputs, *, n_blocks=2, hidden_size=128,
@@ -168,8 +170,6 @@ class TabularResNet(nn.Module):
         if self.n_members > 1:
             self.factors = nn.Parameter(random_signs(self.n_members, width))
         self.reset_output(n_outputs)
-
-    output_layers = ("output", "linear")
 
     def reset_output(self, n_outputs: int):
         """New layers V and U for so many outputs; they begin at 0."""
