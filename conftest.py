@@ -16,7 +16,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # kernels of Triton, which is not on every machine
 collect_ignore_glob = []
 if importlib.util.find_spec("triton") is None:
-    collect_ignore_glob.append("src/pansophy/nn/*_triton.py")
+    collect_ignore_glob.append("src/pansophy/*/*_triton.py")
 
 # A worker keeps millions of objects of pytest and the compiler, and a full collection
 # visits all of them. Here it comes after so many tests, and visits only what is newer

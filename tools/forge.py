@@ -13,6 +13,7 @@ fails too, where the compiled loop would have read what lies beside it.
 """
 
 import argparse
+import contextlib
 import copy
 import json
 import math
@@ -380,6 +381,20 @@ def read_rows(path):
     return parquet.read_table(path)
 
 
+@contextlib.contextmanager
+def one_thread():
+    """Processes begun inside have one thread: several would wait for busy cores."""
+    before = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = before
+
+
 class Trial:
     """A child process that is begun again when it dies or is late."""
 
@@ -391,7 +406,8 @@ class Trial:
         self.process = multiprocessing.get_context("spawn").Process(
             target=child, args=(there,), daemon=True
         )
-        self.process.start()
+        with one_thread():
+            self.process.start()
         there.close()
         self.pipe = here
 

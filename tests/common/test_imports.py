@@ -257,6 +257,7 @@ def test_torch_is_imported_where_allowed_only():
         for name, line in imported(path)
         if name.split(".")[0] == "torch"
         and part_of(path) not in TORCH_ALLOWED
+        and not path.stem.endswith("_triton")  # imported where tensors are on a device
         # inside a function, behind a check that a tensor is there, is allowed
         and not indented(path, line)
     ]

@@ -417,7 +417,9 @@ def test_all_of_ours_predict_identically_in_another_process(tmp_path):
             X = np.load(path.with_suffix(".npy"))
             np.save(folder / f"{{path.stem}}.out.npy", answer(pansophy.load(path), X))
     """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}  # as here
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    subprocess.run(command, check=True, env=one_thread)
     for name, expected in answers.items():
         got = np.load(tmp_path / f"{name}.out.npy")
         assert got.dtype == expected.dtype, name
