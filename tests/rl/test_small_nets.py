@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from pansophy.rl.small_nets import (
+    fan_in_mlp,
     he_mlp,
     numpy_forward,
     numpy_layers,
@@ -26,6 +27,20 @@ def test_he_weights_and_a_small_last_layer():
     first, last = (W.detach().numpy() for W in mlp.weights)
     assert first.std() == pytest.approx(np.sqrt(2 / 50), rel=0.05)
     assert last.std() == pytest.approx(0.1 * np.sqrt(2 / 80), rel=0.15)
+
+
+def test_even_weights_and_biases_by_the_inputs():
+    """The bounds are those of torch's own layers."""
+    mlp = fan_in_mlp((50, 80, 400), np.random.default_rng(0), "relu")
+    for W, b, m in zip(mlp.weights, mlp.biases, (50, 80), strict=True):
+        bound = m**-0.5
+        layer = torch.nn.Linear(*W.shape)
+        for values in (W, b, layer.weight, layer.bias):
+            size = np.abs(values.detach().numpy())
+            assert 0.8 * bound < size.max() <= bound
+        for values in (W, b):
+            spread = values.detach().numpy().std()
+            assert spread == pytest.approx(bound / np.sqrt(3), rel=0.1)
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu"])

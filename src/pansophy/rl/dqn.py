@@ -32,7 +32,7 @@ from .off_policy import AbstractOffPolicy, AbstractOffPolicyLearner, TargetNet
 from .q_learning import as_exploration
 from .q_net import CompiledQSteps, QBatch, QNet, QRows, project_distribution
 from .schedules import Schedule, ScheduleReader
-from .small_nets import he_mlp, numpy_forward, numpy_layers
+from .small_nets import fan_in_mlp, numpy_forward, numpy_layers
 from .space_layouts import check_action_mask
 
 DEFAULT_EXPLORATION = EpsilonGreedy(Schedule(1.0, 0.05, 10_000))
@@ -194,7 +194,7 @@ class DQNLearner(AbstractOffPolicyLearner):
 
 
 def build_q_net(agent, rng) -> QNet:
-    """A net with He's weights and a small last layer."""
+    """A net with weights and biases that are even and small in all layers."""
     A = agent.action_layout_.sizes[0]
     atoms = np.zeros(1)
     if agent.distribution == "categorical":
@@ -205,7 +205,7 @@ def build_q_net(agent, rng) -> QNet:
     hidden = agent.hidden_layer_sizes
     features = conv_features(agent)
     d = agent.observation_layout_.width if features is None else features.width
-    mlp = he_mlp((d, *hidden, outputs), rng, agent.activation)
+    mlp = fan_in_mlp((d, *hidden, outputs), rng, agent.activation)
     kind = "value" if agent.distribution == "none" else agent.distribution
     return QNet(mlp, A, kind, atoms, agent.duelling, features)
 
@@ -260,7 +260,7 @@ class DQN(AbstractOffPolicy):
     conv_layers : tuple of (channels, kernel size, stride)
         Convolutions that read images before the nets; none if empty.
     max_grad_norm : float or None
-        Longest gradient; the loss bounds it already by the size of the batch's rows.
+        Longest gradient; the loss bounds it already by the size of the net's units.
 
     Attributes
     ----------
@@ -291,7 +291,7 @@ class DQN(AbstractOffPolicy):
     target_interval: Natural = 500
     tau: Fraction = 1.0
     exploration: Fraction | EpsilonGreedy | Boltzmann = DEFAULT_EXPLORATION
-    max_grad_norm: Positive | None = None
+    max_grad_norm: Positive | None = 10.0
     conv_layers: ConvLayers = ()
 
     _action_kinds = {"discrete": True, "box": False}

@@ -30,6 +30,16 @@ def he_mlp(sizes, rng, activation) -> MLP:
     return MLP(coefs, intercepts, activation=activation, head="identity")
 
 
+def fan_in_mlp(sizes, rng, activation) -> MLP:
+    """An MLP with weights and biases even in +-1 / sqrt(inputs), as torch's layers."""
+    coefs, intercepts = [], []
+    for m, k in pairwise(sizes):
+        bound = m**-0.5
+        coefs.append(rng.uniform(-bound, bound, (m, k)).astype(np.float32))
+        intercepts.append(rng.uniform(-bound, bound, k).astype(np.float32))
+    return MLP(coefs, intercepts, activation=activation, head="identity")
+
+
 def numpy_layers(mlp: MLP) -> list[tuple[np.ndarray, np.ndarray]]:
     """Matrices and biases of an MLP on the CPU as arrays of the same memory."""
     return [(W.detach().numpy(), b.detach().numpy()) for W, b in mlp.layers]
