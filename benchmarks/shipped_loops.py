@@ -137,7 +137,7 @@ def ratios_of_pair() -> dict[str, float]:
         start_process("serve", kinds[kind] | one_thread)
         for kind in ("shipped", "native", "native")
     ]
-    names = [json.loads(process.stdout.readline()) for process in processes][0]
+    names, *_ = [json.loads(process.stdout.readline()) for process in processes]
     found = {}
     for name in names:
         shipped, native = least_seconds(processes[:2], name)
