@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from ..core.aligned_arrays import aligned_empty, aligned_zeros
 from ..core.compiled import FASTMATH, compiled
 
 LANES = 256
@@ -48,11 +49,11 @@ def nearest_workspace(k, d, dtype):
     """
     k4, d4 = padded_shape(k, d)
     wide = uses_matrix_product(k, d)
-    T = np.zeros((LANES, d4) if wide else (d4, STRIDE), dtype)
-    D = np.empty((k4 if wide else 4, LANES), dtype)
-    best, second, norm, bar = np.empty((4, LANES), dtype)
-    rows = np.zeros(2 * LANES, np.int64)
-    near = np.empty(LANES, np.int32)
+    T = aligned_zeros((LANES, d4) if wide else (d4, STRIDE), dtype)
+    D = aligned_empty((k4 if wide else 4, LANES), dtype)
+    best, second, norm, bar = aligned_empty((4, LANES), dtype)
+    rows = aligned_zeros((2 * LANES,), np.int64)
+    near = aligned_empty((LANES,), np.int32)
     return T, D, best, second, norm, bar, rows, near
 
 

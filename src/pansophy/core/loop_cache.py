@@ -73,15 +73,19 @@ from numba.core.ccallback import CFunc
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 
+from .deferred_signals import deferred_signals
+
 HOOKS = (
     "numba.core.caching._Cache",
     "numba.core.compiler.CompileResult._reduce",
     "numba.core.compiler.CompileResult._rebuild",
     "numba.core.dispatcher.Dispatcher",
+    "numba.core.dispatcher.Dispatcher.compile",
     "numba.core.event.Listener",
     "numba.core.event.register",
     "numba.core.serialize.dumps",
     "numba.core.ccallback.CFunc",
+    "numba.core.ccallback.CFunc.compile",
     "numba.core.sigutils.normalize_signature",
     "numba.core.codegen.JITCPUCodegen.magic_tuple",
     "llvmlite.binding.get_host_cpu_features",
@@ -528,8 +532,12 @@ class LoopCache(_Cache):
 
 
 def keep_on_disk(loop):
-    """Give a loop this cache; returns the loop."""
+    """Give a loop this cache; returns the loop.
+
+    No signal disturbs it while it is looked for, compiled and stored.
+    """
     loop._cache = LoopCache(loop)
+    loop.compile = deferred_signals()(loop.compile)
     return loop
 
 
