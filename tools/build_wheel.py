@@ -30,12 +30,24 @@ class ShippedPart(NamedTuple):
     names: tuple[str, ...] = ()  # all if empty
 
 
-# AVX-512 makes fully grown trees about 5 % faster and hardly anything else
-# (`python -m benchmarks.shipped_loops speed`), so that x86-64-v4 has their loop alone
+# Loops that AVX-512 makes faster by 5 to 20 % (`python -m benchmarks.shipped_loops
+# speed`); most gain nothing. Trees gain by its instructions and registers, k-means by
+# vectors of 512 bits, which LLVM uses for znver4 alone.
+KMEANS_LOOPS = (
+    "pansophy.cluster._kmeans.assign_block",
+    "pansophy.cluster._kmeans.candidate_costs",
+    "pansophy.cluster._kmeans.update_nearest_seed",
+)
 SHIPPED_PARTS = {
+    "znver4": ShippedPart(KMEANS_LOOPS, ("pansophy.cluster",)),
     "x86-64-v4": ShippedPart(
-        ("pansophy.tree._serial_grower.grow_serial",),
-        ("pansophy.tree", "pansophy.ensemble"),
+        (
+            "pansophy.tree._parallel_grower.grow_parallel",
+            "pansophy.tree._prepared_columns.sort_column",
+            "pansophy.tree._serial_grower.grow_serial",
+            *KMEANS_LOOPS,
+        ),
+        ("pansophy.cluster", "pansophy.tree", "pansophy.ensemble"),
     ),
     "x86-64-v3": ShippedPart(),
     "generic": ShippedPart(),

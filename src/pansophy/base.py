@@ -15,6 +15,7 @@ scikit-learn's base classes.
 """
 
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 from scipy import sparse
@@ -82,6 +83,33 @@ class OneClass(OutlierMixin):
 
 class InterruptedFitWarning(UserWarning):
     """A fit was stopped by hand; the model is usable and can be resumed."""
+
+
+@contextmanager
+def interruptions_raised():
+    """Raise KeyboardInterrupt where a fit inside was stopped by hand.
+
+    For what fits many models to answer one question: the next fit would begin, and half
+    of a model is no answer.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from pansophy.base import InterruptedFitWarning, interruptions_raised
+    >>> try:
+    ...     with interruptions_raised():
+    ...         warnings.warn("stopped", InterruptedFitWarning)
+    ...         print("not reached")
+    ... except KeyboardInterrupt:
+    ...     print("interrupted")
+    interrupted
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", InterruptedFitWarning)
+            yield
+    except InterruptedFitWarning:
+        raise KeyboardInterrupt from None
 
 
 class Estimator(CallbackSupportMixin, BaseEstimator):

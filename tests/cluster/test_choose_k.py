@@ -8,7 +8,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from pansophy import plot
-from pansophy.cluster import KMeans, choose_k
+from pansophy.cluster import KMeans, choose_k, lloyd_iteration
 from pansophy.plot.voronoi import voronoi_polygons
 
 mpl.use("Agg")
@@ -28,6 +28,18 @@ def test_three_groups_are_three(method):
     assert choice.method == method
     assert np.all(np.diff(choice.costs) <= 0)
     assert len(choice.scores) == len(choice.ks) == 6
+
+
+def test_ctrl_c_ends_the_choice_not_one_fit(monkeypatch):
+    plain = lloyd_iteration.center_terms
+
+    def pressed(*arguments):  # once: the fit itself goes on with what it has
+        monkeypatch.setattr(lloyd_iteration, "center_terms", plain)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lloyd_iteration, "center_terms", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        choose_k(three(), range(2, 5), method="silhouette", random_state=0)
 
 
 def test_no_groups_are_one():

@@ -371,6 +371,7 @@ def test_cpu_chosen_by_the_user_counts(shipped, monkeypatch):
 def test_levels_are_nested(monkeypatch):
     monkeypatch.setattr(loop_cache.platform, "machine", lambda: "x86_64")
     for has, levels in (
+        (loop_cache.ZNVER4, ["znver4", "x86-64-v4", "x86-64-v3", "x86-64-v2"]),
         (loop_cache.X86_64_V4, ["x86-64-v4", "x86-64-v3", "x86-64-v2"]),
         (loop_cache.X86_64_V3, ["x86-64-v3", "x86-64-v2"]),
         (loop_cache.X86_64_V2, ["x86-64-v2"]),

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from pansophy.cluster import lloyd_iteration
 from pansophy.datasets import load, names
 from pansophy.diagnose import Exploration, detect_task, explore
 from pansophy.tables import TableError, infer_schema
@@ -30,6 +31,18 @@ def test_bundled_tables_are_clean(name):
     rest = [f for f in found.findings if f.kind not in ("id", "task")]
     assert same.findings == rest and same.task == found.task == schema.task
     assert set(found.roles) == {c.name for c in schema.columns}
+
+
+def test_ctrl_c_ends_it_in_the_middle_of_a_fit(rng, monkeypatch):
+    plain = lloyd_iteration.center_terms
+
+    def pressed(*arguments):  # once: the fit itself goes on with what it has
+        monkeypatch.setattr(lloyd_iteration, "center_terms", plain)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lloyd_iteration, "center_terms", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        explore(made(rng, 100), "y")
 
 
 def test_clean_table_has_no_finding(rng):

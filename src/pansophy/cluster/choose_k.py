@@ -32,6 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
+from ..base import interruptions_raised
 from ..core.random import draw_seed, make_rng
 from ..distributions import entropy
 from ..params import ParameterError
@@ -235,7 +236,7 @@ def choose_k(
             f"ks must be whole numbers from 1 to the number of rows, got {ks}."
         )
     data = KMeansRuns(X, ks, n_init, make_rng(random_state))
-    with collapse_repeated_warnings():
+    with collapse_repeated_warnings(), interruptions_raised():
         models, costs = data.curve(data.X)
         errors = None
         if method == "penalty":

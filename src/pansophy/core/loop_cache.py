@@ -102,8 +102,19 @@ OLD_DRAFT = 3600.0  # seconds after which nobody writes a draft any more
 X86_64_V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
 X86_64_V3 = (*X86_64_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 X86_64_V4 = (*X86_64_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
+# AMD since 2022: LLVM gives them vectors of 512 bits, others that have AVX-512 of 256
+ZNVER4 = (
+    *X86_64_V4, "adx", "aes", "avx512bf16", "avx512bitalg", "avx512ifma", "avx512vbmi",
+    "avx512vbmi2", "avx512vnni", "avx512vpopcntdq", "gfni", "pclmul", "prfchw", "sha",
+    "sse4a", "vaes", "vpclmulqdq",
+)  # fmt: skip
 LEVELS = {
-    "x86_64": {"x86-64-v4": X86_64_V4, "x86-64-v3": X86_64_V3, "x86-64-v2": X86_64_V2},
+    "x86_64": {
+        "znver4": ZNVER4,
+        "x86-64-v4": X86_64_V4,
+        "x86-64-v3": X86_64_V3,
+        "x86-64-v2": X86_64_V2,
+    },
     "aarch64": {"generic": ()},
     "arm64": {"apple-m1": (), "generic": ()},
 }

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base import interruptions_raised
 from ..core.threads import single_blas
 from ..tables import count_table_rows, read_table, sample_table_rows
 from ..tables.targets import TASKS
@@ -202,7 +203,7 @@ def explore(
         roles, found_task, notes = as_read(read, targets, {*ignore, group, time})
         task = task or found_task
     goals = goals_of(seen, targets, task)
-    with single_blas():
+    with single_blas(), interruptions_raised():
         copies = duplicates(
             seen, targets, splits=splits, ignore=ignore, random_state=random_state
         )

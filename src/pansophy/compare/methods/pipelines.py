@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
+from ...base import interruptions_raised
 from ...tables import Column, Preparation
 from ..splits import inner_folds
 
@@ -93,6 +94,7 @@ def preparation_key(prepare):
     return type(prepare), repr(sorted(values, key=lambda kv: kv[0]))
 
 
+@interruptions_raised()
 def fit_pipeline(model, frame, y, weight=None, group=None, time=None):
     """Fit; weights, groups and times go to whatever takes them.
 
