@@ -46,6 +46,7 @@ DQN_CARTPOLE = {
     "hidden_layer_sizes": (256, 256), "anneal": False, "explore": 0.16,
     "last_epsilon": 0.04,
 }  # fmt: skip
+DQN_CARTPOLE_SMALL = {**DQN_CARTPOLE, "hidden_layer_sizes": (64, 64)}
 PPO_LUNAR = {
     "n_envs": 16, "horizon": 1024, "batch_size": 64, "n_epochs": 4, "gamma": 0.999,
     "gae_lambda": 0.98, "learning_rate": 3e-4, "entropy_weight": 0.01, "anneal": False,
@@ -91,6 +92,17 @@ TASKS = {
         {
             "DQN": ("ours", "dqn", {**DQN_CARTPOLE, "double": False}),
             "DQN, Stable-Baselines3": ("peer", "dqn", DQN_CARTPOLE),
+        },
+    ),
+    "cartpole_dqn_small": Task(
+        "CartPole-v1",
+        50_000,
+        2560,
+        False,
+        5120,
+        {
+            "DQN, 64 x 64": ("ours", "dqn", {**DQN_CARTPOLE_SMALL, "double": False}),
+            "DQN, 64 x 64, Stable-Baselines3": ("peer", "dqn", DQN_CARTPOLE_SMALL),
         },
     ),
     "lunar": Task(
