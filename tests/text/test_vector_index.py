@@ -77,3 +77,14 @@ def test_largest_values(rng):
     found = vector_index.largest_values(many, 200)
     assert found.tolist() == sorted(np.argsort(-many)[:200])
     assert vector_index.largest_values(many, 400).tolist() == list(range(300))
+
+
+@pytest.mark.parametrize("forged", [-1e12, 0.0, np.nan, np.inf])
+def test_a_forged_size_of_word_parts_is_refused(tmp_path, texts, forged):
+    """Lists of as many parts as a file says would fill the memory."""
+    index = VectorIndex.create(tmp_path / "v", texts, 5)
+    weights = np.fromfile(index.folder / "weights.bin")
+    weights[0] = forged
+    weights.tofile(index.folder / "weights.bin")
+    with pytest.raises(ValueError, match="is damaged; make the index anew"):
+        VectorIndex(index.folder)

@@ -53,6 +53,9 @@ class VectorIndex:
         self.words = SortedTerms(self.folder / "words")
         self.grams = SortedTerms(self.folder / "grams")
         weights = map_array(self.folder / "weights.bin", np.float64)
+        if len(weights) < 2 or weights[0] < 2 or not np.isfinite(weights).all():
+            # a forged size would make endless lists of parts of words
+            raise ValueError(f"{self.folder} is damaged; make the index anew.")
         self.word_idf = weights[2:]
         self.ngram_size = int(weights[0])
         self.unknown_idf = float(weights[1])
