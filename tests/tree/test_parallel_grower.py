@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pansophy.tree import parallel_grower
+from pansophy.tree import grower as grower_module
 from pansophy.tree._structures import NEWTON, SQUARE
 from pansophy.tree.criteria import Criterion
 from pansophy.tree.grower import Grower, GrowthLimits
@@ -82,7 +82,7 @@ def test_tiles_of_any_width_and_small_pools_give_the_same_tree(monkeypatch):
         X = np.ascontiguousarray(X[:, :d])
         limits = {"max_leaves": 40, "min_leaf": 5}
         trees = [newton(X, w * y, w, view, **limits) for view in ("bytes", "tiles")]
-        monkeypatch.setattr(parallel_grower, "POOL", 0)
+        monkeypatch.setattr(grower_module, "HISTOGRAM_POOL", 0)
         trees.append(newton(X, w * y, w, **limits))
         monkeypatch.undo()
         for other in trees[1:]:
