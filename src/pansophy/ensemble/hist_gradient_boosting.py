@@ -51,10 +51,9 @@ from ..tree.abstract_decision_tree import (
     ARRAY_CHECKS,
     BinCount,
     PositiveFraction,
-    check_monotonic_cst,
+    refuse_tiny_spread,
     require_rows_in_memory,
 )
-from ..tree.decision_tree import refuse_tiny_spread
 from ..tree.grower import NO_DEPTH_LIMIT, GrowthLimits
 from ..tree.input_encoding import (
     InputEncoder,
@@ -311,22 +310,23 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         if isinstance(signs, dict):
             names = getattr(self, "feature_names_in_", None)
             signs = signs_by_name(signs, names, type(self).__name__)
-        if signs is not None and np.shape(signs) != (d,):
+        if signs is None:
+            return None
+        if np.shape(signs) != (d,):
             raise ValueError(
                 f"monotonic_cst has shape {np.shape(signs)} but the input data X has "
                 f"{d} features."
             )
-        if signs is not None and not np.all(np.isin(signs, (-1, 0, 1))):
+        if not np.all(np.isin(signs, (-1, 0, 1))):
             raise ValueError(
                 "monotonic_cst must be an array-like of -1, 0 or 1. Observed values: "
                 f"{np.unique(signs).tolist()}."
             )
-        if signs is not None and len(getattr(self, "classes_", "ab")) > 2:
+        if len(getattr(self, "classes_", "ab")) > 2:
             raise ValueError(
                 "monotonic constraints are not supported for multiclass classification."
             )
-        found = check_monotonic_cst(signs, d, 1, len(getattr(self, "classes_", "ab")))
-        return found if found is not None and np.any(found) else None
+        return np.asarray(signs, np.int64) if np.any(signs) else None
 
 
 class NodeTable(NamedTuple):

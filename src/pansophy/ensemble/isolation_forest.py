@@ -40,6 +40,7 @@ from ..tree._structures import SQUARE
 from ..tree.abstract_decision_tree import (
     ARRAY_CHECKS,
     PositiveFraction,
+    VirtualSubclass,
     require_rows_in_memory,
     splits_match_inputs,
     validate_prediction_rows,
@@ -58,7 +59,6 @@ from ..tree.packed_forest import (
 )
 from ..tree.prepared_columns import prepare_columns
 from ..tree.tree import map_dense_blocks
-from ..tree.virtual_subclasses import VirtualSubclass
 from ..typing import Seed
 from .members import (
     ResamplingPlan,
