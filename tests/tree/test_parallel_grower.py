@@ -172,23 +172,6 @@ def test_rows_follow_their_sets(view, form):
         np.testing.assert_array_equal(left, np.arange(len(x)) < cut)
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10**6), st.integers(2, 255))
-def test_bins_hold_their_values(seed, most):
-    X, _, w, _ = table(seed, n=400, d=3)
-    for weights in (None, w):
-        c = prepare_columns(X, weights, most, interleave=True)
-        for f in range(3):
-            x, code, (low, high) = X[:, f], c.codes[0, :, f], c.edges[f]
-            there = ~np.isnan(x)
-            assert np.all(code[~there] == 255)
-            assert np.all(low[code[there]] <= x[there])
-            assert np.all(x[there] <= high[code[there]])
-            used = np.unique(code[there])
-            np.testing.assert_array_equal(used, np.arange(len(used)))
-            assert len(used) == min(most, len(np.unique(x[there]))) or len(used) < most
-
-
 def test_a_pure_node_is_a_leaf_whatever_the_weights():
     X, _, w, _ = table(6, n=400)
     classes = (X[:, :1] > 0.1).astype(float)

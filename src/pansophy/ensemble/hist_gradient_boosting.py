@@ -1,9 +1,9 @@
 """Histogram gradient boosting: fast boosting on binned columns, for tables of any size.
 
-Columns become up to 255 bins (`binning.py`); every round grows a tree best first on the
-sums of first and second derivatives by bin (`boosting.py`, eq. 3). Missing values go to
-the side with the larger gain, categories are split into two sets, monotone and
-interaction constraints hold in every tree. Infinite values are the least and the
+Columns become up to 255 bins (`tree/prepared_columns.py`); a round grows a tree best
+first on the sums of first and second derivatives by bin (`boosting.py`, eq. 3). Missing
+values go to the side with the larger gain, categories are split into two sets, monotone
+and interaction constraints hold in every tree. Infinite values are the least and the
 greatest of a column.
 
     f(x) = b + sum_t nu T_t(x)      mean = g^-1(f): identity, log, sigmoid, softmax
@@ -30,6 +30,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from ..base import Classifier, Regressor
 from ..core import arrays
 from ..core.class_weight import apply_class_weight
+from ..core.frames import column_names
 from ..core.random import make_rng
 from ..core.rows import DatasetRows, is_dataset
 from ..core.weighted import check_sample_weight
@@ -55,15 +56,17 @@ from ..tree.abstract_decision_tree import (
     require_rows_in_memory,
 )
 from ..tree.grower import NO_DEPTH_LIMIT, GrowthLimits
-from ..tree.input_encoding import (
-    InputEncoder,
+from ..tree.input_encoding import InputEncoder
+from ..tree.prepared_columns import (
+    bin_columns,
     clip_infinities,
-    column_names,
+    float32_blocks,
+    number_of_rows,
     silent_float32_overflow,
+    take_float32_rows,
     training_rows_as_float32,
 )
-from ..tree.packed_forest import round_down_float32
-from ..tree.tree import LEAF
+from ..tree.tree import LEAF, round_down_float32
 from ..typing import ListLike, Matrix, Seed
 from .abstract_boosting import (
     AbstractBoosting,
@@ -76,7 +79,6 @@ from .abstract_boosting import (
     set_classes,
     targets_from_codes,
 )
-from .binning import bin_columns, float32_blocks, number_of_rows, take_float32_rows
 from .boosting import (
     MULTICLASS_KINDS,
     QUANTILE_KINDS,

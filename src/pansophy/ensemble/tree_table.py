@@ -43,9 +43,12 @@ from ..tree.abstract_decision_tree import (
     validate_training_data,
 )
 from ..tree.grower import Grower, TreeWithRows
-from ..tree.input_encoding import silent_float32_overflow
 from ..tree.packed_forest import PackedForest, pack_forest
-from ..tree.prepared_columns import PreparedColumns, prepare_columns
+from ..tree.prepared_columns import (
+    PreparedColumns,
+    prepare_columns,
+    silent_float32_overflow,
+)
 from ..tree.tree import map_dense_blocks
 from . import _tree_table as loops
 from .members import member_random_state, require_in_memory

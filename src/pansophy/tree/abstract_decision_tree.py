@@ -41,14 +41,13 @@ from ._structures import ABSOLUTE, GAUSS, JOINT, SQUARE
 from .criteria import KINDS, Criterion
 from .export import export_text
 from .grower import NO_DEPTH_LIMIT, GrowthLimits, grow_tree, needs_sorted_columns
-from .input_encoding import (
-    InputEncoder,
+from .input_encoding import InputEncoder, table_shape
+from .missing_fill import FILLS, learn_missing_fill
+from .prepared_columns import (
+    prepare_columns,
     silent_float32_overflow,
-    table_shape,
     training_rows_as_float32,
 )
-from .missing_fill import FILLS, learn_missing_fill
-from .prepared_columns import prepare_columns
 from .splits import describe_splits
 from .tree import Tree, map_dense_blocks
 
