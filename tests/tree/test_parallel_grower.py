@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pansophy.tree import parallel_grower
+from pansophy.tree import grower as grower_module
 from pansophy.tree._structures import NEWTON, SQUARE
 from pansophy.tree.criteria import Criterion
 from pansophy.tree.grower import Grower, GrowthLimits
@@ -82,7 +82,7 @@ def test_tiles_of_any_width_and_small_pools_give_the_same_tree(monkeypatch):
         X = np.ascontiguousarray(X[:, :d])
         limits = {"max_leaves": 40, "min_leaf": 5}
         trees = [newton(X, w * y, w, view, **limits) for view in ("bytes", "tiles")]
-        monkeypatch.setattr(parallel_grower, "POOL", 0)
+        monkeypatch.setattr(grower_module, "HISTOGRAM_POOL", 0)
         trees.append(newton(X, w * y, w, **limits))
         monkeypatch.undo()
         for other in trees[1:]:
@@ -170,23 +170,6 @@ def test_rows_follow_their_sets(view, form):
         left = np.where(np.isnan(x), tree.missing_go_to_left[v], left)
         cut = stop[tree.children_left[v]] - start[v]
         np.testing.assert_array_equal(left, np.arange(len(x)) < cut)
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10**6), st.integers(2, 255))
-def test_bins_hold_their_values(seed, most):
-    X, _, w, _ = table(seed, n=400, d=3)
-    for weights in (None, w):
-        c = prepare_columns(X, weights, most, interleave=True)
-        for f in range(3):
-            x, code, (low, high) = X[:, f], c.codes[0, :, f], c.edges[f]
-            there = ~np.isnan(x)
-            assert np.all(code[~there] == 255)
-            assert np.all(low[code[there]] <= x[there])
-            assert np.all(x[there] <= high[code[there]])
-            used = np.unique(code[there])
-            np.testing.assert_array_equal(used, np.arange(len(used)))
-            assert len(used) == min(most, len(np.unique(x[there]))) or len(used) < most
 
 
 def test_a_pure_node_is_a_leaf_whatever_the_weights():

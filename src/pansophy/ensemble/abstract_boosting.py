@@ -39,6 +39,7 @@ from ..persist.saved_state import (
     saved_state,
 )
 from ..tree.abstract_decision_tree import (
+    VirtualSubclass,
     encode_grid,
     splits_match_inputs,
     validate_prediction_rows,
@@ -46,9 +47,8 @@ from ..tree.abstract_decision_tree import (
 from ..tree.additive_trees import AdditiveTrees
 from ..tree.input_encoding import InputEncoder
 from ..tree.packed_forest import PackedForest, pack_forest
+from ..tree.prepared_columns import float32_blocks
 from ..tree.tree import LEAF, Tree
-from ..tree.virtual_subclasses import VirtualSubclass
-from .binning import float32_blocks
 from .boosting import MULTICLASS_KINDS, TARGET_DOMAINS, check_target_domain
 
 LossObject = Annotated[

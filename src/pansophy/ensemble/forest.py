@@ -68,22 +68,20 @@ from ..tree.abstract_decision_tree import (
     MonotoneSigns,
     PositiveFraction,
     ProperFraction,
+    VirtualSubclass,
     check_column_forms,
+    classification_target,
     encode_grid,
     growth_limits,
     refuse_sparse_target,
+    regression_target,
     resolve_max_features,
     splits_match_inputs,
     validate_prediction_rows,
     validate_training_data,
 )
 from ..tree.criteria import Criterion
-from ..tree.decision_tree import (
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-    classification_target,
-    regression_target,
-)
+from ..tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ..tree.extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
 from ..tree.grower import Grower, GrowthLimits, needs_sorted_columns
 from ..tree.input_encoding import InputEncoder
@@ -99,7 +97,6 @@ from ..tree.packed_forest import (
 )
 from ..tree.prepared_columns import PreparedColumns, prepare_columns
 from ..tree.tree import map_dense_blocks
-from ..tree.virtual_subclasses import VirtualSubclass
 from ..typing import Seed
 from . import forest_uncertainty as uncertainty
 from .members import (

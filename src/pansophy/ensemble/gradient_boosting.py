@@ -50,10 +50,11 @@ from ..tree.abstract_decision_tree import (
     HalfAtMost,
     PositiveFraction,
     ProperFraction,
+    refuse_tiny_spread,
     resolve_max_features,
     validate_training_data,
 )
-from ..tree.decision_tree import DecisionTreeRegressor, refuse_tiny_spread
+from ..tree.decision_tree import DecisionTreeRegressor
 from ..tree.grower import NO_DEPTH_LIMIT, GrowthLimits
 from ..tree.prepared_columns import prepare_columns
 from ..typing import Seed

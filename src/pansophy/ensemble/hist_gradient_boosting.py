@@ -1,9 +1,9 @@
 """Histogram gradient boosting: fast boosting on binned columns, for tables of any size.
 
-Columns become up to 255 bins (`binning.py`); every round grows a tree best first on the
-sums of first and second derivatives by bin (`boosting.py`, eq. 3). Missing values go to
-the side with the larger gain, categories are split into two sets, monotone and
-interaction constraints hold in every tree. Infinite values are the least and the
+Columns become up to 255 bins (`tree/prepared_columns.py`); a round grows a tree best
+first on the sums of first and second derivatives by bin (`boosting.py`, eq. 3). Missing
+values go to the side with the larger gain, categories are split into two sets, monotone
+and interaction constraints hold in every tree. Infinite values are the least and the
 greatest of a column.
 
     f(x) = b + sum_t nu T_t(x)      mean = g^-1(f): identity, log, sigmoid, softmax
@@ -30,6 +30,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from ..base import Classifier, Regressor
 from ..core import arrays
 from ..core.class_weight import apply_class_weight
+from ..core.frames import column_names
 from ..core.random import make_rng
 from ..core.rows import DatasetRows, is_dataset
 from ..core.weighted import check_sample_weight
@@ -51,20 +52,21 @@ from ..tree.abstract_decision_tree import (
     ARRAY_CHECKS,
     BinCount,
     PositiveFraction,
-    check_monotonic_cst,
+    refuse_tiny_spread,
     require_rows_in_memory,
 )
-from ..tree.decision_tree import refuse_tiny_spread
 from ..tree.grower import NO_DEPTH_LIMIT, GrowthLimits
-from ..tree.input_encoding import (
-    InputEncoder,
+from ..tree.input_encoding import InputEncoder
+from ..tree.prepared_columns import (
+    bin_columns,
     clip_infinities,
-    column_names,
+    float32_blocks,
+    number_of_rows,
     silent_float32_overflow,
+    take_float32_rows,
     training_rows_as_float32,
 )
-from ..tree.packed_forest import round_down_float32
-from ..tree.tree import LEAF
+from ..tree.tree import LEAF, round_down_float32
 from ..typing import ListLike, Matrix, Seed
 from .abstract_boosting import (
     AbstractBoosting,
@@ -77,7 +79,6 @@ from .abstract_boosting import (
     set_classes,
     targets_from_codes,
 )
-from .binning import bin_columns, float32_blocks, number_of_rows, take_float32_rows
 from .boosting import (
     MULTICLASS_KINDS,
     QUANTILE_KINDS,
@@ -311,22 +312,23 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         if isinstance(signs, dict):
             names = getattr(self, "feature_names_in_", None)
             signs = signs_by_name(signs, names, type(self).__name__)
-        if signs is not None and np.shape(signs) != (d,):
+        if signs is None:
+            return None
+        if np.shape(signs) != (d,):
             raise ValueError(
                 f"monotonic_cst has shape {np.shape(signs)} but the input data X has "
                 f"{d} features."
             )
-        if signs is not None and not np.all(np.isin(signs, (-1, 0, 1))):
+        if not np.all(np.isin(signs, (-1, 0, 1))):
             raise ValueError(
                 "monotonic_cst must be an array-like of -1, 0 or 1. Observed values: "
                 f"{np.unique(signs).tolist()}."
             )
-        if signs is not None and len(getattr(self, "classes_", "ab")) > 2:
+        if len(getattr(self, "classes_", "ab")) > 2:
             raise ValueError(
                 "monotonic constraints are not supported for multiclass classification."
             )
-        found = check_monotonic_cst(signs, d, 1, len(getattr(self, "classes_", "ab")))
-        return found if found is not None and np.any(found) else None
+        return np.asarray(signs, np.int64) if np.any(signs) else None
 
 
 class NodeTable(NamedTuple):

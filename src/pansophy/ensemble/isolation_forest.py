@@ -40,6 +40,7 @@ from ..tree._structures import SQUARE
 from ..tree.abstract_decision_tree import (
     ARRAY_CHECKS,
     PositiveFraction,
+    VirtualSubclass,
     require_rows_in_memory,
     splits_match_inputs,
     validate_prediction_rows,
@@ -48,7 +49,7 @@ from ..tree.additive_trees import AdditiveTrees, dense_prediction_rows
 from ..tree.criteria import Criterion
 from ..tree.extra_tree import ExtraTreeRegressor
 from ..tree.grower import Grower, GrowthLimits, needs_sorted_columns
-from ..tree.input_encoding import InputEncoder, training_rows_as_float32
+from ..tree.input_encoding import InputEncoder
 from ..tree.packed_forest import (
     KEEP_LEAVES,
     PackedForest,
@@ -56,9 +57,8 @@ from ..tree.packed_forest import (
     pack_tree,
     packed_tree_at,
 )
-from ..tree.prepared_columns import prepare_columns
+from ..tree.prepared_columns import prepare_columns, training_rows_as_float32
 from ..tree.tree import map_dense_blocks
-from ..tree.virtual_subclasses import VirtualSubclass
 from ..typing import Seed
 from .members import (
     ResamplingPlan,

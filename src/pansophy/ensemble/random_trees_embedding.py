@@ -30,7 +30,8 @@ from ..tree.abstract_decision_tree import (
 )
 from ..tree.criteria import Criterion
 from ..tree.extra_tree import ExtraTreeRegressor
-from ..tree.input_encoding import InputEncoder, training_rows_as_float32
+from ..tree.input_encoding import InputEncoder
+from ..tree.prepared_columns import training_rows_as_float32
 from ..tree.tree import map_dense_blocks
 from ..typing import Seed
 from .forest import AbstractForest

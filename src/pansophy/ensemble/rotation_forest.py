@@ -53,7 +53,7 @@ from ..persist.saved_state import (
     saved_state,
 )
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
-from ..tree.input_encoding import silent_float32_overflow, training_rows_as_float32
+from ..tree.prepared_columns import silent_float32_overflow, training_rows_as_float32
 from ..typing import Fittable, Seed
 from . import _rotation_forest as loops
 from .members import (

@@ -36,15 +36,19 @@ from ..core.random import make_rng
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor, pruning
 from ..tree.abstract_decision_tree import (
     ARRAY_CHECKS,
+    classification_target,
     growth_limits,
+    regression_target,
     resolve_max_features,
     validate_training_data,
 )
-from ..tree.decision_tree import classification_target, regression_target
 from ..tree.grower import Grower, TreeWithRows
-from ..tree.input_encoding import silent_float32_overflow
 from ..tree.packed_forest import PackedForest, pack_forest
-from ..tree.prepared_columns import PreparedColumns, prepare_columns
+from ..tree.prepared_columns import (
+    PreparedColumns,
+    prepare_columns,
+    silent_float32_overflow,
+)
 from ..tree.tree import map_dense_blocks
 from . import _tree_table as loops
 from .members import member_random_state, require_in_memory

@@ -1,9 +1,28 @@
-"""Base class of decision trees: parameters, validation of data, growth of one tree."""
+"""What tree models share: parameter rules, checks of X and y, growth of one tree.
+
+A fit has three steps. `validate_training_data` checks X and gives it as float32, levels
+and angles as codes. `classification_target` and `regression_target` turn y into numbers
+and say what criterion is for them. `fit_tree` prepares the columns, grows the tree and
+prunes it; forests and boosters, which grow many trees on the same columns, take its
+place with their own.
+
+Virtual subclasses. scikit-learn's `export_text`, `plot_tree` and
+`partial_dependence(method="recursion")` and shap's `TreeExplainer` take a model only if
+it is an instance of scikit-learn's class. Those classes are abstract base classes,
+which accept others by `register`, so that `isinstance` holds without a line of their
+code. Ours have the attributes that the tools read. To import scikit-learn's trees costs
+0.1 s, which few programs need. So a class is not registered when it is made, but when
+`isinstance` asks for the `__class__` of a model and somebody has imported
+scikit-learn's class by then.
+
+Shapes    X (n, d)   y (n,) or (n, m)   w (n,)
+"""
 
 import math
-from abc import abstractmethod
+import sys
+from abc import ABCMeta, abstractmethod
 from numbers import Integral
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,21 +37,22 @@ from ..params import ParameterError, ParameterRule, number_rule
 from ..persist.saved_state import Part, saved_state
 from ..typing import ListLike
 from . import pruning
-from ._structures import ABSOLUTE
-from .criteria import Criterion
+from ._structures import ABSOLUTE, GAUSS, JOINT, SQUARE
+from .criteria import KINDS, Criterion
 from .export import export_text
 from .grower import NO_DEPTH_LIMIT, GrowthLimits, grow_tree, needs_sorted_columns
-from .input_encoding import (
-    InputEncoder,
+from .input_encoding import InputEncoder, table_shape
+from .missing_fill import FILLS, learn_missing_fill
+from .prepared_columns import (
+    prepare_columns,
     silent_float32_overflow,
-    table_shape,
     training_rows_as_float32,
 )
-from .missing_fill import FILLS, learn_missing_fill
-from .prepared_columns import prepare_columns
 from .splits import describe_splits
 from .tree import Tree, map_dense_blocks
-from .virtual_subclasses import VirtualSubclass
+
+REGISTERED: set = set()  # classes that scikit-learn knows as subclasses of its own
+TINY_SPREAD = 1e-140  # differences whose squares, summed, are no longer told apart
 
 
 def is_positive_fraction(value):
@@ -78,6 +98,31 @@ ClassWeightOption = Annotated[
         ),
     ),
 ]
+
+
+class VirtualSubclass:
+    """A model that is an instance of scikit-learn's class of its name as well."""
+
+    @property
+    def __class__(self):
+        for cls in type(self).__mro__:
+            if cls not in REGISTERED and cls.__module__.startswith("pansophy."):
+                register_with_scikit_learn(cls)
+        return type(self)
+
+
+def register_with_scikit_learn(cls):
+    """Make a class a virtual subclass of scikit-learn's of the same name, if there."""
+    package = f"sklearn.{cls.__module__.split('.')[1]}"
+    if package not in sys.modules:
+        return
+    REGISTERED.add(cls)
+    for name, module in list(sys.modules.items()):
+        if name.startswith(package):
+            peer = vars(module).get(cls.__name__)
+            if isinstance(peer, ABCMeta) and peer.__module__.startswith(package):
+                peer.register(cls)
+                return
 
 
 def splits_match_inputs(model) -> bool:
@@ -168,7 +213,7 @@ class AbstractDecisionTree(VirtualSubclass, Estimator):
 
 
 def require_rows_in_memory(X, allow_arrow=False):
-    """X as NumPy, SciPy or a data frame has it; an Arrow table only if `tables`."""
+    """X as NumPy, SciPy or a data frame has it; an Arrow table only if allowed."""
     if is_dataset(X) and not (allow_arrow and hasattr(X, "column_names")):
         raise TypeError("a decision tree needs its rows in memory: pass an array.")
     return arrays.to_numpy(X) if arrays.is_foreign(X) else X
@@ -221,8 +266,8 @@ def leaf_values_of_rows(model, X, value_of):
 def validate_training_data(model, X, y, y_kind, weigh_rows=None):
     """Parameters, X and y checked for a fit; X as float32; sets `inputs_`.
 
-    `weigh(y)` gives the weights of the rows, which decide what levels a categorical
-    column has.
+    `weigh_rows(y)` gives the weights of the rows, which decide what levels a
+    categorical column has.
     """
     get = lambda name: getattr(model, name, None)
     categorical, directional = get("categorical_features"), get("directional_features")
@@ -261,6 +306,98 @@ def fill_training_rows(model, X, y, weigh_rows):
     w = None if weigh_rows is None else weigh_rows(y)
     model.fill_ = learn_missing_fill(kind, X, model.inputs_.forms, w)
     return model.fill_.apply(X)
+
+
+class TreeTarget(NamedTuple):
+    """Targets as the engine reads them."""
+
+    Y: np.ndarray  # (n, m) numbers, or classes from 0
+    criterion: Criterion
+    signs: np.ndarray | None  # (d,) monotone constraints
+
+
+def classification_target(model, y, d, accept=lambda counts: None) -> TreeTarget:
+    """Codes of the classes y, X having d columns; sets what the model says of them.
+
+    `accept` may refuse the numbers of classes before anything is set.
+    """
+    Y = y[:, None] if y.ndim == 1 else y
+    pairs = [np.unique(column, return_inverse=True) for column in Y.T]
+    counts = tuple(len(classes) for classes, _ in pairs)
+    accept(counts)
+    model.n_outputs_ = len(pairs)
+    one = len(pairs) == 1
+    model.classes_ = pairs[0][0] if one else [classes for classes, _ in pairs]
+    model.n_classes_ = counts[0] if one else np.array(counts)
+    signs = check_monotonic_cst(model.monotonic_cst, d, len(pairs), counts[0])
+    codes = np.stack([code for _, code in pairs], axis=1).astype(float)
+    return TreeTarget(
+        codes, Criterion(KINDS[model.criterion], len(pairs), counts), signs
+    )
+
+
+def regression_target(model, y, w, d, accept=lambda outputs: None) -> TreeTarget:
+    """The same for the numbers y with weights w."""
+    Y = np.asarray(y[:, None] if y.ndim == 1 else y, float)
+    sums = Y.sum(axis=0) if w is None else w @ Y
+    if model.criterion == "poisson" and np.any(Y < 0):
+        raise ValueError(
+            "Some value(s) of y are negative which is not allowed for Poisson "
+            "regression (criterion='poisson')."
+        )
+    if model.criterion == "poisson" and np.any(sums <= 0):
+        raise ValueError(
+            "Sum of y is not strictly positive which is necessary for Poisson "
+            "regression (criterion='poisson')."
+        )
+    accept(Y.shape[1])
+    if KINDS[model.criterion] in (SQUARE, GAUSS, JOINT):
+        refuse_tiny_spread(Y if w is None else Y[w > 0], type(model).__name__)
+    model.n_outputs_ = Y.shape[1]
+    signs = check_monotonic_cst(model.monotonic_cst, d, model.n_outputs_)
+    criterion = Criterion(KINDS[model.criterion], model.n_outputs_)
+    if model.criterion == "quantile":
+        criterion = criterion._replace(
+            cost_above=model.quantile, cost_below=1 - model.quantile
+        )
+    return TreeTarget(Y, criterion, signs)
+
+
+def refuse_tiny_spread(y, name):
+    """Raise if targets differ, but by so little that squares of it are 0."""
+    with np.errstate(over="ignore"):
+        spread = np.ptp(y, axis=0).max(initial=0.0)
+    if 0 < spread < TINY_SPREAD:
+        raise ValueError(
+            f"y of {name} differs by {spread:.2g} at most, too little for sums of "
+            "squares: multiply it by a power of ten."
+        )
+
+
+def check_monotonic_cst(monotonic_cst, d, n_outputs, n_classes=2):
+    """Monotone constraints as an array of -1, 0 and 1, or None."""
+    if monotonic_cst is None:
+        return None
+    if n_outputs > 1:
+        raise ValueError(
+            "Monotonicity constraints are not supported with multiple outputs."
+        )
+    if n_classes > 2:
+        raise ValueError(
+            "Monotonicity constraints are not supported with multiclass classification."
+        )
+    signs = np.asarray(monotonic_cst)
+    if signs.shape != (d,):
+        raise ValueError(
+            f"monotonic_cst has shape {len(signs) if signs.ndim == 1 else signs.shape} "
+            f"but the input data X has {d} features."
+        )
+    if not np.all(np.isin(signs, (-1, 0, 1))):
+        raise ValueError(
+            "monotonic_cst must be None or an array-like of -1, 0 or 1, but got "
+            f"{np.unique(signs)}."
+        )
+    return signs.astype(np.int64)
 
 
 def fit_tree(model, X, y, w, criterion: Criterion, signs=None) -> Tree:
@@ -343,29 +480,3 @@ def resolve_max_features(max_features, d):
     if isinstance(max_features, Integral):
         return int(max_features)
     return max(1, int(max_features * d))
-
-
-def check_monotonic_cst(monotonic_cst, d, n_outputs, n_classes=2):
-    """Monotone constraints as an array of -1, 0 and 1, or None."""
-    if monotonic_cst is None:
-        return None
-    if n_outputs > 1:
-        raise ValueError(
-            "Monotonicity constraints are not supported with multiple outputs."
-        )
-    if n_classes > 2:
-        raise ValueError(
-            "Monotonicity constraints are not supported with multiclass classification."
-        )
-    signs = np.asarray(monotonic_cst)
-    if signs.shape != (d,):
-        raise ValueError(
-            f"monotonic_cst has shape {len(signs) if signs.ndim == 1 else signs.shape} "
-            f"but the input data X has {d} features."
-        )
-    if not np.all(np.isin(signs, (-1, 0, 1))):
-        raise ValueError(
-            "monotonic_cst must be None or an array-like of -1, 0 or 1, but got "
-            f"{np.unique(signs)}."
-        )
-    return signs.astype(np.int64)

@@ -20,8 +20,8 @@ from .abstract_decision_tree import (
     validate_prediction_rows,
 )
 from .decision_tree import smoothed_probabilities
-from .input_encoding import silent_float32_overflow
 from .multiway_tree import as_binary_tree
+from .prepared_columns import silent_float32_overflow
 from .tree import Tree
 
 

@@ -43,7 +43,7 @@ Refs      [Breiman1984]; [Fisher1958] sets by means; [Coppersmith1999] main dire
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -53,7 +53,7 @@ from ..core.class_weight import apply_class_weight
 from ..core.weighted import check_sample_weight
 from ..params import Count, NonNegative, OpenFraction, ParameterError, TwoOrMore
 from ..typing import Seed
-from ._structures import GAUSS, JOINT, SQUARE
+from ._structures import GAUSS, JOINT
 from .abstract_decision_tree import (
     AbstractDecisionTree,
     AngleSelection,
@@ -64,13 +64,13 @@ from .abstract_decision_tree import (
     MonotoneSigns,
     PositiveFraction,
     ProperFraction,
-    check_monotonic_cst,
+    classification_target,
     encode_grid,
     fit_tree,
     leaf_values_of_rows,
+    regression_target,
     validate_training_data,
 )
-from .criteria import KINDS, Criterion
 
 ONE_OUTPUT_CRITERIA = (
     "zero_one",
@@ -130,75 +130,6 @@ class AbstractTreeClassifier(Classifier, AbstractDecisionTree):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
-
-
-TINY_SPREAD = 1e-140  # differences whose squares, summed, are no longer told apart
-
-
-class TreeTarget(NamedTuple):
-    """Targets as the engine reads them."""
-
-    Y: np.ndarray  # (n, m) numbers, or classes from 0
-    criterion: Criterion
-    signs: np.ndarray | None  # (d,) monotone constraints
-
-
-def classification_target(model, y, d, accept=lambda counts: None) -> TreeTarget:
-    """Codes of the classes y, X having d columns; sets what the model says of them.
-
-    `accept` may refuse the numbers of classes before anything is set.
-    """
-    Y = y[:, None] if y.ndim == 1 else y
-    pairs = [np.unique(column, return_inverse=True) for column in Y.T]
-    counts = tuple(len(classes) for classes, _ in pairs)
-    accept(counts)
-    model.n_outputs_ = len(pairs)
-    one = len(pairs) == 1
-    model.classes_ = pairs[0][0] if one else [classes for classes, _ in pairs]
-    model.n_classes_ = counts[0] if one else np.array(counts)
-    signs = check_monotonic_cst(model.monotonic_cst, d, len(pairs), counts[0])
-    codes = np.stack([code for _, code in pairs], axis=1).astype(float)
-    return TreeTarget(
-        codes, Criterion(KINDS[model.criterion], len(pairs), counts), signs
-    )
-
-
-def regression_target(model, y, w, d, accept=lambda outputs: None) -> TreeTarget:
-    """The same for the numbers y with weights w."""
-    Y = np.asarray(y[:, None] if y.ndim == 1 else y, float)
-    sums = Y.sum(axis=0) if w is None else w @ Y
-    if model.criterion == "poisson" and np.any(Y < 0):
-        raise ValueError(
-            "Some value(s) of y are negative which is not allowed for Poisson "
-            "regression (criterion='poisson')."
-        )
-    if model.criterion == "poisson" and np.any(sums <= 0):
-        raise ValueError(
-            "Sum of y is not strictly positive which is necessary for Poisson "
-            "regression (criterion='poisson')."
-        )
-    accept(Y.shape[1])
-    if KINDS[model.criterion] in (SQUARE, GAUSS, JOINT):
-        refuse_tiny_spread(Y if w is None else Y[w > 0], type(model).__name__)
-    model.n_outputs_ = Y.shape[1]
-    signs = check_monotonic_cst(model.monotonic_cst, d, model.n_outputs_)
-    criterion = Criterion(KINDS[model.criterion], model.n_outputs_)
-    if model.criterion == "quantile":
-        criterion = criterion._replace(
-            cost_above=model.quantile, cost_below=1 - model.quantile
-        )
-    return TreeTarget(Y, criterion, signs)
-
-
-def refuse_tiny_spread(y, name):
-    """Raise if targets differ, but by so little that squares of it are 0."""
-    with np.errstate(over="ignore"):
-        spread = np.ptp(y, axis=0).max(initial=0.0)
-    if 0 < spread < TINY_SPREAD:
-        raise ValueError(
-            f"y of {name} differs by {spread:.2g} at most, too little for sums of "
-            "squares: multiply it by a power of ten."
-        )
 
 
 def class_weighted_rows(model, y, sample_weight):

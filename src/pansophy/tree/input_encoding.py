@@ -27,8 +27,6 @@ Refs      [Fisher1993] angles
 """
 
 import numbers
-import warnings
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,37 +37,11 @@ from ..core.codes import encode_values, is_missing
 from ..core.frames import column_names, column_reader
 from ..persist.saved_state import AnyArray, FloatArray, IntArray, saved_state
 from ._structures import HALF, LEVEL, ORDERED, SUBSET
+from .prepared_columns import clip_infinities, silent_float32_overflow
 
 MAX_CODES = 255  # codes that a column may have
 GRID = 1 << 20  # places on the circle that are told apart
 FLOAT32 = {"dtype": np.float32, "ensure_all_finite": "allow-nan"}
-
-
-def silent_float32_overflow():
-    """No overflow warnings while X becomes float32: later checks report infinities."""
-    return np.errstate(over="ignore", invalid="ignore")
-
-
-@contextmanager
-def training_rows_as_float32(X):
-    """The same for training rows X; warns of a column of which nothing is left."""
-    underflow: list = []
-    flag = lambda *_: underflow.append(True)
-    with np.errstate(over="ignore", invalid="ignore", under="call", call=flag):
-        yield
-    if not underflow:
-        return
-    table = check_array(
-        X, dtype=np.float64, accept_sparse="csc", ensure_all_finite=False
-    )
-    table = table.toarray() if sp.issparse(table) else table
-    lost = (table != 0).any(axis=0) & ~(table.astype(np.float32) != 0).any(axis=0)
-    if lost.any():
-        warnings.warn(
-            f"column {np.flatnonzero(lost)[0]} of X holds only values that are 0 as "
-            "float32, in which trees compare them: multiply it.",
-            stacklevel=5,
-        )
 
 
 @saved_state(
@@ -216,23 +188,6 @@ class InputEncoder(NamedTuple):
                     f"column {f}."
                 )
         return out
-
-
-def clip_infinities(X, original):
-    """float32 numbers with the extremes of float32 in the place of infinities.
-
-    The order of the numbers stays, and all places between them are finite.
-    `original` are the same numbers as float64, or a function that gives them: a finite
-    one that float32 cannot hold is refused.
-    """
-    ends = np.fmin.reduce(X, axis=None), np.fmax.reduce(X, axis=None)
-    if not np.isinf(ends).any():
-        return X
-    doubles = original() if callable(original) else original
-    if np.isfinite(doubles[np.isinf(X)]).any():
-        raise ValueError("Input X contains a value too large for float32.")
-    most = np.finfo(np.float32).max
-    return np.clip(X, -most, most)
 
 
 def table_shape(X):

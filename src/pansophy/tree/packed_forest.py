@@ -33,7 +33,7 @@ from ..persist.saved_state import (
     saved_state,
 )
 from . import _packed_forest as loops
-from .tree import LEAF, Tree
+from .tree import LEAF, Tree, round_down_float32
 
 SMALL = 1 << 12
 NEAR = 1 << 14
@@ -229,12 +229,6 @@ def smallest_exact_dtype(a):
         if np.array_equal(small, a, equal_nan=kind is np.float32):
             return small
     return a
-
-
-def round_down_float32(v):
-    """float32 thresholds, rounded down."""
-    out = v.astype(np.float32)
-    return np.where(out > v, np.nextafter(out, np.float32(-np.inf)), out)
 
 
 class PackedTree(NamedTuple):

@@ -1,23 +1,95 @@
-"""Columns prepared for tree growth: sorted once, or binned into bytes.
+"""Columns prepared for tree growth: as float32, sorted once or binned into bytes.
 
-A column with up to 255 distinct values becomes bytes, one bin per value; so does any
-column if `max_bins` is given, with bins of about equal weight whose limits fall
-between values. Any other column is kept as float32 with its rows in ascending order,
-missing values last. Both keep every split that the data allow, except between values
-that share a bin.
+Single precision. Trees compare float32 numbers, as scikit-learn's do. Boosting takes
+infinities for the extremes of float32; a finite number that float32 cannot hold is
+refused.
+
+Sorted or binned. A column with up to 255 distinct values becomes bytes, one bin per
+value; so does any column if `max_bins` is given, with bins of about equal weight whose
+limits fall between values. Any other column is kept as float32 with its rows in
+ascending order, missing values last. Both keep every split that the data allow, except
+between values that share a bin.
+
+Large tables and files (`bin_columns`). The bins of a column are made from all rows, or
+from SAMPLE_ROWS of them where there are more. The sample depends on the number of rows
+only, not on what holds the table. A value then goes into the bin whose limits it lies
+between, where limits are midway between neighbouring values of different bins. So a
+file gives the same codes, and thus the same trees, as its rows in memory; it is read
+twice, a block at a time. A table is here an array, a `DatasetRows`, or a pair of a
+`DatasetRows` and the numbers of the rows of it that are used, in ascending order.
+
+Shapes    X (n, d)   sample_weight (n,)
 """
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_array
 
 from ..core import threads
+from ..core.rows import DatasetRows
 from . import _prepared_columns as loops
 from ._structures import COLUMN, LANES
+from .tree import round_down_float32
 
 THREADED_VALUES = 1 << 17  # values from which columns are prepared by several threads
+SAMPLE_ROWS = 1 << 16  # rows that bins are made from
+ROWS_PER_TASK = 1 << 13  # rows coded by a thread at a time
 COLUMNS_PER_TASK = 16  # columns at a time: a cache line of a row of X
+
+
+# -- single precision ------------------------------------------------------------
+
+
+def silent_float32_overflow():
+    """No overflow warnings while X becomes float32: later checks report infinities."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
+@contextmanager
+def training_rows_as_float32(X):
+    """The same for training rows X; warns of a column of which nothing is left."""
+    underflow: list = []
+    flag = lambda *_: underflow.append(True)
+    with np.errstate(over="ignore", invalid="ignore", under="call", call=flag):
+        yield
+    if not underflow:
+        return
+    table = check_array(
+        X, dtype=np.float64, accept_sparse="csc", ensure_all_finite=False
+    )
+    table = table.toarray() if sp.issparse(table) else table
+    lost = (table != 0).any(axis=0) & ~(table.astype(np.float32) != 0).any(axis=0)
+    if lost.any():
+        warnings.warn(
+            f"column {np.flatnonzero(lost)[0]} of X holds only values that are 0 as "
+            "float32, in which trees compare them: multiply it.",
+            stacklevel=5,
+        )
+
+
+def clip_infinities(X, original):
+    """float32 numbers with the extremes of float32 in the place of infinities.
+
+    The order of the numbers stays, and all places between them are finite.
+    `original` are the same numbers as float64, or a function that gives them: a finite
+    one that float32 cannot hold is refused.
+    """
+    ends = np.fmin.reduce(X, axis=None), np.fmax.reduce(X, axis=None)
+    if not np.isinf(ends).any():
+        return X
+    doubles = original() if callable(original) else original
+    if np.isfinite(doubles[np.isinf(X)]).any():
+        raise ValueError("Input X contains a value too large for float32.")
+    most = np.finfo(np.float32).max
+    return np.clip(X, -most, most)
+
+
+# -- columns of an array ---------------------------------------------------------
 
 
 class PreparedColumns(NamedTuple):
@@ -156,3 +228,115 @@ def assemble_columns(x, order, codes, prepared, forms, interleave) -> PreparedCo
         properties["slot"][f] = -1 - j
         properties["n_bins"][f] = bins
     return PreparedColumns(x, order, codes, edges, properties)
+
+
+# -- bins of large tables and files ----------------------------------------------
+
+
+def bin_columns(X, w, max_bins, forms) -> PreparedColumns:
+    """The columns of a table as bytes, from up to `max_bins` bins each."""
+    n = number_of_rows(X)
+    rows = sample_for_bins(n)
+    if rows is None:
+        table = (
+            X if isinstance(X, np.ndarray) else np.concatenate(list(float32_blocks(X)))
+        )
+        return prepare_columns(table, w, max_bins, forms=forms, interleave=True)
+    part = None if w is None else w[rows]
+    return encode_rows(
+        X,
+        prepare_columns(
+            take_float32_rows(X, rows), part, max_bins, forms=forms, interleave=True
+        ),
+    )
+
+
+def sample_for_bins(n):
+    """Row numbers that bins are made from, in ascending order; None for all."""
+    if n <= SAMPLE_ROWS:
+        return None
+    rng = np.random.default_rng(0)
+    return np.sort(rng.choice(n, SAMPLE_ROWS, replace=False, shuffle=False))
+
+
+def encode_rows(X, bins: PreparedColumns) -> PreparedColumns:
+    """All rows of a table coded by bins that were made from some of them."""
+    n = number_of_rows(X)
+    d = len(bins.properties)
+    tiles, _, width = bins.codes.shape
+    codes = np.zeros((tiles, n, width), np.uint8)
+    cuts = bin_upper_limits(bins)
+    forms = bins.properties["form"]
+    tops: list = []
+    gaps: list = []
+    at = 0
+
+    def work(block, start):
+        top, missing = np.zeros(d, np.int64), np.zeros(d, np.int64)
+        loops.encode_block(block, cuts, forms, codes, start, top, missing)
+        return top, missing
+
+    for block in float32_blocks(X):
+        tasks = (
+            lambda a=a, b=block, s=at: work(b[a : a + ROWS_PER_TASK], s + a)
+            for a in range(0, len(block), ROWS_PER_TASK)
+        )
+        for top, missing in threads.run_tasks(tasks):
+            tops.append(top)
+            gaps.append(missing)
+        at += len(block)
+    properties = bins.properties.copy()
+    properties["has_missing"] = np.max(gaps, axis=0)
+    properties["has_ties"] = 1
+    properties["n_bins"] = np.where(
+        forms, np.max(tops, axis=0) + 1, properties["n_bins"]
+    )
+    empty = np.empty((0, n))
+    return PreparedColumns(
+        empty.astype(np.float32), empty.astype(np.int32), codes, bins.edges, properties
+    )
+
+
+def bin_upper_limits(bins: PreparedColumns):
+    """(d, 256) float32: the greatest value of each bin, inf for the last."""
+    low, high = (bins.edges[:, k].astype(float) for k in range(2))
+    cuts = np.full((len(bins.properties), 256), np.inf, np.float32)
+    for f, count in enumerate(bins.properties["n_bins"]):
+        middle = high[f, : count - 1] / 2 + low[f, 1:count] / 2
+        cuts[f, : count - 1] = round_down_float32(middle)
+    return cuts
+
+
+def number_of_rows(X) -> int:
+    """The number of rows of a table."""
+    return len(X[1]) if isinstance(X, tuple) else int(X.shape[0])
+
+
+def float32_blocks(X) -> Iterator[np.ndarray]:
+    """The rows of a table as float32 arrays, in order."""
+    if not isinstance(X, (tuple, DatasetRows)):
+        yield X
+        return
+    source, keep = X if isinstance(X, tuple) else (X, None)
+    start = 0
+    for (block,) in source.with_aligned().blocks():
+        stop = start + len(block)
+        if keep is not None:
+            a, b = np.searchsorted(keep, (start, stop))
+            block = block[keep[a:b] - start]
+        yield check_float32(block)
+        start = stop
+
+
+def take_float32_rows(X, rows):
+    """Some rows of a table as a float32 array."""
+    if isinstance(X, tuple):
+        X, rows = X[0], X[1][rows]
+    return check_float32(X.take(rows)) if isinstance(X, DatasetRows) else X[rows]
+
+
+def check_float32(block):
+    """A block of a file as float32; NaN and infinity are allowed, overflow is not."""
+    with silent_float32_overflow():
+        rounded = block.astype(np.float32, copy=False)
+    return clip_infinities(rounded, block)

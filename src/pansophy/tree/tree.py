@@ -72,6 +72,12 @@ def map_dense_blocks(X, function, values=1 << 22):
     return np.concatenate([function(X[i : i + step].toarray()) for i in cuts])
 
 
+def round_down_float32(v):
+    """The greatest float32 at or below each threshold: float32 x compare the same."""
+    out = v.astype(np.float32)
+    return np.where(out > v, np.nextafter(out, np.float32(-np.inf)), out)
+
+
 def resolve_missing_sides(asked, left, right, weight):
     """Whether missing values go left: as learned, else to the heavier side."""
     heavier = weight[left] > weight[right]
@@ -179,15 +185,13 @@ class Tree(BinaryTreeArrays):
     @cached_property
     def packed(self) -> PredictionArrays:
         """Compact arrays for prediction."""
-        v = self.threshold.astype(np.float32)
-        v = np.where(v > self.threshold, np.nextafter(v, np.float32(-np.inf)), v)
         leaf = self.children_left == LEAF
         own = np.arange(self.node_count)
         sides = (self.children_right, self.children_left)
         child = np.stack([np.where(leaf, own, c) for c in sides], axis=1)
         return PredictionArrays(
             np.where(leaf, 0, self.feature).astype(np.uint32),
-            v.astype(np.float32),
+            round_down_float32(self.threshold),
             np.ascontiguousarray(child, np.uint32),
             self.missing_go_to_left.astype(np.uint32),
             self.sets if self.sets is not None and self.sets.any() else None,
