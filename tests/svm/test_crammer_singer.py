@@ -16,14 +16,6 @@ from tests.oracles import svm as oracle
 from tests.svm.samples import linear_classes
 
 
-def test_multiclass_hinge_worked_numbers():
-    W, x = np.array([[1.0, 0], [0, 1], [-1, -1]]), np.array([[2.0, 1.5]])
-    F, y = x @ W.T, np.array([0])
-    assert multiclass_hinge.value(y, F)[0] == pytest.approx(0.5)
-    G = multiclass_hinge.gradient(y, F)
-    np.testing.assert_allclose(G[0][:, None] * x, [[-2, -1.5], [2, 1.5], [0, 0]])
-
-
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_joint_as_scikit_learn(fit_intercept):
     X, y = linear_classes(120, 5, k=4)
