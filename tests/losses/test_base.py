@@ -54,6 +54,4 @@ def test_constant_by_bisection_finds_a_weighted_mean():
 def test_weighted_means_of_columns():
     Y = np.array([[1.0, 2.0], [3.0, 6.0]])
     np.testing.assert_allclose(weighted_row_mean(Y), [2, 4])
-    np.testing.assert_allclose(
-        weighted_row_mean(Y, np.array([[3.0], [1.0]])), [1.5, 3]
-    )
+    np.testing.assert_allclose(weighted_row_mean(Y, np.array([[3.0], [1.0]])), [1.5, 3])
