@@ -1,4 +1,4 @@
-"""Systems by a factor in single precision: digits, ill-conditioned and singular ones."""
+"""Systems by a factor in single precision: digits, ill-conditioned, singular."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_refinement_has_the_digits_of_double_precision(system, columns):
 
 
 def test_only_the_lower_triangle_is_read_and_nothing_is_changed(system, monkeypatch):
-    K, shift, B = system
+    K, _, B = system
     lower = np.where(np.tri(60, dtype=bool), K, np.nan)
     kept = lower.copy()
     monkeypatch.setattr(mixed_precision, "ENOUGH", 10)
