@@ -1,4 +1,4 @@
-"""Simulated annealing, particle swarm and genetic algorithm on common problems."""
+"""Genetic algorithm, and what it shares with annealing and swarms."""
 
 import numpy as np
 import pytest
@@ -53,3 +53,27 @@ def test_interrupted_search_keeps_its_best():
         calls.clear()
         run = search(f, BOX, random_state=0)
         assert run.interrupted and np.isfinite(run.objective)
+
+
+def test_children_of_choices_are_one_of_their_parents(rng):
+    from pansophy.optim.genetic import BLEND, crossover
+
+    P, Q = rng.random((200, 2)) / 2 + 0.25, rng.random((200, 2)) / 2 + 0.25
+    child = crossover(np.array([0, 3]), P, Q, rng)
+    assert np.isin(child[:, 1], np.concatenate([P[:, 1], Q[:, 1]])).all()
+    assert ((child[:, 1] == P[:, 1]) | (child[:, 1] == Q[:, 1])).all()
+    low, high = np.minimum(P, Q)[:, 0], np.maximum(P, Q)[:, 0]
+    reach = BLEND * (high - low) + 1e-12
+    assert ((child[:, 0] >= low - reach) & (child[:, 0] <= high + reach)).all()
+    assert (child[:, 0] < low).any()  # a blend may go beyond its parents
+
+
+def test_options_of_a_generation_are_checked():
+    with pytest.raises(ValueError, match="population"):
+        optim.genetic_algorithm(sphere, BOX, population=1)
+    with pytest.raises(ValueError, match=r"elite must be in \[0, 1\)"):
+        optim.genetic_algorithm(sphere, BOX, elite=1.0)
+    run = optim.genetic_algorithm(
+        sphere, BOX, population=10, elite=0.2, max_iter=3, tol=0.0, random_state=0
+    )
+    assert run.state.evaluations == 10 + 3 * 8
