@@ -17,7 +17,7 @@ from pansophy.catalogue import (
 )
 from pansophy.testing import all_estimators
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 NAMES = sorted({name for entry in read_catalogue() for name in entry.names})
 
 
