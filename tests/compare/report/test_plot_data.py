@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from .comparisons import ready
+from tests.compare.comparisons import ready
 
 
 def test_importance_finds_the_column_that_matters():
