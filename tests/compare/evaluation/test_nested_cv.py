@@ -2,27 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from pansophy.compare import nested_cross_validation
-
-
-class Spy(RegressorMixin, BaseEstimator):
-    """Predicts a constant, and keeps a diary of the rows (column 0) it meets."""
-
-    diary = []
-
-    def __init__(self, c=0.0):
-        self.c = c
-
-    def fit(self, X, y):
-        self.diary.append(("fit", self.c, X[:, 0].astype(int).tolist()))
-        self.n_features_in_ = X.shape[1]
-        return self
-
-    def predict(self, X):
-        self.diary.append(("predict", self.c, X[:, 0].astype(int).tolist()))
-        return np.full(len(X), float(self.c))
+from tests.compare.evaluation.spies import Spy
 
 
 @pytest.fixture

@@ -7,10 +7,9 @@ from sklearn.linear_model import LogisticRegression
 from pansophy.compare.execution.fit_fold import (
     PreparationCache,
     Workload,
-    fit_context,
     fit_fold,
 )
-from pansophy.compare.execution.plan import ExecutionLimits
+from tests.compare.execution.workloads import work_of
 from tests.compare.faulty_estimators import Case
 
 
@@ -21,18 +20,6 @@ def words(n=90):
     kind = rng.choice(["u", "v", "w"], n)
     y = np.where(np.nan_to_num(x) + (kind == "u") + rng.normal(size=n) > 0.3, "a", "b")
     return pa.table({"x": x, "kind": kind, "y": y})
-
-
-def work_of(case):
-    setting = fit_context(case.schema, case.split.folds, ExecutionLimits())
-    return Workload(
-        case.data,
-        case.schema,
-        case.metrics,
-        case.split.folds,
-        list(case.methods),
-        setting,
-    )
 
 
 def test_preparation_is_shared_within_a_fold_only():

@@ -8,9 +8,9 @@ import pyarrow as pa
 from sklearn.linear_model import Ridge
 
 from pansophy.compare.execution import shared_store
-from pansophy.compare.execution.fit_fold import Workload, fit_context
-from pansophy.compare.execution.plan import ExecutionLimits
+from pansophy.compare.execution.fit_fold import Workload
 from pansophy.tables import MixedFrame
+from tests.compare.execution.workloads import work_of
 from tests.compare.faulty_estimators import Case
 
 
@@ -26,18 +26,6 @@ def test_workers_leave_nothing_behind(tmp_path, monkeypatch):
         f"{shared_store.FOLDER_PREFIX}{os.getpid()}-x"
     ]
     assert threading.active_count() <= threads + 2
-
-
-def work_of(case):
-    setting = fit_context(case.schema, case.split.folds, ExecutionLimits())
-    return Workload(
-        case.data,
-        case.schema,
-        case.metrics,
-        case.split.folds,
-        list(case.methods),
-        setting,
-    )
 
 
 def test_a_stored_workload_is_read_back_the_same(tmp_path):

@@ -16,33 +16,8 @@ from pansophy.compare.methods.wrappers import (
     pairwise_votes,
 )
 from pansophy.svm import LinearSVC
-from pansophy.tables import Column, MixedFrame, Schema
 from pansophy.tree import DecisionTreeClassifier
-
-COLUMNS = (
-    Column("x", "number", ""),
-    Column("z", "number", ""),
-    Column("c", "category", "", ("a", "b", "c")),
-)
-
-
-def problem(task, n=120, seed=0, **more):
-    rng = np.random.default_rng(seed)
-    V = np.c_[rng.normal(size=(n, 2)), rng.integers(0, 3, n)]
-    f = V[:, 0] + (V[:, 2] == 1)
-    V[rng.random(n) < 0.05, 1] = np.nan
-    classes, labels = (), ()
-    if task == "classification":
-        y, classes = (f + 0.5 * rng.normal(size=n) > 0.3).astype(int), ("no", "yes")
-    elif task == "regression":
-        y = f + 0.5 * rng.normal(size=n)
-    elif task == "count":
-        y = rng.poisson(np.exp(0.7 * f)).astype(float)
-    else:
-        y = (np.c_[f, -f, V[:, 0]] + rng.normal(size=(n, 3)) > 0).astype(int)
-        labels = ("p", "q", "r")
-    schema = Schema("y", task, "", COLUMNS, classes, labels, **more)
-    return schema, MixedFrame(V), y
+from tests.compare.methods.problems import problem
 
 
 def test_rare_classes_do_not_stop_the_calibration():
