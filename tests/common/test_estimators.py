@@ -97,16 +97,8 @@ def test_anatomy(name, cls):
 TESTS = Path(__file__).parents[1]
 # estimators that are tested beside a relative
 TESTED_WITH = {
-    "AsymmetricLSSVM": "kernel_model/test_ls_svm.py",
-    "FalkonClassifier": "kernel_model/test_kernel_classifiers.py",
-    "FalkonRegressor": "kernel_model/test_kernel_classifiers.py",
-    "KernelLogisticRegression": "kernel_model/test_kernel_classifiers.py",
-    "KernelPerceptron": "kernel_model/test_kernel_classifiers.py",
     "MultiTaskElasticNetCV": "linear_model/test_lasso_cv.py",
     "MultiTaskLassoCV": "linear_model/test_lasso_cv.py",
-    "NuSVC": "svm/test_svc.py",
-    "NuSVR": "svm/test_svr.py",
-    "OneClassSVM": "svm/test_svr.py",
 }
 
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pansophy.core import batched_chains, filtering, hidden_chain, threads
-from pansophy.core import viterbi as viterbi_module
+from pansophy.core import filtering, threads
 from pansophy.core.filtering import (
     Chain,
     Evidence,
@@ -155,55 +154,6 @@ def test_same_sums_for_any_number_of_threads(rng, monkeypatch):
             assert np.array_equal(a, b)
 
 
-def everything(chain, seen):
-    return (
-        *expected_counts(chain, seen),
-        *smooth_chain(chain, seen),
-        *filter_chain(chain, seen),
-        *viterbi(chain, seen),
-        filtering.sequence_log_likelihoods(chain, seen),
-    )
-
-
-@pytest.mark.parametrize("k", [1, 4, 10])
-def test_sequences_side_by_side_are_as_one_after_the_other(rng, monkeypatch, k):
-    """Lengths of all sorts, one sequence impossible, chains that are not normed."""
-    lengths = [*rng.integers(1, 40, size=70), 1, 300, 2]
-    n, ends = sum(lengths), np.cumsum(lengths)
-    start, trans, L = 3 * rng.random(k), 2 * rng.random((k, k)), rng.random((n, k))
-    L[ends[3] - 1] = 0.0
-    with np.errstate(divide="ignore"):
-        seen = Evidence(np.log(L), None, ends)
-    both = []
-    for few in (0, 16):
-        monkeypatch.setattr(hidden_chain, "MAX_BATCHED_STATES", few)
-        monkeypatch.setattr(viterbi_module, "MAX_BATCHED_STATES", few)
-        both.append(everything(Chain(start, trans), seen))
-    for one, two in zip(*both, strict=True):
-        assert np.allclose(one, two, rtol=1e-10)
-
-
-@pytest.mark.parametrize("sticky", [0.0, 0.9, 1.0])
-def test_a_long_sequence_is_cut_up_if_the_chain_forgets(rng, monkeypatch, sticky):
-    """As from both ends; chains that do not forget are left whole."""
-    k, n = 4, 40_011
-    start, trans, table = random_chain(rng, k, 6)
-    chain = Chain(start, sticky * np.eye(k) + (1 - sticky) * trans)
-    seen = Evidence(np.log(table), rng.integers(6, size=n), np.array([n]))
-    work = hidden_chain.ChainLayout(chain, seen)
-    cut = batched_chains.blockwise_forward_backward(work, 0, n, None, paired=True)
-    assert (cut is None) == (sticky == 1)
-    both = [everything(chain, seen)]
-    monkeypatch.setattr(batched_chains, "BURN_IN_STEPS", ())
-    monkeypatch.setattr(viterbi_module, "BURN_IN_STEPS", ())
-    both.append(everything(chain, seen))
-    for i, (one, two) in enumerate(zip(*both, strict=True)):
-        if i != 8:  # paths of symbols may be equally likely
-            assert np.allclose(one, two, rtol=1e-9, atol=1e-12)
-        else:
-            assert np.mean(one != two) < 1e-3
-
-
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 5), skip=st.integers(-1, 4))
 def test_kalman_equals_one_large_normal(seed, n, skip):
     """Filter, smoother and likelihood; x_skip is missing."""
@@ -239,20 +189,3 @@ def test_tiger_belief():
     model = MarkovFilter(np.eye(2), lambda x: np.array([[0.85, 0.15], [0.15, 0.85]])[x])
     run = bayes_filter(model, np.array([0.5, 0.5]), [0, 0])
     assert np.allclose([b[0] for b in run.filtered], [0.85, 0.969799], atol=1e-6)
-
-
-def test_what_a_few_steps_say_of_a_cut_is_proved_afterwards():
-    """Nothing is seen and nothing moves: only the start says where the path is."""
-    k, n = 3, 40_000
-    chain = Chain(np.array([0.2, 0.7, 0.1]), np.eye(k))
-    seen = Evidence(np.zeros((1, k)), np.zeros(n, np.int64), np.array([n]))
-    work = viterbi_module.ViterbiLayout(chain, seen)
-    begins, lengths = batched_chains.split_into_blocks(0, n)
-    assert (
-        viterbi_module.scores_after_burn_in(work, begins[1:], int(lengths[-1]))
-        is not None
-    )
-    assert viterbi_module.blockwise_viterbi(work, 0, n) is None
-    path, scores = viterbi(chain, seen)
-    assert (path == 1).all()
-    assert scores == pytest.approx(np.log(0.7))

@@ -15,10 +15,6 @@ pytest.importorskip("torch")
 from pansophy import load, save
 from pansophy.base import InterruptedFitWarning
 from pansophy.generative import PosteriorCollapseWarning
-from pansophy.generative.abstract_generator import (
-    GeneratorRows,
-    batch_mean,
-)
 from pansophy.testing import all_generators, quick_instance
 
 GENERATORS = [pytest.param(cls, id=name) for name, cls in all_generators()]
@@ -290,19 +286,3 @@ def test_early_stopping_holds_rows_out(cls):
         warnings.simplefilter("ignore")  # a tiny net may overfit: not asked here
         model = fitted(cls, X, early_stopping=True, validation_fraction=0.3)
     assert len(model.history_["valid_loss"]) == model.n_iter_
-
-
-def test_weighted_mean_counts_rows():
-    torch = pytest.importorskip("torch")
-    values = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64)
-    w = torch.tensor([1.0, 0.0, 3.0], dtype=torch.float64)
-    repeated = torch.tensor([1.0, 4.0, 4.0, 4.0], dtype=torch.float64)
-    assert batch_mean(values, {"w": w}) == batch_mean(repeated, {})
-    assert batch_mean(values, {"w": 0 * w}) == 0
-
-
-def test_rows_are_taken_together():
-    rows = GeneratorRows(np.arange(6.0).reshape(3, 2), np.arange(3), None)
-    part = rows.take([2, 0])
-    assert part.w is None and part.y.tolist() == [2, 0]
-    assert part.arrays("float32")["X"].dtype == np.float32

@@ -6,8 +6,6 @@ import scipy.sparse as sp
 
 from pansophy import losses, optim, penalties
 from pansophy.core.iterate import Result
-from pansophy.core.linalg import NotPositiveDefiniteError
-from tests.oracles import coordinate as oracle
 
 
 def ridge_problem(rng, n=40, d=6):
@@ -130,79 +128,6 @@ def test_coupled_optimum(penalty, rng):
         optim.coordinate_descent(X, y, penalty)
 
 
-def test_coordinate_loops_match_the_oracle(rng):
-    from pansophy.optim import _coordinate as loops
-    from pansophy.optim.centered_design import Design
-
-    X, y, w0 = rng.normal(size=(20, 5)) + 1, rng.normal(size=20), rng.normal(size=5)
-    y = y - y.mean()
-    order = np.arange(5)
-    for positive in (False, True):
-        penalty = penalties.elastic_net(2.0, 0.4, positive)
-        start = np.abs(w0) if positive else w0
-        numbers = (penalty.kind, penalty.a, penalty.b)
-        how = (y, start, penalty.a, penalty.b, positive, 3)
-        G, w = X.T @ X, start.copy()
-        loops.gram_epochs(G, X.T @ y - G @ w, w, order, *numbers, 3)
-        np.testing.assert_allclose(w, oracle.elastic_net_epochs(X, *how), rtol=1e-10)
-        w = start.copy()
-        curve = (X * X).sum(axis=0)
-        rows = np.ascontiguousarray(X.T)
-        ones, zero = np.ones(20), np.zeros(5)
-        u = y - X @ w
-        loops.dense_lasso_epochs(rows, ones, zero, u, 0.0, w, curve, order, *numbers, 3)
-        np.testing.assert_allclose(w, oracle.elastic_net_epochs(X, *how), rtol=1e-10)
-        np.testing.assert_allclose(u, y - X @ w, atol=1e-12)
-        S, mean, w = sp.csc_matrix(X), X.mean(axis=0), start.copy()
-        C = X - mean
-        r = y - X @ w
-        shift = loops.sparse_lasso_epochs(
-            (S.data, S.indices, S.indptr),
-            np.ones(20),
-            mean,
-            r,
-            float(mean @ w),
-            w,
-            (C * C).sum(axis=0),
-            order,
-            *numbers,
-            3,
-        )
-        np.testing.assert_allclose(w, oracle.elastic_net_epochs(C, *how), rtol=1e-10)
-        np.testing.assert_allclose(r + shift, y - C @ w, atol=1e-12)
-    design = Design(S, centre=True)
-    np.testing.assert_allclose(design.gram(), C.T @ C / 20, atol=1e-12)
-    np.testing.assert_allclose(design.correlate(y), C.T @ y / 20**0.5, atol=1e-12)
-
-
-def test_support_factor_follows_changes(rng):
-    from pansophy.optim.support_cholesky import Support
-
-    X = rng.normal(size=(80, 40))
-    G, support = X.T @ X, Support(np.float64)
-    S = np.arange(20)
-    for _ in range(40):
-        rhs = rng.normal(size=len(S))
-        x = support.solve(G, 0.1, S, rhs)
-        A = G[np.ix_(S, S)] + 0.1 * np.eye(len(S))
-        np.testing.assert_allclose(A @ x, rhs, atol=1e-9)
-        S = np.setxor1d(S, rng.choice(40, size=2, replace=False))
-    assert support.solve(np.ones((3, 3)), 0.0, np.arange(3), np.ones(3)) is None
-
-
-def test_worked_lasso_numbers():
-    X, y = np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 2.0, 2.0])
-    for strength, best in [(0, 0.7857143), (2, 0.7142857), (10, 0.4285714), (22, 0)]:
-        run = optim.coordinate_descent(X, y, penalties.l1(strength / 2))
-        assert run.state.position[0] == pytest.approx(best, abs=1e-7)
-        kinked = lambda w, s=strength: (
-            float((y - X @ w) @ (y - X @ w)) + s * abs(w[0]),
-            -2 * X.T @ (y - X @ w) + s * np.sign(w),
-        )
-        slow = optim.subgradient(kinked, np.ones(1), 0.1, max_iter=3000)
-        assert slow.objective == pytest.approx(kinked(run.state.position)[0], abs=1e-4)
-
-
 def trace(transform, steps=5):
     x, state, out = np.array(1.0), None, []
     state = transform.init(x)
@@ -312,56 +237,6 @@ def test_schedules():
     assert not optim.check_schedule(lambda t: 1 / max(t, 1) ** 2)
 
 
-def test_newton_solves_a_quadratic_at_once():
-    A, b = np.array([[0.0, 1], [1, 1], [2, 1]]), np.array([1.0, 3, 5])
-    f = lambda w: (float((A @ w - b) @ (A @ w - b)), 2 * A.T @ (A @ w - b))
-    run = optim.newton(f, lambda w: 2 * A.T @ A, np.array([7.0, -3.0]))
-    np.testing.assert_allclose(run.state.position, [2, 1], atol=1e-12)
-    assert run.n_iter == 1
-    start = np.array([7.0, -3.0])
-    below = optim.gradient_descent(f, start, optim.constant_step(0.1390), max_iter=5000)
-    assert below.converged
-    above = optim.gradient_descent(f, start, optim.constant_step(0.1402), max_iter=300)
-    assert above.objective > f(start)[0]
-    for singular in (-np.eye(2), np.zeros((2, 2))):
-        with pytest.raises(NotPositiveDefiniteError, match="positive"):
-            optim.newton(f, lambda w, H=singular: H, start)
-
-
-def test_exact_line_search_number():
-    X, y = np.array([[1.0, 1], [2, 1], [3, 1]]), np.array([1.0, 2, 2])
-    f = lambda w: (float((X @ w - y) @ (X @ w - y)), 2 * X.T @ (X @ w - y))
-    run = optim.gradient_descent(
-        f, np.zeros(2), optim.exact_line_search(0.1), max_iter=1, tol=0
-    )
-    step = -run.state.position / f(np.zeros(2))[1]
-    np.testing.assert_allclose(step, 0.03005352, atol=1e-8)
-
-
-def test_step_rules():
-    f = lambda x: (float(x @ x), 2 * x)
-    run = optim.gradient_descent(
-        f, np.array([3.0, 4.0]), optim.normalized_step(0.5), max_iter=3
-    )
-    np.testing.assert_allclose(run.state.position, [2.1, 2.8])
-    falls = optim.gradient_descent(
-        f, np.array([3.0, 4.0]), optim.backtracking_search(100.0)
-    )
-    assert np.all(np.diff(falls.history["objective"]) <= 0)
-    bold = optim.bold_driver(5.0)
-    state = optim.gradient_descent(f, np.ones(2), bold, max_iter=1, tol=0).state
-    np.testing.assert_array_equal(state.position, [1, 1])  # a rise is undone
-    assert state.eta == 2.5
-
-
-def test_projection_onto_the_ball():
-    f = lambda x: (float((x - 3) @ (x - 3)) / 2, x - 3)
-    run = optim.projected_gradient(f, penalties.ball(1.0), np.zeros(2))
-    np.testing.assert_allclose(run.state.position, [0.5**0.5] * 2, atol=1e-8)
-    with pytest.raises(ValueError, match="constraint"):
-        optim.projected_gradient(f, penalties.l1(1.0), np.zeros(2))
-
-
 def test_derivative_checks(rng):
     f, hessian = logistic_problem(rng)
     w = rng.normal(size=5)
@@ -381,20 +256,3 @@ def test_torch_objectives():
     np.testing.assert_allclose(run.state.position, goal, atol=1e-6)
     run = optim.fista(f, penalties.box(0.0, 0.5), torch.zeros(2, dtype=torch.float64))
     np.testing.assert_allclose(run.state.position, [0.5, 0.0], atol=1e-9)
-
-
-def test_lbfgs_can_be_interrupted_and_limited():
-    calls = []
-
-    def f(x):
-        calls.append(1)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        curve = np.array([1.0, 100.0])
-        return float(x @ (curve * x)), 2 * curve * x
-
-    run = optim.lbfgs(f, np.array([3.0, 1.0]))
-    assert run.interrupted and np.isfinite(run.objective)
-    g = lambda x: (float(np.sum((x[1:] - x[:-1] ** 2) ** 2)), optim.numeric_gradient(
-        lambda u: np.sum((u[1:] - u[:-1] ** 2) ** 2), x))  # fmt: skip
-    assert optim.lbfgs(g, np.full(6, 2.0), max_iter=2).reason == "max_iter"

@@ -5,7 +5,6 @@ import json
 import re
 from dataclasses import fields
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -82,21 +81,6 @@ def test_pictures_take_axes_and_refuse_what_makes_no_sense(task):
         c.plot_importance("odd")
     with pytest.raises(ValueError, match="no column of values"):
         c.plot_partial_dependence("odd")
-
-
-def test_importance_finds_the_column_that_matters():
-    c = ready("regression")
-    from pansophy.compare.report.plot_data import (
-        partial_dependence_data,
-        permutation_importances,
-    )
-
-    found = permutation_importances(c)
-    assert found[0].column == "x0" and found[0].mean > 0.5
-    assert all(abs(f.mean) < 1e-9 for f in found[1:])
-    d = partial_dependence_data(c)
-    slope = np.polyfit(d.values, d.mean[:, 0], 1)[0]
-    assert slope == pytest.approx(3, abs=0.1)
 
 
 def test_help_and_signature_are_those_of_the_function():

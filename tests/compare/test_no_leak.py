@@ -13,7 +13,6 @@ from sklearn.pipeline import make_pipeline
 
 from pansophy.compare import Comparison, TableError, compare
 from pansophy.compare.execution.fit_fold import PreparationCache, fit_fold
-from pansophy.compare.holdout import load_holdout
 from pansophy.compare.loading import load_dataset
 from pansophy.compare.options import Options
 
@@ -134,19 +133,6 @@ def test_encoded_answers_and_future_dates_are_named():
     found = compare(table, "y", **ask)
     named = {(f.column, f.kind) for f in found.findings}
     assert {("town code", "near-perfect column"), ("paid", "future dates")} <= named
-
-
-def test_rows_of_the_test_table_that_were_learned_from_are_counted():
-    table = noise()
-    new = {
-        k: np.r_[v[:10], w[:20]]
-        for (k, v), w in zip(table.items(), noise(seed=5).values())
-    }
-    found = compare(table, "y", methods={"nb": GaussianNB()}, test=new, **QUICK)
-    assert any(n.startswith("10 of 30 rows of the test table") for n in found.notes)
-    assert found.holdout.n == 30
-    with pytest.raises(TableError, match=r"test table: .*unknown class 'maybe'"):
-        load_holdout(found.schema, {**new, "y": ["maybe"] * 30})
 
 
 def test_predictions_of_a_fold_do_not_depend_on_its_answers():

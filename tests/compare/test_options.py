@@ -7,8 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -19,10 +17,7 @@ from pansophy.compare import (
     compare,
     infer_schema,
     reliability_curve,
-    reopen,
-    rerun,
 )
-from pansophy.compare.holdout import load_holdout
 from pansophy.compare.loading import load_dataset
 from pansophy.compare.methods.method import FitContext
 from pansophy.compare.methods.method_choice import choose_methods
@@ -184,36 +179,6 @@ def test_calibration_on_inner_folds_competes_with_none():
     assert names == {"dummy", "nb", "calibrated nb"}
 
 
-def test_what_is_opened_again_stays_as_it_was(tmp_path):
-    table = pd.DataFrame(rows())
-    table.to_csv(tmp_path / "t.csv", index=False)
-    place, asked = tmp_path / "run", {"methods": ["naive Bayes"], **QUICK}
-    schema = infer_schema(read_table(table), "y")
-    asked |= {"schema": schema, "folds": np.int64(3), "max_fits": 6}
-    compare(tmp_path / "t.csv", "y", folder=place, **asked)
-    before = {p.name: p.read_bytes() for p in place.iterdir() if p.is_file()}
-    again = reopen(place)
-    assert again.folder == place and len(again.leaderboard) == 2
-    after = {p.name: p.read_bytes() for p in place.iterdir() if p.is_file()}
-    assert before == after
-    assert rerun(place, workers=0, progress=False).same
-    plan = json.loads(before["plan.json"])  # as another version would have left it
-    plan["versions"] |= {"numpy": "1.0", "pansophy": "0.0.9"}
-    plan |= {"schema_hash": "x", "methods": dict.fromkeys(plan["methods"], "y")}
-    (place / "plan.json").write_text(json.dumps(plan))
-    older = reopen(place)
-    assert older.leaderboard[0].scores == again.leaderboard[0].scores
-    note = older.notes[-1]
-    assert note.startswith("The scores are those of the run as it was made; ")
-    assert "numpy (1.0 before, " in note and "pansophy (0.0.9 before, " in note
-    with pytest.raises(ValueError, match=r"cannot be resumed.* numpy \(1\.0 before, "):
-        compare(tmp_path / "t.csv", "y", folder=place, resume=True, **asked)
-    plan["data_hash"] = "z"
-    (place / "plan.json").write_text(json.dumps(plan))
-    with pytest.raises(ValueError, match=r"cannot be shown.* the rows of the table"):
-        reopen(place)
-
-
 def test_weights_enter_what_is_shown():
     table = {**rows(), "w": np.arange(60) % 5 + 1}
     own = {"lr": LogisticRegression()}
@@ -287,59 +252,6 @@ def test_the_same_run_twice_writes_the_same_results(tmp_path):
     ]
     a, b = (json.dumps(told(f)) for f in found)
     assert a == b
-
-
-def test_groups_and_times_go_along_to_the_test_table(monkeypatch):
-    from pansophy.compare import holdout
-
-    seen = {}
-
-    def run(methods, data, schema, metrics, split, *_):
-        seen["data"] = data
-        raise InterruptedError
-
-    monkeypatch.setattr(holdout, "run_trials", run)
-    table = {**rows(), "t": np.arange(60)}
-    with pytest.raises(InterruptedError):
-        compare(table, "y", methods=NB, group="g", time="t", test=table, **QUICK)
-    data = seen["data"]
-    assert (data.group[:60] == table["g"]).all() and (data.group[60:] == -1).all()
-    assert (data.time[:60] == table["t"]).all() and len(data) == 120
-
-
-def test_the_report_tells_every_setting_that_matters(tmp_path):
-    from pansophy.compare.report.methodology import commands_to_repeat
-
-    table = pd.DataFrame({**rows(), "t": np.arange(60), "a, b": 1.5})
-    table.to_csv(tmp_path / "t.csv", index=False)
-    asked = {
-        "methods": ["calibrated naive Bayes"],
-        "time": "t",
-        "gap": 2,
-        "together": True,
-        "ignore": ["a, b", "g"],
-        "roles": {"k": "text"},
-        "max_rows": 50,
-        **QUICK,
-    }
-    shell, python = commands_to_repeat(compare(tmp_path / "t.csv", "y", **asked))
-    for words in ("--together", "--gap 2", "--role k=text", "--max-rows 50"):
-        assert words in shell
-    assert """--ignore '"a, b",g'""" in shell and "--time t" in shell
-    for words in ("together=True", "gap=2", "ignore=['a, b', 'g']", "max_rows=50"):
-        assert words in python
-
-
-def test_an_empty_cell_among_lists_of_labels_is_no_label():
-    tags = pa.array(["a;b", None, "b", "a", "", "a;b"] * 5)
-    table = pa.table({"x": np.sin(np.arange(30)), "tags": tags})
-    found = load(table, target="tags", task="multilabel")
-    assert len(found.data) == 30 and found.data.y[1].tolist() == [0, 0]
-    assert found.notes == ["5 rows with an empty 'tags': taken as no label."]
-    rest = load_holdout(found.schema, table)
-    assert (rest.y == found.data.y).all()
-    lists = pa.table({"x": np.sin(np.arange(6)), "tags": [["a"], None, ["a", "b"]] * 2})
-    assert len(load(lists, target="tags").data) == 4  # a missing list is not known
 
 
 def test_an_excluded_column_is_reported_once():

@@ -7,28 +7,6 @@ from pansophy.core import filtering, hidden_chain
 from pansophy.core.filtering import Chain, Evidence
 
 
-@pytest.mark.parametrize("dense", [True, False])
-@pytest.mark.parametrize("k", [3, 11])
-def test_a_long_sequence_is_worked_from_both_ends(monkeypatch, rng, dense, k):
-    """As one sequence in a single pass, for every quantity."""
-    n = 700
-    chain = Chain(rng.dirichlet(np.ones(k)), rng.dirichlet(np.ones(k), size=k))
-    table = np.log(rng.random((n if dense else 5, k)))
-    index = None if dense else rng.integers(5, size=n)
-    seen = Evidence(table, index, np.array([n]))
-    results = []
-    for long in (1 << 20, 100):
-        monkeypatch.setattr(hidden_chain, "LONG_SEQUENCE", long)
-        E = filtering.expected_counts(chain, seen)
-        G, logliks = filtering.smooth_chain(chain, seen)
-        path, scores = filtering.viterbi(chain, seen)
-        path = path if dense else scores  # of symbols, many paths are equally likely
-        again = filtering.sequence_log_likelihoods(chain, seen)
-        results.append((*E, G, logliks, path, scores, again))
-    for one, two in zip(*results, strict=True):
-        assert np.allclose(one, two, rtol=1e-10)
-
-
 @pytest.mark.parametrize("long", [10, 1000])
 def test_products_too_small_are_done_again_in_logarithms(monkeypatch, long):
     """A chain that must make moves of probability 1e-200, time and again."""

@@ -2,11 +2,8 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from pansophy.core import least_squares as ls
-from pansophy.core import least_squares_passes
-from pansophy.core.rows import DatasetRows
 from tests.oracles.least_squares import digits, exact_least_squares
 
 
@@ -109,33 +106,6 @@ def test_more_columns_than_rows_gives_the_smallest(rng):
     A = X - X.mean(axis=0)
     np.testing.assert_allclose(fit.coef, np.linalg.pinv(A) @ Y, atol=1e-10)
     assert fit.rank == 9
-
-
-@pytest.mark.parametrize("way", ["gram", "qr"])
-def test_blocks_threads_and_sources_agree(way, rng, tmp_path, monkeypatch):
-    X, Y = rng.standard_normal((3000, 4)) + 50, rng.standard_normal((3000, 2))
-    w = rng.uniform(0, 2, 3000)
-    monkeypatch.setattr(least_squares_passes, "BLOCK_BYTES", 10_000)
-    monkeypatch.setattr(least_squares_passes, "COPY_BYTES", 10_000)
-    fit = ls.least_squares(X, Y, w, solver=way)
-    monkeypatch.setattr(
-        least_squares_passes.Rows, "each", lambda s, f, **k: (f(*b) for b in s.blocks())
-    )
-    alone = ls.least_squares(X, Y, w, solver=way)
-    np.testing.assert_array_equal(fit.coef, alone.coef)
-    monkeypatch.undo()
-
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    path = tmp_path / "rows.parquet"
-    pq.write_table(pa.table({f"x{j}": X[:, j] for j in range(4)}), path)
-    disk = ls.least_squares(DatasetRows(path), Y, w, solver=way)
-    thin = ls.least_squares(sp.csr_array(X), Y, w, solver=way)
-    for other in (disk, thin):
-        assert other.solver == way
-        np.testing.assert_allclose(other.coef, fit.coef, rtol=1e-11)
-        np.testing.assert_allclose(other.intercept, fit.intercept, rtol=1e-11)
 
 
 @pytest.mark.parametrize("library", ["torch", "array_api_strict"])

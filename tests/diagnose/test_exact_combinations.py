@@ -5,7 +5,6 @@ import pytest
 
 from pansophy.diagnose import explore, find_leaks
 from pansophy.diagnose.exact_combinations import find_exact_combination, rounding_of
-from pansophy.diagnose.suspicious_scores import too_good_score
 
 
 def parts_of_a_total(n=200, seed=0, decimals=2):
@@ -80,23 +79,3 @@ def test_a_regression_is_not_told_about_right_rows():
     found = explore(table, target="y", task="regression").findings
     assert any(f.kind == "conflicting duplicates" for f in found)
     assert not any("right in" in f.text for f in found)
-
-
-@pytest.mark.parametrize(
-    ("scores", "how", "severity"),
-    [
-        ({"r2": 0.9997}, {"task": "regression"}, "warning"),
-        ({"r2": 0.996}, {"task": "regression"}, "note"),
-        ({"r2": 0.97}, {"task": "regression"}, None),
-        ({"balanced accuracy": 1.0}, {"task": "classification"}, "warning"),
-        ({"balanced accuracy": 0.97}, {"task": "classification"}, None),
-        ({"r2": 0.999}, {"task": "regression", "rows": 40}, None),
-        # along time a slow series is explained by its last value
-        ({"r2": 0.999}, {"errors": {"ridge": 1.0, "last value": 1.5}}, None),
-        ({"r2": 0.999}, {"errors": {"ridge": 0.1, "last value": 1.5}}, "note"),
-    ],
-)
-def test_scores_that_are_too_good_are_said(scores, how, severity):
-    how = {"task": "regression", "rows": 300} | how
-    found = too_good_score(scores, method="ridge", **how)
-    assert [f.severity for f in found] == ([severity] if severity else [])

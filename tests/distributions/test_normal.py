@@ -1,4 +1,4 @@
-"""Moments and conditionals of the Normal distribution."""
+"""The Normal distribution: moments, conditionals, posterior of its mean."""
 
 import math
 
@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pansophy.distributions import (
+    GridPosterior,
     Normal,
 )
 
@@ -50,3 +51,49 @@ def test_conditional_times_marginal_is_the_joint(seed):
     ).log_prob(x[None, given_])
     assert np.allclose(both, p.log_prob(x[None]), rtol=1e-9)
     assert np.all(p.condition(given_, x[given_]).variance <= p.marginal(rest).variance)
+
+
+def test_mean_of_a_normal_with_known_covariance(rng):
+    C = np.array([[2.0, 0.5], [0.5, 1.0]])
+    S = np.array([[1.0, -0.3], [-0.3, 2.0]])
+    X = rng.normal(size=(7, 2)) + [1, 2]
+    prior = Normal([0.0, 1.0], S)
+    found = prior.posterior(X, C)
+    precision = np.linalg.inv(S) + 7 * np.linalg.inv(C)
+    np.testing.assert_allclose(found.precision, precision, rtol=1e-9)
+    right = np.linalg.solve(S, prior.mean) + np.linalg.solve(C, X.sum(axis=0))
+    np.testing.assert_allclose(found.mean, np.linalg.solve(precision, right))
+    steps = prior
+    for x in X[::-1]:
+        steps = steps.posterior(x[None], C)
+    np.testing.assert_allclose(steps.mean, found.mean)
+    np.testing.assert_allclose(steps.cov, found.cov)
+    np.testing.assert_allclose(found.predictive(C).cov, found.cov + C)
+    flat = Normal([0.0, 0.0], 1e12 * np.eye(2)).posterior(X, C)
+    np.testing.assert_allclose(flat.mean, X.mean(axis=0), atol=1e-3)
+    one = Normal(0.0, 4.0).posterior([1.0, 3.0], 1.0)
+    assert float(one.mean[0]) == pytest.approx(2 * 2 / (2 + 0.25))
+    grid = GridPosterior(np.linspace(-5, 8, 4001), np.zeros(4001))
+    grid = grid.update(lambda m: float(Normal(0.0, 4.0).log_prob([m])[0]))
+    grid = grid.update(lambda m: float(Normal(m, 1.0).log_prob([1.0, 3.0]).sum()))
+    assert grid.mean == pytest.approx(float(one.mean[0]), abs=1e-4)
+    with pytest.raises(ValueError, match="known_cov"):
+        prior.posterior(X, np.eye(3))
+
+
+def test_precision_and_its_blocks(rng):
+    A = rng.normal(size=(4, 4))
+    p = Normal(rng.normal(size=4), A @ A.T + np.eye(4))
+    np.testing.assert_allclose(p.precision @ p.cov, np.eye(4), atol=1e-12)
+    blocks = p.precision_blocks([2, 0])
+    given = p.condition([1, 3], [0.5, -1.0])
+    order = [1, 0]  # `condition` keeps the coordinates in their order
+    cov = np.linalg.inv(blocks.aa)[np.ix_(order, order)]
+    np.testing.assert_allclose(given.cov, cov)
+    shift = np.linalg.solve(
+        blocks.aa, blocks.ab @ (np.array([0.5, -1]) - p.mean[[1, 3]])
+    )
+    np.testing.assert_allclose(given.mean, (p.mean[[2, 0]] - shift)[order])
+    np.testing.assert_allclose(blocks.ab, blocks.ba.T)
+    batch = Normal(np.zeros((2, 3)), np.ones((2, 3)), "diag")
+    np.testing.assert_allclose(batch.precision, np.stack([np.eye(3)] * 2))

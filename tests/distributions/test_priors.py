@@ -1,15 +1,20 @@
-"""Beta and Dirichlet distributions with known numbers."""
+"""Beta, Dirichlet and Gamma: known numbers, posteriors, predictive distributions."""
 
 import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from pansophy.distributions import (
     Bernoulli,
     Beta,
     Categorical,
     Dirichlet,
+    Gamma,
+    NegativeBinomial,
+    Poisson,
+    fit,
 )
 
 
@@ -38,3 +43,91 @@ def test_dirichlet_numbers(rng):
     assert np.allclose(post.mode, (n + a - 1) / (5 + (a - 1).sum()))
     assert np.allclose(Categorical.from_stats(s, prior=Dirichlet(a)).prob, post.mode)
     assert np.allclose(Dirichlet(np.ones(3)).log_prob([[0.0, 0.5, 0.5]]), math.log(2))
+
+
+def test_posteriors_take_data_as_a_student_writes_it():
+    assert float(Beta(2, 2).posterior([1, 1, 1, 0]).mean) == pytest.approx(0.625)
+    assert float(Beta(2, 2).posterior([1, 1, 1, 0]).mode) == pytest.approx(2 / 3)
+    assert float(Beta(5, 5).posterior([1]).mode) == pytest.approx(5 / 9)
+    assert float(Beta(2, 2).posterior(np.array([True, True, False])).a) == 4
+    assert float(Beta(2, 2).posterior([3], trials=4).mean) == pytest.approx(0.625)
+    assert float(Gamma(2, 1).posterior([3, 5]).rate) == 3
+    counts = Dirichlet([1, 1, 1]).posterior([0, 0, 2])
+    np.testing.assert_array_equal(counts.concentration, [3, 1, 2])
+    rows = Dirichlet([1, 1, 1]).posterior([[2, 0, 1], [0, 0, 0]])
+    np.testing.assert_array_equal(rows.concentration, [3, 1, 2])
+    columns = Beta([1, 1], [1, 1]).posterior([[0, 1], [1, 1]])
+    np.testing.assert_allclose(columns.mean, [1 / 2, 3 / 4])
+
+
+def test_data_and_statistics_agree_in_any_order(rng):
+    x = rng.integers(0, 2, 30)
+    w = rng.integers(0, 4, 30)
+    whole = Beta(2, 3).posterior(x, w)
+    part = Beta(2, 3).posterior(x[20:], w[20:]).posterior(x[:20], w[:20])
+    repeated = Beta(2, 3).posterior(np.repeat(x, w))
+    counted = Beta(2, 3).posterior(Bernoulli(0.5).stats(x, w))
+    for other in (part, repeated, counted):
+        np.testing.assert_allclose(np.ravel(other.a), whole.a)
+        np.testing.assert_allclose(np.ravel(other.b), whole.b)
+
+
+@pytest.mark.parametrize(
+    "prior, rows",
+    [
+        (Beta(2, 2), [1, 2]),
+        (Beta(2, 2), [0.5]),
+        (Gamma(1, 1), [-1]),
+        (Gamma(1, 1), [1.5]),
+        (Dirichlet([1, 1]), [0, 2]),
+    ],
+)
+def test_rows_that_the_family_cannot_give_are_refused(prior, rows):
+    with pytest.raises(ValueError):
+        prior.posterior(rows)
+
+
+def test_predictive_distributions_equal_integrals(rng):
+    beta = Beta(2, 2).posterior([1, 1, 1, 0])
+    assert float(beta.predictive().prob) == pytest.approx(0.625)
+    assert isinstance(Dirichlet([1, 1]).predictive(), Categorical)
+    gamma = Gamma(2, 1).posterior([3, 5])
+    rate = np.linspace(1e-9, 40, 40001)
+    density = np.exp(gamma.log_prob(rate))
+    for x in (0, 4, 9):
+        mixed = np.trapezoid(density * stats.poisson.pmf(x, rate), rate)
+        assert np.exp(gamma.predictive().log_prob([x])[0]) == pytest.approx(mixed)
+    p = NegativeBinomial([2.0, 3.0], [1.0, 0.5])
+    x = np.array([[0, 3], [2, 7]])
+    right = stats.nbinom([2.0, 3.0], [1 / 2, 1 / 3]).logpmf(x).sum(axis=1)
+    np.testing.assert_allclose(p.log_prob(x), right)
+    draws = p.sample(20000, rng)
+    np.testing.assert_allclose(draws.mean(axis=0), p.mean, rtol=0.05)
+    np.testing.assert_allclose(draws.var(axis=0), p.variance, rtol=0.1)
+
+
+def test_improper_limits_give_maximum_likelihood():
+    x = [1, 1, 1, 0]
+    assert float(Beta(0, 0).posterior(x).mean) == float(fit(x, "bernoulli").prob[0])
+    assert float(Beta(0, 0).posterior([1, 1]).mean) == 1.0
+    assert float(Gamma(0, 0).posterior([3, 5]).mean) == 4.0
+    haldane = Dirichlet([0, 0, 0]).posterior([0, 1, 1])
+    np.testing.assert_allclose(haldane.mean, [1 / 3, 2 / 3, 0])
+    assert np.isnan(Beta(0, 0).mean) and np.isnan(Gamma(0, 0).mean)
+    for improper in (Beta(0, 0), Beta(3, 0), Gamma(0, 0), Gamma(2, 0)):
+        with pytest.raises(ValueError, match="improper"):
+            improper.log_prob([0.5])
+        with pytest.raises(ValueError, match="improper"):
+            improper.sample(2, np.random.default_rng(0))
+    for bad in (lambda: Beta(-1, 1), lambda: Gamma(1, -1), lambda: Dirichlet([1, -1])):
+        with pytest.raises(ValueError, match="negative"):
+            bad()
+
+
+def test_poisson_rows_of_a_gamma(rng):
+    x = rng.poisson(3.0, 50)
+    found = Gamma(1e-9, 1e-9).posterior(x)
+    assert float(found.mean) == pytest.approx(float(fit(x, "poisson").rate[0]))
+    assert float(found.mean) == pytest.approx(
+        float(Poisson(1.0).stats(x).total[0][0] / 50)
+    )

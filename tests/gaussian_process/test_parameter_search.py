@@ -10,7 +10,6 @@ from pansophy.core.linalg import NotPositiveDefiniteError
 from pansophy.gaussian_process import (
     GaussianProcessRegressor,
     get_likelihood,
-    student_t_likelihood,
 )
 from pansophy.gaussian_process import parameter_search as module
 from pansophy.gaussian_process.kernel_parameters import kernel_family
@@ -27,21 +26,6 @@ def table():
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (50, 1))
     return X, np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=50)
-
-
-def test_prior_of_the_parts():
-    family = kernel_family(1.0 * RBF(1.0), 1)
-    vector = HyperparameterVector(family, student_t_likelihood(scale=0.5), np.ones(3))
-    prior = parameter_prior(vector, "auto")
-    assert prior.sd.tolist() == [3.0, 3.0, 3.0, np.inf, np.inf, np.inf]
-    x = vector.start + 1.0
-    assert prior.value(x) == pytest.approx(-3 / 18)
-    assert prior.gradient(x).tolist() == pytest.approx([-1 / 9] * 3 + [0.0] * 3)
-    theta, likelihood, own = vector.split(x)
-    assert len(theta) == 2
-    assert likelihood.scale == pytest.approx(0.5 * np.e)
-    assert own.tolist() == [2.0, 2.0, 2.0]
-    assert np.isinf(parameter_prior(vector, None).sd).all()
 
 
 def test_a_failed_factor_is_an_infinite_objective():

@@ -103,18 +103,3 @@ def test_clipping_and_batch_norm():
         discriminator.trunk = torch.nn.Sequential(torch.nn.Linear(2, 8), norm)
         with pytest.raises(ValueError, match="batch normalisation"):
             AdversarialNet(generator, discriminator, n_components=2, penalty="r1")
-
-
-@pytest.mark.parametrize("image_shape", [None, (8, 8, 1)])
-def test_spectral_critics_have_slope_at_most_one(image_shape):
-    torch.manual_seed(0)
-    d = 2 if image_shape is None else 64
-    shape = AdversarialShape(d, 3, (16, 16), (4, 8), image_shape)
-    _, critic = build_halves(shape, spectral=True)
-    x = torch.randn(60, d)
-    for _ in range(30):
-        critic(x)  # power iterations
-    critic.eval()
-    assert nn.lipschitz_estimate(critic, x) <= 1 + 1e-3
-    kinds = [m for m in critic.modules() if isinstance(m, nn.SpectralNorm)]
-    assert len(kinds) == (3 if image_shape is None else 4)

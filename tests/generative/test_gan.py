@@ -38,48 +38,6 @@ def is_unchanged(module, before):
     return all(torch.equal(v, before[k]) for k, v in module.state_dict().items())
 
 
-def half_step(net, name, batch):
-    """One step of one name only, by the step of `nn.train`."""
-    losses = net.losses
-
-    def only(batch):
-        if name == "discriminator":
-            return {name: losses(batch)[name]}
-        z = net.noise(len(batch["X"]))
-        return {name: net.generator_loss(batch, z, net.generate(z, batch.get("y")))}
-
-    rules = {"discriminator": nn.Adam(0.01), "generator": nn.Adam(0.01)}
-    step = GradientStep(net, rules, LossTotals(), losses=only)
-    step([(batch, len(batch["X"]))], 1.0)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"objective": "hinge", "spectral": True},
-        {"objective": "wasserstein", "penalty": "one_sided", "penalty_weight": 1},
-        {"objective": "minimax", "penalty": "r1", "penalty_weight": 1},
-        {"n_classes": 3},
-        {"codes": NoiseCodes(2, 1), "information_weight": 1.0},
-    ],
-)
-def test_a_step_of_one_half_leaves_the_other_bitwise_unchanged(options):
-    """Trap: generated rows detached for D, D not moved by G's loss."""
-    net = small_net(**options).train()
-    batch = {"X": torch.randn(16, 2)}
-    if net.n_classes:
-        batch["y"] = torch.arange(16) % 3
-    generator, discriminator = state_of(net.generator), state_of(net.discriminator)
-    half_step(net, "discriminator", batch)
-    assert is_unchanged(net.generator, generator)
-    assert not is_unchanged(net.discriminator, discriminator)
-    discriminator = state_of(net.discriminator)
-    half_step(net, "generator", batch)
-    assert is_unchanged(net.discriminator, discriminator)
-    assert not is_unchanged(net.generator, generator)
-
-
 def test_gradients_of_the_other_half_are_untouched():
     """Trap 11."""
     net = small_net()

@@ -7,7 +7,6 @@ from pansophy.graphical import (
     BayesianNetwork,
     ConditionalLinearGaussian,
     LinearGaussian,
-    NormalMixture,
 )
 
 
@@ -53,34 +52,6 @@ def test_gaussian_network_is_one_normal():
     assert np.isclose(chain().score_samples(X)[2], part[0])
     best = chain().most_likely({"c": 0.7})
     assert np.isclose(best.states["a"], want.mean[0])
-
-
-def test_mixed_network_against_a_grid():
-    network = mixed()
-    a, b = np.meshgrid(
-        np.linspace(-9, 11, 401), np.linspace(-25, 35, 801), indexing="ij"
-    )
-    cell = (20 / 400) * (60 / 800)
-    normal = lambda x, m, v: np.exp(-((x - m) ** 2) / (2 * v)) / np.sqrt(2 * np.pi * v)
-    weight = []
-    for k, (p, i, s, v) in enumerate([(0.3, 0.0, 1.0, 1.0), (0.7, 1.0, 2.0, 2.0)]):
-        told = [0.1, 0.6][k]  # m = 1
-        density = (
-            normal(a, 1, 2) * normal(b, i + s * a, v) * normal(4.0, 0.5 + 1.5 * b, 1)
-        )
-        weight.append(p * told * density * cell)
-    total = sum(w.sum() for w in weight)
-    seen = {"c": 4.0, "m": 1}
-    assert np.isclose(network.query("k", seen)[1], weight[1].sum() / total, atol=1e-6)
-    found = network.query("a", seen)
-    assert isinstance(found, NormalMixture) and len(found.weights) == 2
-    mean = sum((w * a).sum() for w in weight) / total
-    assert np.isclose(found.mean[0], mean, atol=1e-5)
-    spread = sum((w * a**2).sum() for w in weight) / total - mean**2
-    assert np.isclose(found.variance[0], spread, atol=1e-4)
-    assert np.isclose(network.log_prob(seen), np.log(total), atol=1e-6)
-    alone = network.query("a", {**seen, "k": 1})
-    assert np.isclose(alone.mean[0], (weight[1] * a).sum() / weight[1].sum(), atol=1e-5)
 
 
 def test_mixed_rows_samples_and_fit():
@@ -141,24 +112,3 @@ def test_bad_continuous_questions():
     small.max_table = 4
     with pytest.raises(MemoryError, match="max_table=4"):
         small.query("c")
-
-
-def test_values_without_noise_are_point_masses():
-    nodes = {
-        "k": [0.5, 0.5],
-        "x | k": ConditionalLinearGaussian(
-            [0.0, 5.0], np.zeros((2, 0)), [1.0, 0.0], (0,)
-        ),
-        "y | x": LinearGaussian(0.0, [2.0], 0.0),
-    }
-    network = BayesianNetwork.from_tables(nodes)
-    assert network.query("k", {"x": 5.0})[1] == 1.0  # a mass outweighs a density
-    assert network.query("k", {"y": 10.0})[1] == 1.0
-    assert network.query("k", {"x": 4.0, "y": 8.0})[0] == 1.0
-    found = network.query("x", {"y": 8.0})
-    assert found.mean[0] == 4.0 and found.cov[0, 0] == 0.0
-    with pytest.raises(ValueError, match="probability 0"):
-        network.query("k", {"x": 4.0, "y": 9.0})
-    rows = {"x": np.random.default_rng(0).normal(size=9), "one": np.full(9, 1.5)}
-    fitted = BayesianNetwork([("one", "x")]).fit(rows)
-    assert np.isclose(fitted.query("x", {"one": 1.5}).mean[0], rows["x"].mean())

@@ -11,7 +11,6 @@ from pansophy.graphical.ising_grid import (
     pack_checkerboard,
     unpack_checkerboard,
 )
-from pansophy.graphical.transfer_matrix import neighbor_pairs, pixel_colors
 from pansophy.params import ParameterError
 from tests.oracles import factor_graphs as slow
 
@@ -171,11 +170,3 @@ def test_odd_periodic_potts_grid_by_enumeration():
     drawn = grid.sample(4000, random_state=0)[..., None] == np.arange(3)
     np.testing.assert_allclose(drawn.mean(axis=0), P, atol=0.04)
     assert grid.energy(grid.icm()) <= grid.energy(grid.unary.argmax(axis=2))
-
-
-@pytest.mark.parametrize("height, width", [(2, 2), (3, 4), (5, 5), (6, 3), (7, 2)])
-def test_no_neighbours_have_the_same_color(height, width):
-    for periodic in (False, True):
-        color = pixel_colors((height, width), periodic).ravel()
-        i, j = neighbor_pairs(height, width, periodic).T
-        assert (color[i] != color[j]).all() and color.max() <= 2

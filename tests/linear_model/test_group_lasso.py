@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 
 from pansophy.linear_model import GroupLasso, Lasso
-from pansophy.optim import group_working_set as sets
 from pansophy.params import ParameterError
 from tests.oracles import coordinate as oracle
 
@@ -90,16 +89,6 @@ def test_sparse_weights_and_order():
     labels = (np.arange(300) // 3)[order]
     other = GroupLasso(labels, alpha=0.2, tol=1e-10).fit(X[:, order], y)
     np.testing.assert_allclose(other.coef_, dense.coef_[order], atol=1e-6)
-
-
-def test_the_gap_of_a_sparse_group_penalty_bounds_the_distance():
-    rng = np.random.default_rng(0)
-    C = rng.normal(size=(2, 12))
-    penalty = sets.GroupPenalty(sets.from_labels(np.arange(12) // 3), 0.4, 0.3)
-    s = penalty.scale(C)
-    soft = np.maximum(np.abs(s * C) - 0.3, 0).reshape(2, 4, 3)
-    size = np.sqrt((soft**2).sum(axis=(0, 2)))
-    assert size.max() == pytest.approx(0.4 * 3**0.5)
 
 
 def test_refusals():

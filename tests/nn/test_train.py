@@ -42,21 +42,6 @@ def test_full_batch_small_steps_lower_the_loss(data):
     assert (np.diff(result.history["loss"]) < 0).all()
 
 
-def test_penalised_linear_net_is_ridge(data):
-    from sklearn.linear_model import Ridge
-
-    from pansophy.neural_network.lbfgs_training import train_lbfgs
-
-    X, Y = data
-    net = nn.MLP([np.zeros((3, 1))], [np.zeros(1)], head="identity", alpha=7.0)
-    result = train_lbfgs(net, (X, Y), tol=1e-10, device="cpu")
-    peer = Ridge(7.0).fit(X, Y[:, 0])  # |y - Xw|^2 + alpha |w|^2, bias exempt
-    assert result.converged
-    W, b = net.layers[0]
-    assert W.detach().numpy()[:, 0] == pytest.approx(peer.coef_, rel=1e-7)
-    assert b.item() == pytest.approx(peer.intercept_, rel=1e-7)
-
-
 def test_an_epoch_may_end_inside_a_pass(data, tmp_path):
     options = {"batch_size": 7, "steps_per_epoch": 4}  # a pass is 6 batches
     whole = train(Linear(), data, epochs=5, **options)

@@ -129,3 +129,29 @@ def test_subgradient_on_kinks(rng):
     held = penalties.ball(1.0)
     run = optim.subgradient(far, np.zeros(2), constraint=held, max_iter=500)
     np.testing.assert_allclose(run.state.position, [0.5**0.5] * 2, atol=0.02)
+
+
+def test_exact_line_search_number():
+    X, y = np.array([[1.0, 1], [2, 1], [3, 1]]), np.array([1.0, 2, 2])
+    f = lambda w: (float((X @ w - y) @ (X @ w - y)), 2 * X.T @ (X @ w - y))
+    run = optim.gradient_descent(
+        f, np.zeros(2), optim.exact_line_search(0.1), max_iter=1, tol=0
+    )
+    step = -run.state.position / f(np.zeros(2))[1]
+    np.testing.assert_allclose(step, 0.03005352, atol=1e-8)
+
+
+def test_step_rules():
+    f = lambda x: (float(x @ x), 2 * x)
+    run = optim.gradient_descent(
+        f, np.array([3.0, 4.0]), optim.normalized_step(0.5), max_iter=3
+    )
+    np.testing.assert_allclose(run.state.position, [2.1, 2.8])
+    falls = optim.gradient_descent(
+        f, np.array([3.0, 4.0]), optim.backtracking_search(100.0)
+    )
+    assert np.all(np.diff(falls.history["objective"]) <= 0)
+    bold = optim.bold_driver(5.0)
+    state = optim.gradient_descent(f, np.ones(2), bold, max_iter=1, tol=0).state
+    np.testing.assert_array_equal(state.position, [1, 1])  # a rise is undone
+    assert state.eta == 2.5

@@ -63,3 +63,11 @@ def test_balls_with_a_center_and_half_spaces(rng):
     ):
         with pytest.raises(ValueError, match=r"ball|half_space"):
             wrong()
+
+
+def test_projection_onto_the_ball():
+    f = lambda x: (float((x - 3) @ (x - 3)) / 2, x - 3)
+    run = optim.projected_gradient(f, penalties.ball(1.0), np.zeros(2))
+    np.testing.assert_allclose(run.state.position, [0.5**0.5] * 2, atol=1e-8)
+    with pytest.raises(ValueError, match="constraint"):
+        optim.projected_gradient(f, penalties.l1(1.0), np.zeros(2))

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from pansophy.core.numerics import logsumexp
+
 
 def log_normal(x, mean, cov):
     D = x - mean
@@ -71,3 +73,19 @@ def em_turn_with_gaps(X, w, weights, means, covs):
     M = first / N[:, None]
     covs = [second[j] / N[j] - np.outer(M[j], M[j]) for j in range(k)]
     return N / N.sum(), M, np.array(covs)
+
+
+def mixture_em_steps(X, family):
+    """E-step and M-step of a mixture of any family, in ten lines."""
+
+    def expect(p):
+        w, parts = p
+        L = parts.log_prob(X) + np.log(w)
+        norm = logsumexp(L, axis=1)
+        R = np.exp(L - norm[:, None])
+        return (R.sum(0), parts.stats(X, R)), norm.sum()
+
+    def maximise(s):
+        return s[0] / s[0].sum(), family.from_stats(s[1])
+
+    return expect, maximise

@@ -12,7 +12,6 @@ from pansophy.rl import (
     belief_value_iteration,
     finite_horizon_vectors,
     observation_probabilities,
-    solve_pomdp,
     tiger_problem,
     value_iteration,
 )
@@ -108,18 +107,6 @@ def test_states_that_are_seen_make_it_an_mdp(rng):
     found = belief_value_iteration(model, 0.8, tol=1e-6)
     best = value_iteration(T, model.r, gamma=0.8, tol=1e-9)
     np.testing.assert_allclose(found.policy.value(np.eye(2)), best.V, atol=1e-5)
-
-
-def test_one_entry_for_all_methods():
-    tiger = tiger_problem()
-    at = {
-        method: solve_pomdp(tiger, 0.95, method=method).value([0.5, 0.5])
-        for method in ("exact", "fib", "qmdp")
-    }
-    at["point-based"] = solve_pomdp(tiger, 0.95, random_state=0).value([0.5, 0.5])
-    assert at["point-based"] <= at["exact"] + 1e-3 < at["fib"] < at["qmdp"]
-    with pytest.raises(ValueError, match="method must be one of"):
-        solve_pomdp(tiger, method="guess")
 
 
 def test_errors_say_what_is_wrong():

@@ -12,39 +12,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 from starlette.testclient import TestClient
 
 from pansophy import save, serve
-from pansophy.serve.openapi import example_row, row_model
-from pansophy.serve.row_reader import RowReader, RowsRejected
-from tests.compare.table_models import fitted, people
-
-INPUTS = ["age", "pay", "city", "day", "note"]
-TABLE = people()
-ROW = {"age": 41.5, "pay": 3, "city": "Bonn", "day": "2024-05-01", "note": "late again"}
-
-
-@pytest.fixture(scope="module")
-def model():
-    return fitted(TABLE.select([*INPUTS, "yes"]), "yes", "logistic regression")
-
-
-@pytest.fixture(scope="module")
-def client(model):
-    limits = serve.ServerLimits(
-        body_bytes=100_000, rows=500, explained=5, body_seconds=0.2
-    )
-    with TestClient(serve.app(model, limits)) as made:
-        yield made
-
-
-def rows_of(table):
-    out = []
-    for row in table.to_pylist():
-        row["day"] = row["day"].isoformat()
-        out.append(row)
-    return out
+from pansophy.serve.openapi import row_model
+from pansophy.serve.row_reader import RowReader
+from tests.compare.table_models import fitted
+from tests.serve.people_rows import INPUTS, ROW, TABLE, rows_of
 
 
 def test_answers_are_those_of_the_model(client, model):
@@ -301,50 +275,11 @@ def test_other_files_are_refused(tmp_path):
         serve.app(tmp_path / "r.pansophy")
 
 
-value = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-(10**6), 10**6),
-    st.text(max_size=8),
-    st.floats(),
-    st.sampled_from(["Bonn", "2024-05-01", "2024-05-01T12:00:00"]),
-    st.lists(st.integers(), max_size=1),
-)
-
-
 @pytest.fixture(scope="module")
 def small():
     model = fitted(TABLE.select([*INPUTS, "yes"]), "yes", "dummy")
     reader = RowReader(model)
     return reader, row_model(model, reader), TestClient(serve.app(model))
-
-
-@given(change=st.dictionaries(st.sampled_from([*INPUTS, "other"]), value))
-@settings(max_examples=100, deadline=None)
-def test_the_document_and_the_reader_keep_the_same_rules(small, change):
-    reader, kind, _ = small
-    row = {**ROW, **change}
-    try:
-        kind.model_validate(row, by_alias=True)
-        typed = True
-    except ValidationError:
-        typed = False
-    try:
-        reader.read([row])
-        read = True
-    except RowsRejected as bad:
-        dates = {"date" in p.problem for p in bad.problems}
-        read = dates == {True} and isinstance(row["day"], str)  # a text, but no date
-    assert typed == read
-
-
-def test_the_reader_reads_what_the_schema_reads(model):
-    rows = TABLE.select(INPUTS)
-    found = RowReader(model).read(rows_of(rows)).frame()
-    whole = model.schema.frame(rows)
-    assert np.array_equal(found.values, whole.values, equal_nan=True)
-    assert found.texts[0].equals(whole.texts[0])
-    assert RowReader(model).read([example_row(model)]).notes == []
 
 
 @given(body=st.binary(max_size=200))
@@ -355,11 +290,6 @@ def test_random_bytes_are_answered(small, body):
 
 
 # --- who is served -----------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def dummy():
-    return fitted(TABLE.select([*INPUTS, "yes"]), "yes", "dummy")
 
 
 def test_token_is_asked_for_everywhere_but_at_health(dummy):
@@ -420,19 +350,6 @@ def test_a_server_answers_to_this_machine_and_its_own_name():
     assert "a.example" in allowed_hosts("::", ["a.example"])
 
 
-def test_without_the_extra_it_is_said_what_to_install(dummy, monkeypatch):
-    from pansophy.serve import application
-
-    monkeypatch.setattr(
-        application, "find_spec", lambda name: None if name == "uvicorn" else name
-    )
-    for call in (serve.app, serve.run):
-        with pytest.raises(
-            ImportError, match=r"uvicorn.*pip install 'pansophy\[serve\]'"
-        ):
-            call(dummy)
-
-
 # --- bounded work ------------------------------------------------------------------
 
 
@@ -446,29 +363,6 @@ def test_many_unknown_keys_cost_no_more_than_reading_them(dummy):
     assert time.perf_counter() - begun < 5  # difflib took minutes
     assert got.status_code == 422 and len(got.json()["problems"]) <= 20
     assert len(got.content) < 20_000
-
-
-def test_few_unknown_keys_get_a_hint_and_long_ones_none(dummy):
-    reader = RowReader(dummy)
-    with pytest.raises(RowsRejected) as caught:
-        reader.read([{**ROW, "agee": 1, "AGE": 1, "x" * 10_000: 1}])
-    texts = [p.problem for p in caught.value.problems]
-    assert [("did you mean 'age'" in t) for t in texts] == [True, True, False]
-    assert max(map(len, texts)) < 200
-
-
-def test_heavy_bodies_are_read_on_a_thread(dummy, monkeypatch):
-
-    from pansophy.serve import service
-
-    seen = []
-    whole = service.rows_in_body
-    spy = lambda body: (seen.append(threading.current_thread().name), whole(body))[1]
-    monkeypatch.setattr(service, "rows_in_body", spy)
-    client = TestClient(serve.app(dummy))
-    assert client.post("/predict", json=ROW).status_code == 200
-    assert client.post("/predict", json=[ROW] * 2000).status_code == 200
-    assert not seen[0].startswith("reader") and seen[1].startswith("reader")
 
 
 HOSTILE_BODIES = {
@@ -502,39 +396,3 @@ def test_hostile_bodies_are_answered_without_a_failure(client, name, page):
     got = client.post(page, content=HOSTILE_BODIES[name], headers=head)
     assert 400 <= got.status_code < 500 or name in ("nul", "surrogate"), got.text[:300]
     assert got.status_code < 500 and len(got.content) < 50_000
-
-
-# --- what is shown -----------------------------------------------------------------
-
-
-def test_pages_show_no_training_row_and_no_rare_value():
-    rng = np.random.default_rng(0)
-    n = 60
-    table = {
-        "pay": rng.normal(1000, 100, n).round(2).tolist(),
-        "name": ["Ann", "Bob"] * (n // 2 - 1) + ["Zacharias", "Ann"],
-        "note": [f"private words of patient {i}" for i in range(n)],
-        "yes": (["yes", "no"] * n)[:n],
-    }
-
-    made = fitted(pa.table(table), "yes", "logistic regression")
-    client = TestClient(serve.app(made))
-    for page in ("/docs", "/openapi.json", "/schema"):
-        text = client.get(page).text
-        assert "Zacharias" not in text and "private words" not in text, page
-    example = example_row(made)
-    assert client.post("/predict", json=example).status_code == 200
-    rows = set(zip(*(table[c] for c in ("pay", "name"))))
-    assert (example["pay"], example["name"]) not in rows
-    frame = made.schema.frame(pa.table(table))
-    kept = {tuple(r) for r in frame.values.round(9)}
-    assert not any(tuple(r) in kept for r in made.background.values.round(9))
-    assert not any(t.as_py() for text in made.background.texts for t in text)
-    asked = made.with_background(pa.table(table))
-    assert len(asked.background) == n and asked.explain(pa.table(table)).how
-
-
-def test_docs_page_breaks_no_words():
-    from pansophy.serve.docs_page import STYLE
-
-    assert "anywhere" not in STYLE and "break-all" not in STYLE

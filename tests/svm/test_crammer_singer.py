@@ -11,28 +11,14 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from pansophy.losses import multiclass_hinge
 from pansophy.params import ParameterError
-from pansophy.svm import LinearSVC, crammer_singer_newton
+from pansophy.svm import LinearSVC
 from tests.oracles import svm as oracle
-
-
-def problem(n=200, d=8, k=2, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)) + 0.3
-    scores = X @ rng.normal(size=(d, k)) + rng.gumbel(size=(n, k))
-    return X, np.argmax(scores, axis=1)
-
-
-def test_multiclass_hinge_worked_numbers():
-    W, x = np.array([[1.0, 0], [0, 1], [-1, -1]]), np.array([[2.0, 1.5]])
-    F, y = x @ W.T, np.array([0])
-    assert multiclass_hinge.value(y, F)[0] == pytest.approx(0.5)
-    G = multiclass_hinge.gradient(y, F)
-    np.testing.assert_allclose(G[0][:, None] * x, [[-2, -1.5], [2, 1.5], [0, 0]])
+from tests.svm.samples import linear_classes
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_joint_as_scikit_learn(fit_intercept):
-    X, y = problem(120, 5, k=4)
+    X, y = linear_classes(120, 5, k=4)
     how = {"multi_class": "crammer_singer", "C": 0.02, "fit_intercept": fit_intercept}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its count of iterations knows no limit
@@ -45,46 +31,9 @@ def test_joint_as_scikit_learn(fit_intercept):
         np.testing.assert_allclose(ours.coef_.sum(axis=0), 0, atol=1e-9)
 
 
-def test_joint_by_every_solver(monkeypatch):
-    X, y = problem(90, 4, k=3)
-    how = {"multi_class": "crammer_singer", "C": 0.3, "max_iter": 10**5}
-    want = LinearSVC(**how, tol=1e-9).fit(X, y)
-    assert want.dual_gap_[0] < 1e-9
-    for rows in (X, sp.csr_matrix(X)):
-        for solver, tol in ((True, 1e-9), (False, 1e-9)):
-            got = LinearSVC(**how, dual=solver, tol=tol).fit(rows, y)
-            np.testing.assert_allclose(got.coef_, want.coef_, atol=1e-6)
-        with monkeypatch.context() as m:  # conjugate gradients
-            m.setattr(crammer_singer_newton, "MAX_FACTORED", 3)
-            got = LinearSVC(**how, dual=False, tol=1e-7).fit(rows, y)
-            np.testing.assert_allclose(got.coef_, want.coef_, atol=1e-6)
-    for inner in (0, 100):  # steps on few rows, on all
-        with monkeypatch.context() as m:
-            m.setattr(crammer_singer_newton, "NEAR_ROWS_PER_UNKNOWN", inner)
-            got = LinearSVC(**how, tol=1e-9).fit(X, y)
-            np.testing.assert_allclose(got.coef_, want.coef_, atol=1e-8)
-
-
-def test_joint_with_a_high_cost():
-    """Where passes over rows would go on for very long."""
-    X, y = problem(400, 10, k=5)
-    model = LinearSVC(multi_class="crammer_singer", C=10.0, tol=1e-8).fit(X, y)
-    F = X @ model.coef_.T + model.intercept_
-    size = (model.coef_**2).sum() + (model.intercept_**2).sum()
-    value = size / 2 + 10 * multiclass_hinge.value(y, F).sum()
-    assert model.dual_gap_[0] <= 1e-10 * value and model.n_iter_ < 100
-    assert model.history_["objective"][-1] == pytest.approx(value, rel=1e-12)
-    rng = np.random.default_rng(0)
-    for _ in range(20):  # no point nearby is lower
-        W = model.coef_ + 1e-4 * rng.normal(size=model.coef_.shape)
-        b = model.intercept_ + 1e-4 * rng.normal(size=5)
-        loss = multiclass_hinge.value(y, X @ W.T + b).sum()
-        assert ((W**2).sum() + (b**2).sum()) / 2 + 10 * loss > value
-
-
 @pytest.mark.parametrize("C", [0.05, 1.0])
 def test_joint_weights_are_repetitions(C):
-    X, y = problem(80, 4, k=4)
+    X, y = linear_classes(80, 4, k=4)
     w = np.random.default_rng(1).integers(0, 4, size=len(y))
     how = {"multi_class": "crammer_singer", "C": C, "tol": 1e-9}
     one = LinearSVC(**how).fit(X, y, sample_weight=w)
@@ -98,14 +47,14 @@ def test_joint_passes_the_checks_of_scikit_learn():
 
 
 def test_joint_penalty_is_l2():
-    X, y = problem(30, 3, k=3)
+    X, y = linear_classes(30, 3, k=3)
     with pytest.raises(ParameterError, match="penalty='l2'"):
         LinearSVC(multi_class="crammer_singer", penalty="l1").fit(X, y)
 
 
 def test_gap_is_that_of_the_coefficients():
     """Coordinate descent that stops early: P - D of what is handed out."""
-    X, y = problem(200, 8, k=3)
+    X, y = linear_classes(200, 8, k=3)
     for options in ({}, {"multi_class": "crammer_singer"}):
         how = {"loss": "hinge", "C": 5.0, "random_state": 0} | options
         with warnings.catch_warnings():
@@ -128,7 +77,7 @@ def test_gap_is_that_of_the_coefficients():
 
 def test_joint_of_two_classes_is_the_binary_machine():
     """P(w1, w2) with w2 = -w1 = v/2 is |v|^2/4 + hinge(v): the binary one at 2 C."""
-    X, y = problem(100, 4)
+    X, y = linear_classes(100, 4)
     both = LinearSVC(multi_class="crammer_singer", C=0.2, tol=1e-9).fit(X, y)
     binary = LinearSVC(loss="hinge", C=0.4, tol=1e-9).fit(X, y)
     np.testing.assert_allclose(both.coef_, binary.coef_, atol=1e-8)

@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn import svm as libsvm
-from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import log_loss
 
-import pansophy
 from pansophy import kernels
 from pansophy.base import InterruptedFitWarning
-from pansophy.core.threads import limit_threads
-from pansophy.svm import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
+from pansophy.svm import SVC, LinearSVC
+from tests.svm.samples import blobs
 
 W18 = np.array([[2.0, 2], [3, 3], [0, 0], [1, 0]])
 W18_SIGN = np.array([1, 1, -1, -1])
@@ -30,14 +27,6 @@ def multipliers(model, n):
     a = np.zeros(n)
     a[model.support_] = np.abs(model.dual_coef_[0])
     return a
-
-
-def blobs(n, d=4, k=2, seed=0, spread=1.5):
-    rng = np.random.default_rng(seed)
-    centers = rng.normal(size=(k, d))
-    y = rng.integers(0, k, n)
-    y[:k] = np.arange(k)
-    return centers[y] + spread * rng.normal(size=(n, d)), y
 
 
 # -- worked examples ----------------------------------------------------------------
@@ -157,20 +146,6 @@ def test_the_linear_kernel_is_the_linear_machine():
     )
 
 
-def test_dual_coefficients_are_feasible():
-    X, y = blobs(200, k=4, seed=3)
-    model = SVC(C=3.0).fit(X, y)
-    assert model.dual_coef_.shape == (3, len(model.support_))
-    assert (np.diff(y[model.support_]) >= 0).all()
-    assert model.n_support_.sum() == len(model.support_)
-    ends = np.concatenate([[0], np.cumsum(model.n_support_)])
-    first, second = slice(ends[1], ends[2]), slice(ends[3], ends[4])  # pair 1, 3
-    total = model.dual_coef_[2, first].sum() + model.dual_coef_[1, second].sum()
-    assert total == pytest.approx(0.0, abs=1e-9)
-    assert (model.dual_coef_[2, first] >= 0).all()
-    assert np.abs(model.dual_coef_).max() <= 3.0
-
-
 def test_classes_and_rows_in_another_order():
     X, y = blobs(120, seed=4)
     order = np.random.default_rng(0).permutation(120)
@@ -227,24 +202,6 @@ def test_gamma_counts_rows_by_weight():
         SVC().fit(X, y, sample_weight=np.zeros(80))
     with pytest.raises(ValueError, match="same class"):
         SVC().fit(X, y, sample_weight=(y == 1).astype(float))
-
-
-def test_nu_machine_with_weights():
-    X, y = blobs(90, seed=8)
-    w = np.random.default_rng(1).integers(0, 3, 90).astype(float)
-    index = np.repeat(np.arange(90), w.astype(int))
-    weighted = NuSVC(nu=0.3).fit(X, y, sample_weight=w)
-    repeated = NuSVC(nu=0.3).fit(X[index], y[index])
-    np.testing.assert_allclose(
-        weighted.decision_function(X), repeated.decision_function(X), atol=1e-8
-    )
-    with pytest.raises(ValueError, match="infeasible"):
-        NuSVC(nu=0.9).fit(X[:20], np.arange(20) < 5)
-    # nu bounds the shares of margin errors and of support vectors
-    model = NuSVC(nu=0.4).fit(X, y)
-    margin = np.where(y == 1, 1, -1) * model.decision_function(X)
-    assert (margin < 1 - 1e-9).mean() <= 0.4
-    assert len(model.support_) >= 0.4 * 90
 
 
 # -- parity -------------------------------------------------------------------------
@@ -313,30 +270,6 @@ def test_objective_as_libsvm(name):
         assert mine < other
 
 
-@pytest.mark.parametrize("shape", ["ovo", "ovr"])
-@pytest.mark.parametrize("cls", ["SVC", "NuSVC"])
-def test_many_classes_as_libsvm(cls, shape):
-    X, y = blobs(240, d=3, k=5, seed=11)
-    options = {"decision_function_shape": shape, "gamma": 0.3}
-    if cls == "NuSVC":
-        options["nu"] = 0.3
-    ours = {"SVC": SVC, "NuSVC": NuSVC}[cls](**options).fit(X, y)
-    theirs = getattr(libsvm, cls)(**options, tol=1e-8).fit(X, y)
-    atol = 1e-5 if cls == "SVC" else 3e-4  # libsvm divides by the margin it found
-    np.testing.assert_allclose(
-        ours.decision_function(X), theirs.decision_function(X), atol=atol
-    )
-    assert (ours.support_ == theirs.support_).all()
-    assert (ours.n_support_ == theirs.n_support_).all()
-    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=atol)
-    for ties in (False, True):
-        if ties and shape == "ovo":
-            continue
-        ours.set_params(break_ties=ties)
-        theirs.set_params(break_ties=ties)
-        assert (ours.predict(X) == theirs.predict(X)).all()
-
-
 @pytest.mark.filterwarnings("ignore:columns of X differ")
 def test_weights_of_classes_as_libsvm():
     X, y = blobs(150, k=3, seed=12)
@@ -346,60 +279,6 @@ def test_weights_of_classes_as_libsvm():
         np.testing.assert_allclose(
             ours.decision_function(X), theirs.decision_function(X), atol=1e-5
         )
-
-
-# -- kernels ------------------------------------------------------------------------
-
-
-def test_all_ways_to_give_a_kernel_agree():
-    X, y = blobs(120, k=3, seed=13)
-    T = blobs(40, seed=14)[0]
-    model = SVC(gamma=0.4, decision_function_shape="ovo").fit(X, y)
-    f = model.decision_function(T)
-    k = kernels.RBF(gamma=0.4)
-    options = {"decision_function_shape": "ovo"}
-    ways = [
-        (SVC(kernel=k, **options), X, T),
-        (SVC(kernel=lambda a, b: k(a, b), **options), X, T),
-        (SVC(kernel="precomputed", **options), k(X), k(T, X)),
-        (SVC(gamma=0.4, **options), sp.csr_array(X), sp.csr_array(T)),
-        (SVC(gamma=0.4, **options), sp.csr_array(X), T),
-        (SVC(gamma=0.4, **options), X, sp.csr_array(T)),
-    ]
-    for other, train, test in ways:
-        np.testing.assert_allclose(
-            other.fit(train, y).decision_function(test), f, atol=1e-8
-        )
-    linear = SVC(kernel="linear").fit(sp.csr_array(X), y)
-    assert sp.issparse(linear.coef_)
-    dense = SVC(kernel="linear").fit(X, y)
-    np.testing.assert_allclose(linear.coef_.toarray(), dense.coef_, atol=1e-10)
-
-
-def test_rows_that_stay_sparse(monkeypatch):
-    from pansophy.svm import kernel_rows
-
-    X, y = blobs(100, seed=15)
-    X[np.random.default_rng(0).random(X.shape) < 0.5] = 0.0
-    dense = SVC().fit(X, y)
-    monkeypatch.setattr(kernel_rows, "DENSE_BYTES", 0)
-    sparse = SVC().fit(sp.csr_array(X), y)
-    np.testing.assert_allclose(
-        sparse.decision_function(sp.csr_array(X)), dense.decision_function(X), atol=1e-8
-    )
-    poly = SVC(kernel="poly").fit(sp.csr_array(X), y)
-    np.testing.assert_allclose(
-        poly.decision_function(sp.csr_array(X)),
-        SVC(kernel="poly").fit(X, y).decision_function(X),
-        atol=1e-8,
-    )
-
-
-def test_a_kernel_matrix_must_be_square():
-    with pytest.raises(ValueError, match="square"):
-        SVC(kernel="precomputed").fit(XOR, [0, 0, 1, 1])
-    with pytest.raises(TypeError, match="Sparse precomputed"):
-        SVC(kernel="precomputed").fit(sp.eye_array(4).tocsr(), [0, 0, 1, 1])
 
 
 # -- the cache and large problems ---------------------------------------------------
@@ -434,19 +313,6 @@ def test_cached_rows_give_the_same_model(small_limits, monkeypatch, k, C):
         cached.decision_function(X), exact.decision_function(X), atol=1e-3
     )
     np.testing.assert_allclose(cached.dual_objective_, exact.dual_objective_, rtol=1e-6)
-
-
-def test_float32_rows_only_where_they_are_exact_to_tol():
-    from pansophy.svm.kernel_machine import kernel_row_dtype
-    from pansophy.svm.kernel_rows import KernelSpec
-
-    X = np.random.default_rng(0).normal(size=(3000, 2))
-    spec = KernelSpec("rbf", 0.2)
-    assert kernel_row_dtype(spec, X, 1.0, 1e-3) == np.float32
-    assert kernel_row_dtype(spec, X, 1e5, 1e-3) == np.float64
-    assert kernel_row_dtype(spec, X, 1.0, 1e-7) == np.float64
-    assert kernel_row_dtype(KernelSpec("rbf", 50.0), X, 1.0, 1e-3) == np.float64
-    assert kernel_row_dtype(KernelSpec("linear"), 1e3 * X, 1.0, 1e-3) == np.float64
 
 
 def test_single_precision_rows_reach_the_optimum(small_limits):
@@ -505,32 +371,6 @@ def test_warm_starts_along_c():
 # -- probabilities ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", [2, 3, 5])
-def test_probabilities_and_predictions_agree(k):
-    X, y = blobs(200, d=3, k=k, seed=21)
-    X = np.vstack([X, X[:20]])
-    y = np.append(y, (y[:20] + 1) % k)
-    model = SVC(probability=True, random_state=0).fit(X, y)
-    T = np.random.default_rng(0).normal(scale=3, size=(1000, 3))
-    p = model.predict_proba(T)
-    np.testing.assert_allclose(p.sum(axis=1), 1.0)
-    assert (p >= 0).all()
-    assert (model.classes_[p.argmax(axis=1)] == model.predict(T)).all()
-    again = SVC(probability=True, random_state=0).fit(X, y)
-    assert (again.predict_proba(T) == p).all()
-    np.testing.assert_allclose(model.predict_log_proba(T), np.log(p))
-    with pytest.raises(AttributeError, match="predict_proba"):
-        SVC().fit(X, y).predict_proba(T)
-
-
-def test_an_earlier_fit_with_probabilities_is_forgotten():
-    X, y = blobs(150, k=3, seed=22)
-    model = SVC(probability=True, random_state=0).fit(X, y)
-    model.set_params(probability=False).fit(X, y)
-    assert not hasattr(model, "probA_")
-    assert (model.predict(X) == SVC().fit(X, y).predict(X)).all()
-
-
 def test_an_interrupted_fit_of_two_classes_is_a_model(small_limits):
     X, y = blobs(400, seed=23)
     calls = []
@@ -550,90 +390,12 @@ def test_an_interrupted_fit_of_two_classes_is_a_model(small_limits):
         SVC(kernel=kernel).fit(*blobs(400, k=3, seed=24))
 
 
-def test_probabilities_are_calibrated():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(1500, 2))
-    truth = 1 / (1 + np.exp(-2 * X[:, 0]))
-    y = rng.random(1500) < truth
-    model = SVC(kernel="linear", probability=True, random_state=0).fit(X, y)
-    assert np.abs(model.predict_proba(X)[:, 1] - truth).mean() < 0.03
-
-
-def test_many_classes_of_few_rows_are_not_underconfident():
-    """26 classes of 25 rows: the doubts of 25 pairs must not add up."""
-    rng = np.random.default_rng(0)
-    centers = 1.6 * rng.normal(size=(26, 8))
-    y = np.arange(1950) % 26
-    X = centers[y] + rng.normal(size=(1950, 8))
-    train, test = slice(650), slice(650, None)
-    ours = SVC(probability=True, random_state=0).fit(X[train], y[train])
-    p = ours.predict_proba(X[test])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # scikit-learn deprecates probability=True
-        theirs = libsvm.SVC(probability=True, random_state=0).fit(X[train], y[train])
-    assert log_loss(y[test], p) < 0.7 * log_loss(y[test], theirs.predict_proba(X[test]))
-    right = p.argmax(axis=1) == y[test]
-    assert abs(p.max(axis=1).mean() - right.mean()) < 0.05
-    assert ours.inverse_temperature_ > 1.5
-    assert (ours.predict(X[test]) == p.argmax(axis=1)).all()
-
-
-def test_probabilities_do_not_depend_on_threads():
-    X, y = blobs(300, k=4, seed=25)
-    found = []
-    for n in (1, 2):
-        with limit_threads(n):
-            model = SVC(probability=True, random_state=0).fit(X, y)
-            found.append(model.predict_proba(X))
-    assert (found[0] == found[1]).all()
-
-
 # -- kernels that are given ----------------------------------------------------------
-
-
-@pytest.mark.parametrize("model", [SVC(), NuSVC(nu=0.3), SVR(), OneClassSVM(nu=0.3)])
-def test_strings_as_their_precomputed_kernel(model, tmp_path):
-    rng = np.random.default_rng(0)
-    words = ["".join(rng.choice(list("abc"), 8)) for _ in range(40)]
-    y = np.array([word.count("ab") > 1 for word in words]).astype(int)
-    kernel = kernels.Spectrum(2)
-    K = kernel(words)
-    own = clone(model).set_params(kernel=kernel).fit(words, y)
-    given = clone(model).set_params(kernel="precomputed").fit(K, y)
-    name = "decision_function" if hasattr(own, "decision_function") else "predict"
-    right = getattr(given, name)(K)
-    np.testing.assert_allclose(getattr(own, name)(words), right, atol=1e-9)
-    pansophy.save(own, tmp_path / "m.pansophy")
-    again = pansophy.load(tmp_path / "m.pansophy")
-    np.testing.assert_array_equal(
-        getattr(again, name)(words), getattr(own, name)(words)
-    )
-
-
-@pytest.mark.parametrize("cls", [SVC, SVR])
-def test_kernels_that_are_not_symmetric_are_refused(cls):
-    X, y = blobs(40, seed=26)
-    A = kernels.Asymmetric(kernels.RBF(), X)
-    with pytest.raises(ValueError, match="not symmetric"):
-        cls(kernel=A).fit(X, y)
-    with pytest.raises(ValueError, match="not symmetric"):
-        cls(kernel="precomputed").fit(A(X), y)
-    with pytest.raises(ValueError, match="not symmetric"):
-        cls(kernel=lambda a, b: a @ np.diag([1, 2, 3, 4.0]) @ b.T + a[:, :1]).fit(X, y)
 
 
 def test_a_sigmoid_that_is_no_kernel_warns():
     with pytest.warns(kernels.IndefiniteKernelWarning, match="least eigenvalue -0.09"):
         SVC(kernel="sigmoid", gamma=1.0).fit([[1.0], [2.0]], [0, 1])
-
-
-def test_coupling_gives_back_consistent_probabilities():
-    from pansophy.svm.pairwise_classifier import couple_pairs
-
-    p = np.random.default_rng(0).dirichlet(np.ones(4), size=10)
-    i, j = np.triu_indices(4, 1)
-    r = p[:, i] / (p[:, i] + p[:, j])
-    np.testing.assert_allclose(couple_pairs(r, 4), p, atol=1e-10)
 
 
 def test_high_costs_and_kernels_of_low_rank():

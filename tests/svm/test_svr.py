@@ -1,21 +1,15 @@
-"""Kernel support vector regression and the one-class machine."""
+"""Kernel support vector regression: worked lines, the tube, parity with libsvm."""
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn import svm as libsvm
 from sklearn.datasets import load_diabetes
 
 from pansophy import kernels
-from pansophy.svm import SVR, NuSVR, OneClassSVM, suggest_epsilon
+from pansophy.svm import SVR, suggest_epsilon
+from tests.svm.samples import wave
 
 LINE = np.arange(4.0)[:, None]
-
-
-def wave(n, seed=0, noise=0.2):
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-3, 3, size=(n, 2))
-    return X, np.sin(X[:, 0]) + 0.3 * X[:, 1] + noise * rng.normal(size=n)
 
 
 def test_worked_line():
@@ -66,41 +60,6 @@ def test_svr_as_libsvm(options):
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-4)
 
 
-@pytest.mark.parametrize("nu", [0.1, 0.5, 1.0])
-def test_nu_svr(nu):
-    X, y = wave(150, seed=1)
-    ours = NuSVR(nu=nu, C=2.0).fit(X, y)
-    theirs = libsvm.NuSVR(nu=nu, C=2.0, tol=1e-8).fit(X, y)
-    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-5)
-    assert len(ours.support_) >= nu * 150 - 1e-9
-    outside = np.abs(y - ours.predict(X)) > ours.epsilon_ + 1e-9
-    assert outside.mean() <= nu
-    same = SVR(C=2.0, epsilon=max(ours.epsilon_, 0.0)).fit(X, y)
-    np.testing.assert_allclose(same.predict(X), ours.predict(X), atol=1e-7)
-
-
-@pytest.mark.parametrize("cls", [SVR, NuSVR, OneClassSVM])
-def test_weights_and_other_forms_of_data(cls):
-    X, y = wave(100, seed=2)
-    w = np.random.default_rng(0).integers(0, 3, 100).astype(float)
-    index = np.repeat(np.arange(100), w.astype(int))
-    f = lambda m, T: m.score_samples(T) if cls is OneClassSVM else m.predict(T)
-    weighted = cls().fit(X, y, sample_weight=w)
-    np.testing.assert_allclose(
-        f(weighted, X), f(cls().fit(X[index], y[index]), X), rtol=1e-8, atol=1e-8
-    )
-    model = cls(gamma=0.3).fit(X, y)
-    k = kernels.RBF(gamma=0.3)
-    for other, train, test in (
-        (cls(gamma=0.3), sp.csr_array(X), sp.csr_array(X)),
-        (cls(kernel=k), X, X),
-        (cls(kernel="precomputed"), k(X), k(X, X)),
-    ):
-        np.testing.assert_allclose(
-            f(other.fit(train, y), test), f(model, X), rtol=1e-8, atol=1e-8
-        )
-
-
 def test_an_exact_tube_may_not_exist():
     with pytest.raises(ValueError, match="C=inf"):
         SVR(kernel="linear", C=np.inf).fit([[0.0], [0], [1]], [0.0, 1, 2])
@@ -129,20 +88,6 @@ def test_cached_rows_of_a_regressor(monkeypatch):
     cached = SVR(cache_size=0.2, tol=1e-5).fit(X, y)
     np.testing.assert_allclose(cached.predict(X), exact.predict(X), atol=1e-4)
     assert cached.dual_objective_ == pytest.approx(exact.dual_objective_, rel=1e-7)
-
-
-@pytest.mark.parametrize("nu", [0.1, 0.5])
-def test_one_class(nu):
-    X = np.random.default_rng(5).normal(size=(200, 3))
-    ours = OneClassSVM(nu=nu).fit(X)
-    theirs = libsvm.OneClassSVM(nu=nu, tol=1e-9).fit(X)
-    np.testing.assert_allclose(
-        ours.decision_function(X), theirs.decision_function(X), atol=1e-5
-    )
-    assert ours.dual_coef_.sum() == pytest.approx(nu * 200)
-    assert (ours.predict(X) == -1).mean() <= nu
-    assert len(ours.support_) >= nu * 200
-    np.testing.assert_allclose(ours.offset_, -ours.intercept_)
 
 
 def test_epsilon_from_the_noise():

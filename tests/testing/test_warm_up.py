@@ -26,23 +26,3 @@ def test_part_of_the_names_is_no_complete_warm_up(tmp_path, monkeypatch):
     warm_up(NAMES[:1], n_jobs=1)
     assert not completed_mark().exists()
     assert loops_are_missing()
-
-
-def test_command_says_what_was_done():
-    from typer.testing import CliRunner
-
-    from pansophy.cli import app
-
-    result = CliRunner().invoke(app, ["warm", NAMES[1], "--jobs", "1"])
-    assert result.exit_code == 0, result.output
-    assert "loops compiled, all others found" in result.output
-
-
-def test_command_refuses_unknown_names():
-    from typer.testing import CliRunner
-
-    from pansophy.cli import app
-
-    result = CliRunner().invoke(app, ["warm", "pansophy.nothing"])
-    assert result.exit_code == 2
-    assert "No public name begins with pansophy.nothing" in result.output

@@ -2,8 +2,7 @@
 
 import pytest
 
-from pansophy.text import RAG, FolderIndex, NGramModel, PassageIndex
-from pansophy.text.rag import extracted_answer
+from pansophy.text import RAG, FolderIndex, NGramModel
 
 PAGES = {
     "animals.md": "# Animals\nThe zebra has stripes. The whale lives in the sea.\n",
@@ -78,14 +77,6 @@ def test_folders(tmp_path):
     rag.index.close()
 
 
-def test_extracts():
-    passages = PassageIndex(PAGES).search("zebra whale oak", 5)
-    text = extracted_answer("zebra", passages)
-    assert text.startswith("The zebra has stripes. [")
-    assert extracted_answer("xylophone", passages) == ""
-    assert extracted_answer("the", passages).count("[") >= 1  # common words only
-
-
 def test_sentences_under_a_heading_that_answers():
     pages = {
         "clock.md": "# Clock\nTo set it press both buttons.\n\n## Reset\n"
@@ -97,23 +88,6 @@ def test_sentences_under_a_heading_that_answers():
     assert answer.citations[0] == "clock.md:4"
 
 
-def test_passages_in_memory():
-    index = PassageIndex(["one text about cats", "another about dogs"])
-    assert index.search("dogs")[0].path == "document 2"
-    assert len(index) == 2
-    assert index.search("cats", by="meaning")[0].number == 0
-    assert PassageIndex(["?"]).search("x") == []
-    with pytest.raises(ValueError, match="not one text"):
-        PassageIndex("text")
-    with pytest.raises(ValueError, match="by must be"):
-        index.search("a", by="luck")
-    index = PassageIndex(["new york city", "york new city", "city of light", "dog"])
-    for by in ("words", "hybrid"):
-        assert [p.number for p in index.search('"new york" city', by=by)] == [0]
-        assert index.search('"new york" "of light"', by=by) == []
-    assert {p.number for p in index.search('"city', by="words")} == {0, 1, 2}
-
-
 def test_bad_input():
     with pytest.raises(ValueError, match="index must be"):
         RAG(3)
@@ -121,10 +95,3 @@ def test_bad_input():
         RAG({}, 3)
     with pytest.raises(ValueError, match="k must be"):
         RAG({}, k=0)
-
-
-def test_a_sentence_of_overlapping_chunks_is_answered_once():
-    text = "One two. The lime is sour. Five six. Seven eight."
-    index = PassageIndex({"a.txt": text}, by="sentences", size=6, overlap=4)
-    assert sum("sour" in p.text for p in index.passages) == 2
-    assert RAG(index).answer("sour lime").text == "The lime is sour. [1]"

@@ -1,10 +1,8 @@
 """Words of search: every script, the same in documents and queries."""
 
-import numpy as np
 import pytest
 
 from pansophy.text import BM25Index, FolderIndex, PassageIndex, split_chunks
-from pansophy.text.search_analysis import SearchAnalysis
 from pansophy.text.search_words import indexed_words, query_words, word_spans
 from pansophy.text.snippets import best_snippet
 
@@ -25,16 +23,6 @@ def test_words_keep_their_marks_and_forms_are_one():
     assert indexed_words("ｐｙｔｈｏｎ") == ["python"]
     assert indexed_words("ｶﾞｽ") == indexed_words("ガス")
     assert indexed_words("") == indexed_words(" \n ") == indexed_words("a ?") == []
-
-
-def test_ids_of_documents_are_their_words(rng):
-    texts = ["".join(rng.choice(POOL, 15)) for _ in range(300)] + ["", "plain words"]
-    analysis = SearchAnalysis()
-    found = analysis.known_or_new(texts)
-    terms = analysis.terms()
-    starts = np.concatenate([[0], found.ends[:-1]])
-    for text, start, end in zip(texts, starts, found.ends):
-        assert [terms[i] for i in found.ids[start:end]] == indexed_words(text)
 
 
 def test_a_text_holds_its_own_words(rng):

@@ -138,8 +138,10 @@ def incomplete_moments(X, w=None, *, max_iter=200, tol=1e-8) -> Moments:
     w = np.ones(len(X)) if w is None else np.asarray(w, dtype=np.float64)
     keep = w > 0
     X, w = X[keep], w[keep]
-    start = np.nan_to_num(np.nanmean(X, axis=0)) if len(X) else np.zeros(X.shape[1])
-    now = moments(np.where(np.isnan(X), start, X), w)
+    seen = ~np.isnan(X)
+    total = np.where(seen, X, 0.0).sum(axis=0)
+    start = safe_divide(total, seen.sum(axis=0).astype(float))  # 0 if nobody has it
+    now = moments(np.where(seen, X, start), w)
     if not len(X) or not np.isnan(X).any():
         return now
     for _ in range(max_iter):

@@ -19,7 +19,13 @@ def run_tag(model, shape, parts) -> str:
     plain["random_state"] = repr(seed) if isinstance(seed, int) else ""
     check = zlib.crc32(json.dumps(plain, sort_keys=True).encode())
     for part in parts:
-        if part is not None:
-            part = part.data if sp.issparse(part) else arrays.to_numpy(part)
-            check = zlib.crc32(np.ascontiguousarray(part).data, check)
+        if part is None:
+            continue
+        if sp.issparse(part):  # equal values in other places are other rows
+            rows = part.tocsr()
+            held = (rows.data, rows.indices, rows.indptr)
+        else:
+            held = (arrays.to_numpy(part),)
+        for values in held:
+            check = zlib.crc32(np.ascontiguousarray(values).data, check)
     return f"{type(model).__name__} {tuple(shape)} {check:08x}"

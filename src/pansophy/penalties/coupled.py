@@ -110,6 +110,8 @@ def ball(radius: float = 1.0, center=0.0) -> Penalty:
         z = from_center(w)
         if float(euclidean_norm(z)) < radius * (1 - ROUND):
             return euclidean_norm(gradient)
+        if radius == 0:  # a point, at which every direction is normal
+            return 0.0 * euclidean_norm(gradient)
         along = -xp.sum(gradient * z) / xp.sum(z * z)
         return euclidean_norm(gradient + xp.clip(along, 0, math.inf) * z)
 

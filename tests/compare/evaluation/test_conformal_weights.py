@@ -13,14 +13,10 @@ from pansophy.compare import (
     score_quantile,
 )
 from pansophy.compare.evaluation.conformal_scores import (
-    MAX_SCORES,
     fit_conformal_scores,
 )
 from pansophy.linear_model import LinearRegression
-from pansophy.persist import load, save
-from pansophy.tables import MixedFrame
 
-LEVELS = (0.05, 0.3, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 levels = st.floats(0.02, 0.995)
 counted = st.lists(
     st.tuples(st.integers(-6, 6), st.integers(0, 7)), min_size=1, max_size=40
@@ -45,84 +41,6 @@ def test_sets_of_whole_weights_are_those_of_repeated_rows(rows, level, how, by_c
         np.repeat(p, k, axis=0), np.repeat(y, k), level, how, by_class
     )
     assert a == b
-
-
-def same(a, b):
-    """Two promises that keep the very same scores."""
-    assert (a.task, a.n) == (b.task, b.n) and a.lows is b.lows is None
-    assert np.array_equal(a.ranks, b.ranks) and np.array_equal(a.scores, b.scores)
-    for level in LEVELS:
-        assert a.upper(level) == b.upper(level) and a.lower(level) == b.lower(level)
-
-
-@pytest.mark.parametrize("most", [4, 60])  # fewer and more rows than are kept
-def test_what_is_kept_of_whole_weights_is_what_is_kept_of_repeated_rows(rng, most):
-    y, p, k = rng.normal(size=700), rng.normal(size=700), rng.integers(0, most, 700)
-    many = [np.repeat(v, k) for v in (y, p)]
-    kept = fit_conformal_scores("regression", y, p, weights=k)
-    same(kept, fit_conformal_scores("regression", *many))
-    assert len(kept.scores) <= MAX_SCORES and (kept.n > MAX_SCORES) == (most > 4)
-    for level in LEVELS:  # on the safe side of what is left out
-        low, high = interval_offsets(y - p, level, k)
-        found = kept.interval(np.zeros(1), level)[0]
-        assert found[0] <= low and high <= found[1]
-        if most == 4:
-            assert found.tolist() == [low, high]
-    q, c, x = rng.dirichlet([1, 1, 1], 700), rng.integers(0, 3, 700), p[:, None]
-    a = fit_conformal_scores("classification", c, q, MixedFrame(x), k)
-    again = np.repeat(q, k, axis=0), MixedFrame(np.repeat(x, k, axis=0))
-    b = fit_conformal_scores("classification", np.repeat(c, k), *again)
-    same(a, b)
-    assert (a.sets(q, 0.8, MixedFrame(x)) == b.sets(q, 0.8, MixedFrame(x))).all()
-
-
-def slow_upper(r, w, level):
-    """The first of the sorted scores whose scaled weights add up to the rank."""
-    n = int((w > 0).sum())
-    k, seen = int(np.ceil((n + 1) * level - 1e-9)), 0.0
-    for i in np.argsort(r, kind="stable"):
-        seen += w[i] * n / w.sum()
-        if seen >= k - 1e-9:
-            return r[i]
-    return np.inf
-
-
-@given(st.integers(1, 60), levels, st.integers(0, 100))
-def test_other_weights_are_scaled_to_the_number_of_rows(n, level, seed):
-    rng = np.random.default_rng(seed)
-    r, w = rng.normal(size=n), rng.exponential(size=n) * (rng.random(n) < 0.8)
-    w[0] += 0.3
-    assert score_quantile(r, level, w) == slow_upper(r, w, level)
-    assert score_quantile(r, level, w / w.sum()) == score_quantile(r, level, w)
-    assert score_quantile(r, level, np.full(n, 1 / 3)) == score_quantile(r, level)
-    kept, tail = (
-        fit_conformal_scores("regression", r, np.zeros(n), weights=w),
-        (1 + level) / 2,
-    )
-    assert kept.upper(level) == score_quantile(r, level, w)
-    ends = [kept.lower(tail), kept.upper(tail)]
-    assert ends == list(interval_offsets(r, level, w))
-    y, p = rng.integers(0, 3, n), rng.dirichlet([1, 1, 1], n)
-    q = fit_prediction_sets(p, y, level, "lac", by_class=True, weights=w).q
-    own = 1 - p[np.arange(n), y]
-    for k in range(3):
-        some = (y == k) & (w > 0)
-        expected = slow_upper(own[some], w[some], level) if some.any() else np.inf
-        assert q[k] == expected
-
-
-def test_other_weights_of_many_rows_are_thinned_on_the_safe_side(rng, tmp_path):
-    r, w = rng.normal(size=20_000), rng.exponential(size=20_000)
-    kept = fit_conformal_scores("regression", r, np.zeros_like(r), weights=w)
-    assert len(kept.scores) <= MAX_SCORES and kept.lows is not None
-    save(kept, tmp_path / "kept.pansophy")
-    again = load(tmp_path / "kept.pansophy")
-    for level in LEVELS:
-        low, high = interval_offsets(r, level, w)
-        found = kept.interval(np.zeros(1), level)[0]
-        assert found[0] <= low and high <= found[1]
-        assert np.allclose(found, [low, high], atol=0.02)
-        assert (again.interval(np.zeros(1), level) == found).all()
 
 
 def test_weighted_intervals_and_sets_cover_those_whom_the_weights_stand_for():

@@ -2,16 +2,12 @@
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pansophy.compare import (
-    LeakError,
-    LeakGuard,
     ThreeWaySplit,
-    nested_cross_validation,
     parameters_of,
     select_on_validation,
     train_validation_test_split,
@@ -20,24 +16,7 @@ from pansophy.compare import (
 from pansophy.datasets import make_ratings
 from pansophy.linear_model import LogisticRegression, Ridge
 from pansophy.recommend import BiasModel, Ratings
-
-
-class Spy(RegressorMixin, BaseEstimator):
-    """Predicts a constant, and keeps a diary of the rows (column 0) it meets."""
-
-    diary = []
-
-    def __init__(self, c=0.0):
-        self.c = c
-
-    def fit(self, X, y):
-        self.diary.append(("fit", self.c, X[:, 0].astype(int).tolist()))
-        self.n_features_in_ = X.shape[1]
-        return self
-
-    def predict(self, X):
-        self.diary.append(("predict", self.c, X[:, 0].astype(int).tolist()))
-        return np.full(len(X), float(self.c))
+from tests.compare.evaluation.spies import Spy
 
 
 @pytest.fixture
@@ -135,87 +114,6 @@ def test_select_bad_input(rows):
             wrong()
 
 
-def test_nested_folds_rotate_test_and_validation(rows):
-    X, y = rows
-    n = 4
-    result = nested_cross_validation(
-        Spy(), {"c": [5.0, 1.0]}, X, y, folds=np.arange(40) % n
-    )
-    assert result.fits == 2 * n * (n - 1) == sum(e[0] == "fit" for e in Spy.diary)
-    assert nested_cross_validation(Spy(), {"c": [1.0]}, X, y, folds=n).fits == n * (
-        n - 1
-    )
-    assert result.chosen == ({"c": 1.0},) * n
-    assert np.isnan(np.diag(result.test)).all()
-    assert np.nansum(result.test) == n * (n - 1) and result.loss == 1.0
-    assert "24 fits" in str(result)
-
-
-def test_nested_test_rows_never_reach_tuning(rows):
-    """In the diary, a fold's rows are first read after its setting was chosen."""
-    X, y = rows
-    n, fold = 5, np.arange(40) % 5
-    nested_cross_validation(Spy(), {"c": [5.0, 1.0]}, X, y, folds=fold)
-    per_turn = len(Spy.diary) // n
-    for t in range(n):
-        turn = Spy.diary[t * per_turn : (t + 1) * per_turn]
-        met = [bool(set(e[2]) & set(np.flatnonzero(fold == t))) for e in turn]
-        assert met == [False] * (per_turn - (n - 1)) + [True] * (n - 1)
-        assert all(e[:2] == ("predict", 1.0) for e in turn[-(n - 1) :])
-
-
-def test_nested_loss_is_honest_where_the_best_of_many_is_not():
-    """Classes drawn by lot: the best of 30 seeds looks good, and is not."""
-
-    class Lot(ClassifierMixin, BaseEstimator):
-        def __init__(self, seed=0):
-            self.seed = seed
-
-        def fit(self, X, y):
-            self.classes_ = np.unique(y)
-            return self
-
-        def predict(self, X):
-            rng = np.random.default_rng([self.seed, *X[:, 0].astype(int)])
-            return rng.integers(0, 2, len(X))
-
-    rng = np.random.default_rng(0)
-    inner, outer = [], []
-    for i in range(20):
-        X, y = np.arange(60.0)[:, None] + 100 * i, rng.integers(0, 2, 60)
-        found = nested_cross_validation(
-            Lot(), {"seed": list(range(30))}, X, y, folds=3, random_state=i
-        )
-        inner.append(np.nanmean(found.validation))
-        outer.append(found.loss)
-    assert np.mean(inner) < 0.42
-    assert np.mean(outer) == pytest.approx(0.5, abs=0.04)
-
-
-def test_nested_bad_input(rows):
-    X, y = rows
-    for wrong, words in [
-        (
-            lambda: nested_cross_validation(Spy(), {"c": [1]}, X, y, folds=2),
-            "three parts",
-        ),
-        (
-            lambda: nested_cross_validation(Spy(), {"c": [1]}, X[:3], y[:3], folds=4),
-            "too few",
-        ),
-        (
-            lambda: nested_cross_validation(Spy(), {"c": [1]}, X, y, folds=[0, 1, 2]),
-            "40 entries",
-        ),
-        (
-            lambda: nested_cross_validation(Spy(), {"c": [np.nan]}, X, y, folds=3),
-            "finite",
-        ),
-    ]:
-        with pytest.raises(ValueError, match=words):
-            wrong()
-
-
 def test_tune_is_arg_best_whatever_the_order(rng):
     X = rng.normal(size=(60, 3))
     y = X[:, 0] + rng.normal(size=60)
@@ -249,54 +147,6 @@ def test_tune_scores_by_the_metric_of_the_task(rng):
     nothing = pytest.raises(ValueError, match="finite score")
     with pytest.warns(UserWarning, match="[Ss]core"), nothing:
         tune_hyperparameters(Spy(), {"c": [np.nan]}, X, y, scoring="r2")
-
-
-def test_guard_locks_the_test_rows(rng):
-    X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
-    guard = LeakGuard(X, y, test=0.2)
-    assert len(guard.locked) == 10 and len(guard.free) == 40
-    space = {"alpha": [0.1, 1.0]}
-    for leak in [
-        lambda: Ridge().fit(guard.X, guard.y),
-        lambda: tune_hyperparameters(Ridge(), space, guard.X, guard.y),
-        lambda: nested_cross_validation(Ridge(), space, guard.X, guard.y),
-        lambda: guard.X[guard.locked[0]],
-        lambda: guard.X[:],
-        lambda: guard.y[guard.locked[:1]],
-        lambda: list(guard.X),
-        lambda: guard.X[np.ones(50, bool), 0],
-    ]:
-        with pytest.raises(LeakError, match="locked for the test"):
-            leak()
-    found = tune_hyperparameters(
-        Ridge(), space, guard.X[guard.free], guard.y[guard.free]
-    )
-    assert np.array_equal(guard.X[guard.free, 0], X[guard.free, 0])
-    with pytest.raises(LeakError, match="after the test"):
-        guard.release()
-    X_test, y_test = guard.test()
-    assert np.array_equal(X_test, X[guard.locked]) and len(y_test) == 10
-    for late in (guard.test, lambda: guard.X[guard.free]):
-        with pytest.raises(LeakError, match="have been read"):
-            late()
-    everything = guard.release()
-    assert len(found.model.fit(*everything).coef_) == 3
-
-
-def test_guard_of_frames(rng):
-    pd = pytest.importorskip("pandas")
-    pa = pytest.importorskip("pyarrow")
-    frame = pd.DataFrame({"a": np.arange(10.0), "b": list("abcdefghij")})
-    for table in (frame, pa.table(frame)):
-        guard = LeakGuard(table, test=[1, 3])
-        assert len(guard.X[guard.free]) == 8
-        with pytest.raises(LeakError, match="row 1"):
-            guard.X[[0, 1]]
-    mask = LeakGuard(frame, test=np.arange(10) < 2)
-    assert mask.locked.tolist() == [0, 1]
-    for wrong in ([], np.arange(10)):
-        with pytest.raises(ValueError, match="both sides"):
-            LeakGuard(frame, test=np.asarray(wrong, dtype=int))
 
 
 def test_parameters_are_listed_apart(rng):

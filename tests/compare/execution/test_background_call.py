@@ -75,26 +75,3 @@ def test_pools_use_the_server_that_is_there_and_leave_it(server):
     assert same(alone, case.run(workers=2))
     assert len(server.children) > children
     assert server_ahead() is server and not server.closed
-
-
-@needs_fork
-def test_a_dead_server_is_replaced(monkeypatch):
-    monkeypatch.setattr(process_handles, "_servers_ahead", [])
-    with fork_server_ahead():
-        process = server_ahead().process
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        case = Case(["ridge"], repeats=1, folds=2)
-        assert same(case.run(workers=0), case.run(workers=2))
-        assert call_in_background(len, "abc").result() == 3
-
-
-@needs_fork
-def test_the_server_ends_with_its_block(monkeypatch):
-    monkeypatch.setattr(process_handles, "_servers_ahead", [])
-    with pytest.raises(ZeroDivisionError), fork_server_ahead():
-        process = server_ahead().process
-        raise ZeroDivisionError
-    assert process.poll() is not None
-    with fork_server_ahead(wanted=False):
-        assert server_ahead() is None

@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 import pansophy
-from pansophy.compare import compare, corrected_interval, reopen, rerun
+from pansophy.compare import compare, corrected_interval
 from pansophy.compare.execution import blend_trial
 from pansophy.compare.execution.blend_trial import MIN_BLEND_ROWS, with_blend_trial
 from pansophy.compare.execution.plan import ExecutionLimits
@@ -210,14 +210,6 @@ def test_from_a_table_to_a_saved_model_and_back(tmp_path):
     assert found.trial("blend").model.predict(found.data.frame).shape == (
         MIN_BLEND_ROWS,
     )
-
-
-def test_a_blend_comes_out_of_a_run_folder_as_it_went_in(tmp_path):
-    named = ["linear regression", "decision tree", "blend"]
-    found = compare(table(), "y", methods=named, folder=tmp_path, **QUICK)
-    assert "blend" in [r.method for r in found.leaderboard]
-    assert reopen(tmp_path, table()).leaderboard == found.leaderboard
-    assert rerun(tmp_path, table(), workers=0).same
 
 
 def test_by_default_only_where_everything_is_tried(monkeypatch):

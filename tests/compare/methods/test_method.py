@@ -5,10 +5,9 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
-from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.linear_model import LinearRegression, RidgeClassifier
+from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline
-from sklearn.svm import SVC
 
 import pansophy
 from pansophy.compare.methods import method as module
@@ -19,11 +18,9 @@ from pansophy.compare.methods.excluded import (
     EXCLUDED_REGRESSORS,
     NO_TARGET,
     OTHER_TASKS,
-    SkipKind,
 )
 from pansophy.compare.methods.method import FitContext, user_method
 from pansophy.compare.methods.method_choice import (
-    FitLimits,
     choose_methods,
 )
 from pansophy.compare.methods.pipelines import (
@@ -34,43 +31,9 @@ from pansophy.compare.methods.pipelines import (
     raw_predictions,
 )
 from pansophy.compare.methods.portfolio import METHODS
-from pansophy.compare.methods.wrappers import (
-    FlooredCounts,
-    MultiLabel,
-    ScoreCalibrated,
-    SmoothedProbabilities,
-    pairwise_votes,
-)
-from pansophy.svm import LinearSVC
-from pansophy.tables import Column, MixedFrame, Schema, TableError
+from pansophy.tables import Column, MixedFrame, Schema
 from pansophy.testing import all_estimators
-from pansophy.tree import DecisionTreeClassifier
-
-TASKS = ("classification", "regression", "count", "multilabel")
-COLUMNS = (
-    Column("x", "number", ""),
-    Column("z", "number", ""),
-    Column("c", "category", "", ("a", "b", "c")),
-)
-
-
-def problem(task, n=120, seed=0, **more):
-    rng = np.random.default_rng(seed)
-    V = np.c_[rng.normal(size=(n, 2)), rng.integers(0, 3, n)]
-    f = V[:, 0] + (V[:, 2] == 1)
-    V[rng.random(n) < 0.05, 1] = np.nan
-    classes, labels = (), ()
-    if task == "classification":
-        y, classes = (f + 0.5 * rng.normal(size=n) > 0.3).astype(int), ("no", "yes")
-    elif task == "regression":
-        y = f + 0.5 * rng.normal(size=n)
-    elif task == "count":
-        y = rng.poisson(np.exp(0.7 * f)).astype(float)
-    else:
-        y = (np.c_[f, -f, V[:, 0]] + rng.normal(size=(n, 3)) > 0).astype(int)
-        labels = ("p", "q", "r")
-    schema = Schema("y", task, "", COLUMNS, classes, labels, **more)
-    return schema, MixedFrame(V), y
+from tests.compare.methods.problems import problem
 
 
 def fit(method, task, weight=None, group=None, time=None, **more):
@@ -155,10 +118,6 @@ def test_several_labels_natively_or_one_model_each(name, tmp_path):
     check(method, tmp_path / "m.pansophy")
 
 
-def reasons_of(skipped) -> dict:
-    return {skip.name: skip.reason for skip in skipped}
-
-
 def test_every_estimator_is_run_or_has_its_reason():
     named = {m.path.rsplit(".", 1)[1] for m in METHODS}
     named |= set(EXCLUDED_CLASSIFIERS) | set(EXCLUDED_REGRESSORS) | set(NO_TARGET)
@@ -169,39 +128,6 @@ def test_every_estimator_is_run_or_has_its_reason():
     assert (
         set(EXCLUDED_CLASSIFIERS) | set(EXCLUDED_REGRESSORS) | set(NO_TARGET) <= known
     )
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_each_task_has_a_dummy_a_plain_linear_model_and_a_reason_for_the_rest(task):
-    schema, _, _ = problem(task)
-    run, left = choose_methods(schema, 100)
-    names = [m.name for m in run]
-    assert names[0] == "dummy" and len(names) == len(set(names)) and len(run) >= 9
-    plain = {"logistic regression", "linear regression", "poisson regression"}
-    assert names[1] in plain
-    reasons = reasons_of(left)
-    assert not set(names) & set(reasons) and all(reasons.values())
-    assert "does not predict a target" in reasons["pansophy.cluster"]
-    ran = {m.path.rsplit(".", 1)[1] for m in run}
-    assert not ran & set(reasons)
-    listed = {m.path.rsplit(".", 1)[1] for m in METHODS if m.name in reasons}
-    for name, cls in all_estimators():
-        if cls.__module__.split(".")[1] not in OTHER_TASKS:
-            assert name in ran | set(reasons) | listed, (task, name)
-
-
-def test_every_skip_has_a_kind():
-    _, left = choose_methods(problem("regression")[0], 100, ["ridge"])
-    kinds = {skip.name: skip.kind for skip in left}
-    assert kinds["lasso"] is SkipKind.NOT_REQUESTED
-    assert kinds["BaggingRegressor"] is SkipKind.NOT_REQUESTED
-    assert kinds["QuantileRegressor"] is SkipKind.UNSUITED
-    assert kinds["LogisticRegressionCV"] is SkipKind.UNSUITED
-    assert kinds["IsolationForest"] is kinds["pansophy.cluster"] is SkipKind.OTHER_TASK
-    _, left = choose_methods(problem("regression")[0], 30_000)
-    kinds = {skip.name: skip.kind for skip in left}
-    assert kinds["Gaussian process"] is SkipKind.OVER_LIMITS
-    assert kinds["RBF support vectors"] is SkipKind.OVER_LIMITS
 
 
 def test_what_is_said_of_methods_is_true_of_their_estimators():
@@ -215,35 +141,6 @@ def test_what_is_said_of_methods_is_true_of_their_estimators():
             assert m.multilabel != "native" or c.labels, m.name
             if m.task in ("classification", "multilabel"):
                 assert c.probabilities != m.lacks_probabilities, m.name
-
-
-def test_names_dicts_and_typos():
-    schema, _, _ = problem("regression")
-    run, left = choose_methods(schema, 100, ["Ridge", "random_forest"])
-    assert [m.name for m in run] == ["dummy", "ridge", "random forest"]
-    assert reasons_of(left)["linear regression"] == "not asked for"
-    assert (
-        reasons_of(left)["BaggingRegressor"] == "not asked for"
-    )  # nothing speaks for it
-    assert reasons_of(left)["QuantileRegressor"] == "predicts a quantile, not the mean"
-    assert not any("that is tried" in why for why in reasons_of(left).values())
-    with pytest.raises(TableError, match="did you mean 'ridge'"):
-        choose_methods(schema, 100, ["rigde"])
-    own = {"line": LinearRegression()}
-    run, left = choose_methods(schema, 100, own)
-    assert [m.name for m in run] == ["dummy", "line"] and left == []
-    with pytest.raises(TableError, match="'c' is no estimator for regression"):
-        choose_methods(schema, 100, {"c": LogisticRegression()})
-    run, _ = choose_methods(schema, 100, ["Gaussian process"])
-    assert [m.name for m in run] == ["dummy", "Gaussian process"]  # named: run
-    assert "name it" in reasons_of(choose_methods(schema, 100)[1])["Gaussian process"]
-
-
-def test_weights_leave_out_what_takes_none():
-    schema, _, _ = problem("classification", weight="w")
-    run, left = choose_methods(schema, 100)
-    assert reasons_of(left)["nearest neighbours"] == "takes no row weights"
-    assert "nearest neighbours" not in {m.name for m in run}
 
 
 @pytest.mark.parametrize("name", ["linear regression", "ridge"])
@@ -265,15 +162,6 @@ def test_weight_is_repetition(name):
         fit_pipeline(model, X[rows], y[rows], weight)
         both.append(model.predict(X))
     assert np.allclose(*both)
-
-
-def test_an_extra_that_is_absent_is_named(monkeypatch):
-    real = module.importlib.util.find_spec
-    hide = lambda name: None if name in ("torch", "lightgbm") else real(name)
-    monkeypatch.setattr(module.importlib.util, "find_spec", hide)
-    left = reasons_of(choose_methods(problem("regression")[0], 100)[1])
-    assert "pip install 'pansophy[deep]'" in left["neural network"]
-    assert left["LightGBM"] == "not installed: pip install lightgbm"
 
 
 @pytest.mark.parametrize("name", ["ridge", "lasso", "elastic net"])
@@ -307,36 +195,6 @@ def test_scores_become_probabilities_on_inner_folds():
     assert mine.lacks_probabilities and fit(mine, "classification")[1].shape == (120, 2)
 
 
-def test_rare_classes_do_not_stop_the_calibration():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 2))
-    y = (X[:, 0] > 0).astype(int)
-    y[:2], y[2] = 2, 3  # two rows, and one
-    p = ScoreCalibrated(LinearSVC()).fit(X, y).predict_proba(X)
-    assert p.shape == (60, 4) and np.allclose(p.sum(1), 1)
-    w = np.where(np.arange(60) < 30, 1.0, 0.0)
-    assert np.isfinite(
-        ScoreCalibrated(LinearSVC()).fit(X, y > 0, w).predict_proba(X)
-    ).all()
-
-
-def test_pairs_of_classes_vote_by_how_sure_they_are():
-    F = np.array([[2.0, -1.0, 0.5]])  # 0 against 1, 0 against 2, 1 against 2
-    sure = lambda z: -np.log1p(np.exp(-3.0 * z))
-    expected = [[sure(2) + sure(-1), sure(-2) + sure(0.5), sure(1) + sure(-0.5)]]
-    assert np.allclose(pairwise_votes(F, 3, 3.0), expected)
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 3, 300)
-    X = np.eye(3)[y] * 2 + rng.normal(size=(300, 3))
-    loss = {}
-    for shape in ("ovo", "ovr"):
-        model = ScoreCalibrated(SVC(decision_function_shape=shape)).fit(
-            X[:200], y[:200]
-        )
-        loss[shape] = log_loss(y[200:], model.predict_proba(X[200:]))
-    assert loss["ovo"] < loss["ovr"]
-
-
 def test_nothing_is_set_aside_at_random_among_groups():
     for m in METHODS:
         if m.name in ("gradient boosting", "neural network"):
@@ -358,51 +216,6 @@ def test_methods_travel_to_workers():
     assert pickle.loads(pickle.dumps(own)).name == "line"
     assert {m.trials for m in run if m.space} == {7}
     assert all(m.trials == 0 for m in run if not m.space)
-
-
-def test_a_label_that_is_always_the_same():
-    X = np.arange(12.0)[:, None]
-    Y = np.c_[X[:, 0] > 5, np.ones(12), np.zeros(12)].astype(int)
-    for native in (True, False):
-        model = MultiLabel(DecisionTreeClassifier(), native=native).fit(X, Y)
-        assert np.array_equal(model.predict(X), Y)
-    assert isinstance(FlooredCounts(LinearRegression()).fit(X, X[:, 0]), FlooredCounts)
-
-
-def test_votes_leave_no_class_without_a_chance():
-    X, y = np.repeat(np.eye(3), 5, axis=0), np.repeat([0, 1, 2], 5)
-    model = SmoothedProbabilities(DecisionTreeClassifier()).fit(X, y)
-    p = model.predict_proba(X)
-    assert np.allclose(p.min(), 1 / 3 / 16) and np.allclose(p.sum(1), 1)
-    w = np.full(15, 2.0)
-    twice = SmoothedProbabilities(DecisionTreeClassifier()).fit(
-        np.r_[X, X], np.r_[y, y]
-    )
-    heavy = SmoothedProbabilities(DecisionTreeClassifier()).fit(X, y, sample_weight=w)
-    assert np.allclose(heavy.predict_proba(X), twice.predict_proba(X))
-    for m in METHODS:
-        if m.smoothed:
-            steps = make_pipeline(m, problem(m.task)[0], FitContext(m.task, 50, 0))
-            assert {m.prefix + name for name in m.space} <= set(steps.get_params())
-
-
-def test_limits_leave_out_what_is_too_dear():
-    schema, _, _ = problem("classification")
-    run, left = choose_methods(schema, 2_000_000, limits=FitLimits(time_limit=60.0))
-    reason = reasons_of(left)["RBF support vectors"]
-    assert "one fit would take about" in reason and "--time-limit" in reason
-    assert "logistic regression" in {m.name for m in run}
-    _, left = choose_methods(schema, 30_000)
-    assert "beyond 20,000 rows; name it" in reasons_of(left)["RBF support vectors"]
-    assert "RBF support vectors" in {m.name for m in choose_methods(schema, 4000)[0]}
-    named, _ = choose_methods(
-        schema, 2_000_000, ["RBF support vectors"], FitLimits(60.0)
-    )
-    assert len(named) == 2  # who names it gets it
-    _, left = choose_methods(schema, 2_000_000, limits=FitLimits(None, 50e6))
-    assert "--memory-limit" in reasons_of(left)["random forest"]
-    free, _ = choose_methods(schema, 2_000_000, limits=FitLimits(None, 1e15))
-    assert "RBF support vectors" in {m.name for m in free}
 
 
 def test_pipelines_are_pipelines():
@@ -445,16 +258,3 @@ def test_ties_do_not_go_by_the_order_of_the_file():
         shares.append(p[:, 1])
     for p in shares:
         assert p[0] < 0.45 and p[1] > 0.55
-
-
-def test_every_path_of_our_own_names_a_class():
-    """Also those of libraries that are not installed here."""
-    import importlib
-
-    from pansophy.compare.methods.portfolio import METHODS
-
-    ours = {m.path for m in METHODS if m.path.startswith("pansophy.")}
-    assert any("Booster" in path for path in ours)
-    for path in sorted(ours):
-        module, _, name = path.rpartition(".")
-        assert hasattr(importlib.import_module(module), name), path

@@ -14,26 +14,17 @@ import pytest
 from pyarrow import csv, feather, parquet
 
 import pansophy
-from pansophy.compare.methods.blending import make_blend
-from pansophy.compare.model import refit as module
-from pansophy.compare.model.refit import refit_on_all_rows
 from pansophy.compare.model.streaming import (
     append_predictions,
     passthrough_columns,
     predict_stream,
 )
-from pansophy.compare.model.table_writers import format_and_compression, table_writer
 from pansophy.tables import TableError
-from tests.compare.table_models import compared, fitted, people
+from tests.compare.table_models import people
 
 INPUTS = ["age", "pay", "city", "day", "note"]
 TABLE = people()
 NEW = people(250, seed=3)
-
-
-@pytest.fixture(scope="module")
-def model():
-    return fitted(TABLE.select([*INPUTS, "yes"]), "yes", "logistic regression")
 
 
 def read_back(path):
@@ -122,19 +113,6 @@ def test_whatever_stops_it_leaves_a_whole_file_or_none(model, tmp_path):
     assert out.read_text() == "old" and list(tmp_path.iterdir()) == [out]
 
 
-def test_bad_targets_are_one_sentence(model, tmp_path):
-    for name in ("out", "out.xlsx", "out.parquet.gz"):
-        with pytest.raises(TableError, match="does not say how to write it"):
-            predict_stream(model, NEW, tmp_path / name)
-    with pytest.raises(TableError, match="folder is not there"):
-        predict_stream(model, NEW, tmp_path / "none" / "out.csv")
-    path = tmp_path / "in.csv"
-    csv.write_csv(NEW, path)
-    with pytest.raises(TableError, match="cannot replace the table"):
-        predict_stream(model, path, path)
-    assert format_and_compression("a.b.tsv.zst") == ("tsv", "zstd")
-
-
 def test_an_open_file_gets_csv_and_a_function_gets_tables(model):
     out, seen = io.BytesIO(), []
     predict_stream(model, NEW, out, batch=100)
@@ -150,18 +128,6 @@ def test_drift_is_found_on_the_way(model, tmp_path):
     assert [f.column for f in drifted] == ["age"] and "drifted" in str(done)
     plain = predict_stream(model, old, tmp_path / "o.csv", batch=40, check=False)
     assert not [f for f in plain.findings if f.kind == "drift"]
-
-
-def test_json_lines_hold_any_text(tmp_path):
-    values = ['say "hi"', "two\nlines", "ü \u2028 \\", None, ""]
-    table = pa.table({'a "b"': values, "x": [1.5, None, float("nan"), -0.0, 1e300]})
-    with table_writer(tmp_path / "o.jsonl") as write:
-        write(table)
-        write(table.slice(0, 0))
-    lines = (tmp_path / "o.jsonl").read_bytes().decode().split("\n")[:-1]
-    rows = [json.loads(line) for line in lines]
-    assert [r['a "b"'] for r in rows] == values
-    assert [r["x"] for r in rows] == [1.5, None, None, -0.0, 1e300]
 
 
 def test_memory_does_not_grow_with_the_table(model, tmp_path):
@@ -206,68 +172,6 @@ def test_interrupted_from_the_keyboard(model, tmp_path):
         timeout=120,
     )
     assert ran.stdout.strip() == "stopped ['in.parquet', 'm.pansophy']", ran.stderr
-
-
-def test_a_refit_from_disk_is_the_fit_in_memory(tmp_path):
-    table = TABLE.select(["age", "pay", "city", "score"])
-    made = compared(table, "score", "linear regression")
-    parquet.write_table(table, tmp_path / "all.parquet")
-    method = made.trial("").method
-    streamed = refit_on_all_rows(method, tmp_path / "all.parquet", made, batch=70)
-    direct = fitted(table, "score", "linear regression")
-    assert np.allclose(streamed.predict(table), direct.predict(table))
-    assert streamed.facts["fitted_on"] == 300
-    assert streamed.facts["refit"] == "on all rows, read from disk"
-    big = pa.concat_tables([table, people(2000, seed=5).select(table.column_names)])
-    more = refit_on_all_rows(method, big, made, batch=500)
-    assert more.facts["fitted_on"] == 2300 and "2,300 rows" in str(more)
-    old = pc.greater(table.column("age"), 60.0)
-    known = pc.if_else(old, None, table.column("score"))
-    gone = table.set_column(3, "score", known)
-    left = refit_on_all_rows(method, gone, made)
-    assert left.facts["fitted_on"] < 300 and "without a known" in left.facts["left_out"]
-
-
-def test_a_method_that_cannot_stream_says_so(tmp_path):
-    table = TABLE.select(["age", "city", "yes"])
-    made = compared(table, "yes", "decision tree")
-    model = refit_on_all_rows(made.trial("").method, table, made)
-    assert model.facts["refit"].startswith("on a sample of 300 rows, as decision tree")
-    assert model.facts["fitted_on"] == 300
-    assert (
-        model.predict(table) == fitted(table, "yes", "decision tree").predict(table)
-    ).all()
-
-
-def test_a_blend_is_refitted_member_by_member():
-    table = TABLE.select(["age", "pay", "city", "yes"])
-    made = compared(table, "yes", "logistic regression")
-    one, other = (
-        compared(table, "yes", n).trial("").method
-        for n in ("logistic regression", "gradient boosting")
-    )
-    made.leaderboard[0].method = "blend"
-    blend = make_blend([one, other], (0.25, 0.75), "classification")
-    big = pa.concat_tables([table, people(900, seed=5).select(table.column_names)])
-    model = refit_on_all_rows(blend, big, made, batch=500)
-    assert model.facts["fitted_on"] == 1200 and "read from disk" in model.facts["refit"]
-    alone = [m._replace(name="blend") for m in (one, other)]
-    p = [refit_on_all_rows(m, big, made, batch=500).predict_proba(table) for m in alone]
-    assert np.allclose(model.predict_proba(table), 0.25 * p[0] + 0.75 * p[1])
-    tree = compared(table, "yes", "decision tree").trial("").method
-    part = refit_on_all_rows(
-        make_blend([one, tree], (0.5, 0.5), "classification"), big, made
-    )
-    assert part.facts["refit"].startswith("on a sample of 300 rows, as decision tree")
-
-
-def test_a_class_that_the_sample_lacks_is_left_out():
-    table = TABLE.select(["age", "yes"])
-    made = compared(table, "yes", "logistic regression")
-    odd = pa.concat_tables([table, pa.table({"age": [1.0], "yes": ["perhaps"]})])
-    kept = module.rows_with_known_target(odd, made.schema)
-    assert kept.num_rows == 300
-    assert refit_on_all_rows(made.trial("").method, odd, made).facts["fitted_on"] == 300
 
 
 def test_answers_never_share_a_name_with_what_is_kept():

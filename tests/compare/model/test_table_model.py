@@ -8,18 +8,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import pansophy
 from pansophy.compare import choose_threshold
-from pansophy.compare.evaluation.conformal import fit_prediction_sets, interval_offsets
-from pansophy.compare.evaluation.conformal_scores import (
-    MAX_SCORES,
-    fit_conformal_scores,
-)
 from pansophy.compare.model.streaming import predict_stream
-from pansophy.compare.model.training_reference import evenly_spaced_rows, frame_to_table
 from pansophy.persist import PersistError, inspect
 from pansophy.tables import TableError
 from tests.compare.table_models import fitted, people
@@ -27,11 +19,6 @@ from tests.compare.table_models import fitted, people
 INPUTS = ["age", "pay", "city", "day", "note"]
 HERE = Path(__file__).parent
 TABLE = people()
-
-
-@pytest.fixture(scope="module")
-def yes():
-    return fitted(TABLE.select([*INPUTS, "yes"]), "yes", "logistic regression")
 
 
 @pytest.fixture(scope="module")
@@ -112,32 +99,6 @@ def test_intervals_and_sets_keep_their_promise(yes, score):
         score.predict_proba(fresh)
 
 
-@given(st.integers(1, 60), st.floats(0.05, 0.99), st.integers(0, 100))
-@settings(max_examples=25, deadline=None)
-def test_kept_scores_are_those_of_the_conformal_functions(n, level, seed):
-    rng = np.random.default_rng(seed)
-    y, p = rng.normal(size=n), rng.normal(size=n)
-    low, high = interval_offsets(y - p, level)
-    found = fit_conformal_scores("regression", y, p).interval(np.zeros(1), level)[0]
-    assert found.tolist() == [low, high]
-    q = rng.dirichlet([1, 1, 1], n)
-    k = rng.integers(0, 3, n)
-    sets = fit_conformal_scores("classification", k, q).sets(q, level)
-    assert (sets == fit_prediction_sets(q, k, level).apply(q)).all()
-
-
-def test_scores_of_many_rows_are_thinned_on_the_safe_side():
-    rng = np.random.default_rng(0)
-    y = rng.normal(size=50_001)
-    held = fit_conformal_scores("regression", y, np.zeros_like(y))
-    assert len(held.scores) <= MAX_SCORES
-    for level in (0.5, 0.9, 0.999):
-        low, high = interval_offsets(y, level)
-        found = held.interval(np.zeros(1), level)[0]
-        assert found[0] <= low and high <= found[1]
-        assert np.allclose(found, [low, high], atol=0.02)
-
-
 def test_rows_of_training_have_not_drifted(yes):
     assert yes.check(TABLE.select(INPUTS)) == []
     wrong = sum(bool(yes.check(people(400, seed=s).select(INPUTS))) for s in range(20))
@@ -165,15 +126,6 @@ def test_what_is_different_is_named(yes):
     assert [f.kind for f in found] == ["missing column", "unknown column"]
     with pytest.raises(TableError, match="lacks the column 'age'"):
         yes.predict(other.drop(["age"]))
-
-
-def test_a_frame_is_looked_at_as_a_plain_table(yes):
-    frame, used = yes.schema.frame(TABLE), yes.schema.used
-    plain = frame_to_table(frame, used)
-    for name in ("age", "pay", "city", "day"):
-        assert plain.column(name).to_pylist() == TABLE.column(name).to_pylist()
-    few = evenly_spaced_rows(frame, used, max_rows=70)
-    assert few.equals(plain.take(np.arange(0, 300, 5)))
 
 
 def test_counts_and_labels():

@@ -1,11 +1,7 @@
 """The page: one sound file for every task, whatever the names in the table are."""
 
-import base64
-import hashlib
 import re
-import shlex
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +9,6 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from pansophy.compare import compare
-from pansophy.compare.evaluation.holdout_comparison import compare_on_test_set
 from pansophy.compare.methods.excluded import SkipKind, SkippedMethod
 from pansophy.compare.report import decisions, sections
 from pansophy.compare.report.html import (
@@ -25,6 +20,7 @@ from pansophy.compare.report.methodology import commands_to_repeat
 from pansophy.diagnose import explore, make_finding
 from pansophy.diagnose.overview import overview
 from tests.compare.comparisons import EVIL, TASKS, made, ready
+from tests.compare.report.pages import parsed
 
 SECTIONS = (
     "leaderboard",
@@ -36,63 +32,6 @@ SECTIONS = (
     "how",
     "repeat",
 )
-VOID = {"meta", "br", "link", "img", "hr", "input"}
-
-
-class Page(HTMLParser):
-    """Tags that are opened and closed properly, and what must not be there."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.count, self.links, self.names = [], {}, [], []
-        self.unnamed = 0
-
-    def handle_starttag(self, tag, attrs):
-        given = dict(attrs)
-        self.count[tag] = self.count.get(tag, 0) + 1
-        self.links += [v for k, v in attrs if k in ("src", "href", "xlink:href")]
-        self.names += [v for k, v in attrs if k == "id"]
-        if tag == "svg" and not (given.get("role") == "img" and given["aria-label"]):
-            self.unnamed += 1
-        assert not any(k.startswith("on") for k, _ in attrs)
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self.open.pop()
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
-def parsed(text):
-    """The page, once it is known to be sound, closed in itself and accessible."""
-    page = Page()
-    page.feed(text)
-    assert page.open == [] and page.unnamed == 0
-    assert not {"img", "iframe", "link", "object"} & set(page.count)
-    check_script(text, page)
-    assert all(x.startswith(("#", "data:image/png")) for x in page.links)
-    inner = {x[1:] for x in page.links if x.startswith("#")}
-    assert inner <= set(page.names)
-    assert len(page.names) == len(set(page.names))
-    assert not re.search(r"url\((?!#)", text) and "@import" not in text
-    assert page.count["h1"] == 1 and page.count["main"] == 1
-    return page
-
-
-def check_script(text, page):
-    """One script, ours, which the policy of the page knows by its hash."""
-    assert page.count["script"] == 1
-    script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)[1]
-    digest = hashlib.sha256(script.encode()).digest()
-    known = base64.b64encode(digest).decode()
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
-    assert f"script-src &#39;sha256-{known}&#39;" in policy.replace("'", "&#39;")
-    assert "default-src 'none'" in policy and "unsafe-eval" not in policy
-    assert not re.search(r"fetch|XMLHttp|import\(|eval|innerHTML|cookie", script)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -188,58 +127,6 @@ def test_forty_methods_and_two_hundred_columns_stay_small():
     assert text.count("<details>") >= 40
 
 
-def test_a_picture_that_fails_does_not_stop_the_page(monkeypatch):
-    from pansophy.compare.report import plots
-
-    def fails(*_, **how):
-        raise RuntimeError("no <ink> left")
-
-    monkeypatch.setattr(plots, "plot_roc", fails)
-    text = render_report(ready("classification"))
-    parsed(text)
-    assert "could not be drawn: no &lt;ink&gt; left" in text
-
-
-def test_an_interrupted_comparison_says_so_and_the_command_is_quoted():
-    c = made("classification")
-    c.complete = False
-    schema = replace(c.schema, target="it's; rm -rf", group="g")
-    c.dataset = c.dataset._replace(schema=schema)
-    c.settings |= {"source": "my table.csv", "costs": {"k0": 1.0, "k1": 5.0}}
-    c.folder = "run 1"
-    first, second, third = commands_to_repeat(c)
-    assert first.startswith("pansophy rerun 'run 1'")
-    words = shlex.split(second)
-    assert words[:5] == [
-        "pansophy",
-        "compare",
-        "my table.csv",
-        "--target",
-        c.schema.target,
-    ]
-    assert words[words.index("--costs") + 1] == "k0=1,k1=5"
-    assert words[words.index("--methods") + 1] == "method 1,method 2,method 3,broken"
-    assert repr(c.schema.target) in third and "group='g'" in third
-    text = render_report(c)
-    parsed(text)
-    assert "was interrupted before all methods were done" in text
-    assert "With the costs given" in text and "saved model decides by" in text
-
-
-def test_a_test_table_and_groups_if_asked_for():
-    c = made("classification", n=300)
-    p = {t.method.name: t.predictions for t in c.trials if not t.failure}
-    c.holdout = compare_on_test_set(c.data.y, p, "log loss", reference=c.winner)
-    c.settings["by"] = "<town>"
-    towns = pa.table({"<town>": ["u", "v", None] * 100})
-    c.dataset = c.dataset._replace(table=towns)
-    text = render_report(c)
-    parsed(text)
-    assert "On the 300 rows of the test table" in text and "McNemar" in text
-    assert "Groups of &lt;town&gt;" in text and "true positive rate" in text
-    assert c.to_dict()["holdout"]["n"] == 300
-
-
 def test_exploration_page(tmp_path):
     rows = {EVIL: list(range(60)), "b": ["u", "v", None] * 20, "c": [1.5, None] * 30}
     rows["y"] = [2 * v for v in rows[EVIL]]
@@ -254,47 +141,6 @@ def test_exploration_page(tmp_path):
     bare = explore(pa.table(rows), whole=False)
     page = parsed(write_exploration(bare, tmp_path / "bare.html").read_text("utf-8"))
     assert "view" not in page.names
-
-
-def test_promises_are_checked_on_later_rows_and_other_groups():
-    from pansophy.compare.model.kept_model import held_out_predictions
-    from pansophy.compare.report.decisions import calibration_halves
-
-    c, n = made("regression"), 150
-    when, whose = np.arange(n)[::-1], np.arange(n) // 7
-    for data in (replace(c.data, time=when), replace(c.data, group=whose)):
-        one = replace(c, dataset=c.dataset._replace(data=data))
-        a, b = calibration_halves(one, held_out_predictions(one))
-        assert sorted([*a, *b]) == list(range(n)) and min(len(a), len(b)) > n // 3
-        if data.time is not None:
-            assert when[a].max() < when[b].min()
-        else:
-            assert not set(whose[a]) & set(whose[b])
-
-
-def test_what_promises_hold_is_counted_by_weight():
-    from pansophy.compare.model.kept_model import held_out_predictions
-    from pansophy.compare.report.decisions import (
-        calibration_halves,
-        interval_section,
-        prediction_set_section,
-    )
-
-    for task, part in (
-        ("regression", interval_section),
-        ("classification", prediction_set_section),
-    ):
-        c = made(task)
-        bare = held_out_predictions(c)
-        n, (_, b) = len(bare.y), calibration_halves(c, bare)
-        one = part(c, bare)
-        heavy = np.where(np.arange(n) == b[0], 1e4, 1.0)  # one row is nearly all
-        given = (np.ones(n), np.full(n, 0.5), np.full(n, 3.0), heavy)
-        each, half, thrice, most = (part(c, bare._replace(weight=w)) for w in given)
-        assert each == half == one
-        assert f"with {3 * len(b):,} rows" in thrice.text
-        held = float(most.table.body[0][1].split()[0])
-        assert held > 98 or held < 2
 
 
 def test_a_long_target_and_a_long_verdict_do_not_fill_a_phone(monkeypatch):

@@ -1,0 +1,122 @@
+"""A module is tested in the file of its name: tests/<folder>/test_<module>.py.
+
+Modules without public names, and those listed below with a reason, need none. What is
+listed and has a test, or is gone, must leave the list.
+"""
+
+import ast
+from pathlib import Path
+
+import pansophy
+from pansophy.testing import estimators
+
+SOURCE = Path(pansophy.__file__).parent
+TESTS = Path(__file__).parents[1]
+
+WITHOUT_A_FILE = {
+    "steps of a comparison: tests of whole runs go through them": (
+        "compare/execution/worker_process",
+        "compare/loading",
+        "compare/model/kept_model",
+        "compare/model/prediction_table",
+    ),
+    "pages and pictures: tests of whole reports look at what they show": (
+        "compare/report/exploration",
+        "compare/report/notebook",
+        "compare/report/sections",
+        "compare/report/target_figures",
+        "compare/report/verdict",
+        "diagnose/notebook_view",
+        "graphical/network_drawing",
+    ),
+    "base classes: tested by every estimator that is one of them": (
+        "decomposition/abstract_pca",
+        "ensemble/abstract_boosting",
+        "ensemble/committee",
+        "gaussian_process/abstract_gaussian_process",
+        "generative/abstract_autoencoder",
+        "generative/abstract_gan",
+        "generative/abstract_latent_model",
+        "generative/abstract_vae",
+        "kernel_model/abstract_kernel_model",
+        "linear_model/base",
+        "mixture/abstract_mixture",
+        "naive_bayes/abstract_bayes",
+        "neural_network/abstract_net",
+        "neural_network/abstract_training",
+        "semi_supervised/abstract_semi_supervised",
+        "text/abstract_byte_tokenizer",
+        "text/abstract_vectorizer",
+    ),
+    "parts of one method: tested by the tests of that method": (
+        "diagnose/columns",
+        "discriminant_analysis/class_covariances",
+        "distances/brute_force",
+        "distances/kd_tree",
+        "gaussian_process/iterative",
+        "gaussian_process/nearest_neighbors",
+        "graphical/row_inference",
+        "graphical/structure_learning",
+        "nn/ft_transformer",
+        "nn/gradient_step",
+        "state_space/distribution_emission",
+        "text/bm25_runs",
+    ),
+    "numbers alone, without behaviour": ("serve/limits",),
+    "parts of trees: tested with the trees that are made of them": (
+        "tree/abstract_decision_tree",
+        "tree/additive_trees",
+        "tree/held_out_cost",
+        "tree/multiway_tree",
+        "tree/prepared_columns",
+        "tree/splits",
+        "tree/tree",
+        "tree/tree_drawing",
+        "tree/tree_view",
+    ),
+    "protocols: every battery asks whether its members keep them": ("typing",),
+}
+LISTED = {module for modules in WITHOUT_A_FILE.values() for module in modules}
+
+
+def public_modules():
+    """Modules, as paths in the package, that define public functions or classes."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        if path.name.startswith("_"):
+            continue
+        body = ast.parse(path.read_text("utf-8")).body
+        defined = [n for n in body if isinstance(n, (ast.FunctionDef, ast.ClassDef))]
+        if any(not node.name.startswith("_") for node in defined):
+            yield path.relative_to(SOURCE).with_suffix("").as_posix()
+
+
+def file_of_tests(module):
+    """Where the tests of a module are to stand."""
+    folder, _, name = module.rpartition("/")
+    return TESTS / folder / f"test_{name}.py"
+
+
+def test_every_module_has_a_test_file():
+    missing = [m for m in public_modules() if not file_of_tests(m).is_file()]
+    without = sorted(set(missing) - LISTED)
+    assert not without, f"write {file_of_tests(without[0])}"
+
+
+def test_what_is_listed_has_none():
+    gone = LISTED - set(public_modules())
+    assert not gone, "no such module: take it off the list"
+    tested = {m for m in LISTED if file_of_tests(m).exists()}
+    assert not tested, "it has a test: take it off the list"
+
+
+def test_no_estimator_is_listed():
+    """Estimators, generators and models of texts have tests of their own."""
+    lists = (
+        estimators.all_estimators(),
+        estimators.all_generators(),
+        estimators.text_estimators(),
+    )
+    homes = {cls.__module__ for members in lists for _, cls in members}
+    files = {name.removeprefix("pansophy.").replace(".", "/") for name in homes}
+    assert not files & LISTED
+    assert not {m for m in files if not file_of_tests(m).is_file()}

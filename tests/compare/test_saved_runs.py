@@ -1,0 +1,69 @@
+"""Runs that are opened again stay as they were."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pansophy.compare import compare, infer_schema, reopen, rerun
+from pansophy.compare.execution.blend_trial import MIN_BLEND_ROWS
+from pansophy.tables import read_table
+
+QUICK = {"workers": 0, "repeats": 1, "folds": 3, "progress": False}
+
+
+def rows(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    return {
+        "x": x,
+        "k": rng.choice(["u", "v", "w"], n),
+        "g": np.arange(n) // 2,
+        "y": np.where(x + rng.normal(size=n) > 0, "yes", "no"),
+    }
+
+
+def test_what_is_opened_again_stays_as_it_was(tmp_path):
+    table = pd.DataFrame(rows())
+    table.to_csv(tmp_path / "t.csv", index=False)
+    place, asked = tmp_path / "run", {"methods": ["naive Bayes"], **QUICK}
+    schema = infer_schema(read_table(table), "y")
+    asked |= {"schema": schema, "folds": np.int64(3), "max_fits": 6}
+    compare(tmp_path / "t.csv", "y", folder=place, **asked)
+    before = {p.name: p.read_bytes() for p in place.iterdir() if p.is_file()}
+    again = reopen(place)
+    assert again.folder == place and len(again.leaderboard) == 2
+    after = {p.name: p.read_bytes() for p in place.iterdir() if p.is_file()}
+    assert before == after
+    assert rerun(place, workers=0, progress=False).same
+    plan = json.loads(before["plan.json"])  # as another version would have left it
+    plan["versions"] |= {"numpy": "1.0", "pansophy": "0.0.9"}
+    plan |= {"schema_hash": "x", "methods": dict.fromkeys(plan["methods"], "y")}
+    (place / "plan.json").write_text(json.dumps(plan))
+    older = reopen(place)
+    assert older.leaderboard[0].scores == again.leaderboard[0].scores
+    note = older.notes[-1]
+    assert note.startswith("The scores are those of the run as it was made; ")
+    assert "numpy (1.0 before, " in note and "pansophy (0.0.9 before, " in note
+    with pytest.raises(ValueError, match=r"cannot be resumed.* numpy \(1\.0 before, "):
+        compare(tmp_path / "t.csv", "y", folder=place, resume=True, **asked)
+    plan["data_hash"] = "z"
+    (place / "plan.json").write_text(json.dumps(plan))
+    with pytest.raises(ValueError, match=r"cannot be shown.* the rows of the table"):
+        reopen(place)
+
+
+def table(n=MIN_BLEND_ROWS, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = X[:, 0] + 2 * (X[:, 1] > 0) * (X[:, 2] > 0) + 0.3 * rng.normal(size=n)
+    return {"x0": X[:, 0], "x1": X[:, 1], "x2": X[:, 2], "y": y}
+
+
+def test_a_blend_comes_out_of_a_run_folder_as_it_went_in(tmp_path):
+    named = ["linear regression", "decision tree", "blend"]
+    found = compare(table(), "y", methods=named, folder=tmp_path, **QUICK)
+    assert "blend" in [r.method for r in found.leaderboard]
+    assert reopen(tmp_path, table()).leaderboard == found.leaderboard
+    assert rerun(tmp_path, table(), workers=0).same
