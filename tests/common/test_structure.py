@@ -64,11 +64,9 @@ WITHOUT_A_FILE = {
     ),
     "numbers alone, without behaviour": ("serve/limits",),
     "parts of trees: tested with the trees that are made of them": (
-        "tree/abstract_decision_tree",
         "tree/additive_trees",
         "tree/held_out_cost",
         "tree/multiway_tree",
-        "tree/prepared_columns",
         "tree/splits",
         "tree/tree",
         "tree/tree_drawing",
