@@ -26,6 +26,7 @@ def deferred_signals():
     --------
     >>> import signal
     >>> from pansophy.core.deferred_signals import deferred_signals
+    >>> before = signal.signal(signal.SIGINT, signal.default_int_handler)
     >>> try:
     ...     with deferred_signals():
     ...         signal.raise_signal(signal.SIGINT)
@@ -34,6 +35,7 @@ def deferred_signals():
     ...     print("now")
     not yet
     now
+    >>> handler = signal.signal(signal.SIGINT, before)
     """
     if threading.current_thread() is not threading.main_thread():
         yield
