@@ -60,7 +60,7 @@ DQN_LUNAR = {
 # chosen on other seeds than those of the table (100 to 103 and 200 to 207)
 DQN_LUNAR_OWN = {
     **DQN_LUNAR, "double": True, "n_step": 3, "anneal": True, "explore": 0.5,
-    "last_epsilon": 0.02,
+    "last_epsilon": 0.02, "ema_decay": 0.998,
 }  # fmt: skip
 
 
@@ -130,6 +130,11 @@ TASKS = {
         {
             "DQN": ("ours", "dqn", {**DQN_LUNAR, "double": False}),
             "DQN, Stable-Baselines3": ("peer", "dqn", DQN_LUNAR),
+            "DQN, settings of our own, last weights": (
+                "ours",
+                "dqn",
+                {**DQN_LUNAR_OWN, "ema_decay": 0.0},
+            ),
             "DQN, settings of our own": ("ours", "dqn", DQN_LUNAR_OWN),
         },
     ),

@@ -107,6 +107,9 @@ Infinite = Annotated[float, ParameterRule("inf", lambda v: v == math.inf)]
 OpenFraction = Annotated[
     float, ParameterRule("a number strictly between 0 and 1", lambda v: 0 < v < 1)
 ]
+FractionBelowOne = Annotated[
+    float, ParameterRule("a number from 0 to below 1", lambda v: 0 <= v < 1)
+]
 Flag = Annotated[
     bool, ParameterRule("True or False", lambda v: isinstance(v, (bool, np.bool_)))
 ]

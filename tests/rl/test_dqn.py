@@ -50,6 +50,7 @@ def test_reaches_the_tabular_optimum():
         {"double": False},
         {"duelling": True},
         {"n_step": 3},
+        {"ema_decay": 0.9},
         {"priority_exponent": 0.6},
         {"distribution": "categorical", "return_range": (0.0, 2.0)},
         {"distribution": "quantile", "n_atoms": 11},
@@ -198,3 +199,36 @@ def test_errors():
         DQN(10, return_range=(1,)).fit(Corridor(2))
     with pytest.raises(ValueError, match="distribution of DQN"):
         DQN(10, distribution="normal").fit(Corridor(2))
+
+
+def test_averaged_weights_act_and_learning_does_not_see_them():
+    env = Corridor(3, max_steps=20)
+    settings = {**QUICK, "n_envs": 1, "learning_starts": 20, "random_state": 0}
+    rounds, d = [], 0.9
+
+    def observe(learner, n):
+        if n >= 20:
+            rounds.append(learner.net.mlp.weights[0].detach().numpy().copy())
+
+    agent = DQN(60, ema_decay=d, **settings)
+    agent._fit(env, observe=observe, observe_every=1)
+    average = rounds[0]
+    for n, weights in enumerate(rounds[1:], 1):
+        decay = min(d, (1 + n) / (10 + n))
+        average = decay * average + (1 - decay) * weights
+    kept = agent.net_.mlp.weights[0].detach().numpy()
+    np.testing.assert_allclose(kept, average, atol=1e-6)
+    assert not np.allclose(kept, rounds[-1], atol=1e-6)
+    last = DQN(60, **settings).fit(env).net_.mlp.weights[0].detach().numpy()
+    np.testing.assert_array_equal(last, rounds[-1])
+
+
+def test_a_run_that_diverged_keeps_no_average():
+    agent = DQN(10, ema_decay=0.9, hidden_layer_sizes=(4,), n_envs=1)
+    learner, _ = learner_of(agent, Corridor(3))
+    good = learner.copy_state()
+    learner.net.mlp.weights[0].data.fill_(np.nan)
+    learner.averaged.update()
+    learner.restore_state(good)
+    agent._keep(learner)
+    assert all(torch.isfinite(p).all() for p in agent.net_.parameters())

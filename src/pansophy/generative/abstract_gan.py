@@ -16,8 +16,8 @@ import torch
 from .. import nn
 from ..kernel_model.kernel_tests import mmd
 from ..neural_network.conv import ImageShape
-from ..neural_network.mlp import FractionBelowOne, LayerSizes
-from ..params import Count, NonNegative, Positive
+from ..neural_network.mlp import LayerSizes
+from ..params import Count, FractionBelowOne, NonNegative, Positive
 from .abstract_generator import MONITORED_ROWS, net_placement
 from .abstract_latent_model import AbstractDecoder, Architecture, convolved_shape
 from .adversarial_net import (

@@ -17,8 +17,7 @@ Refs      [Arjovsky2017]; [Gulrajani2017] gradient penalty; [Petzka2018] one-sid
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-from ..neural_network.mlp import FractionBelowOne
-from ..params import Count, NonNegative, Positive
+from ..params import Count, FractionBelowOne, NonNegative, Positive
 from .abstract_gan import AbstractGAN
 
 

@@ -22,9 +22,9 @@ from ..base import Estimator
 from ..core.inherited_docs import inherit_descriptions
 from ..core.random import draw_seed
 from ..nn.schedules import warmup_cosine
-from ..params import Count, Flag, NonNegative, Positive, Verbosity
+from ..params import Count, Flag, FractionBelowOne, NonNegative, Positive, Verbosity
 from ..typing import Seed
-from .mlp import DeviceName, FractionBelowOne
+from .mlp import DeviceName
 
 BLOCK_VALUES = 1 << 20  # input values that go through a net at once
 WARM_UP = 0.1  # of the steps, in which the rate rises

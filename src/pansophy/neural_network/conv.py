@@ -26,10 +26,17 @@ from sklearn.utils.validation import check_is_fitted
 from .. import nn
 from ..base import host_array
 from ..core.weighted import check_sample_weight
-from ..params import Count, Flag, ParameterRule, Positive, check_params
+from ..params import (
+    Count,
+    Flag,
+    FractionBelowOne,
+    ParameterRule,
+    Positive,
+    check_params,
+)
 from .abstract_net import AbstractNet, AbstractNetClassifier, AbstractNetRegressor
 from .image_files import ImageFiles, file_shape, image_paths, is_image_folder
-from .mlp import FractionBelowOne, LayerSizes
+from .mlp import LayerSizes
 
 STRENGTHS = nn.Augmentation._fields
 # its square, summed over an image, is far below the largest float32

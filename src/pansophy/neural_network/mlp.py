@@ -33,6 +33,7 @@ from ..params import (
     Count,
     Flag,
     Fraction,
+    FractionBelowOne,
     NonNegative,
     ParameterRule,
     Positive,
@@ -58,9 +59,6 @@ def are_layer_sizes(value):
 
 LayerSizes = Annotated[
     Any, ParameterRule("whole numbers above 0, one per hidden layer", are_layer_sizes)
-]
-FractionBelowOne = Annotated[
-    float, ParameterRule("a number from 0 to below 1", lambda v: 0 <= v < 1)
 ]
 DeviceName = Annotated[
     str,

@@ -42,7 +42,7 @@ from ..core.weighted import check_sample_weight
 from ..nn.crf_output import chain_evidence
 from ..nn.recurrent import step_mask
 from ..nn.sequence_net import LayerSize
-from ..params import Count, Flag, ParameterRule, Positive
+from ..params import Count, Flag, FractionBelowOne, ParameterRule, Positive
 from .abstract_net import (
     AbstractNet,
     AbstractNetClassifier,
@@ -50,7 +50,6 @@ from .abstract_net import (
     NetRows,
 )
 from .abstract_training import BLOCK_VALUES
-from .mlp import FractionBelowOne
 
 Architecture = Annotated[
     str,

@@ -17,12 +17,11 @@ from sklearn.utils.validation import validate_data
 from ..core.frames import column_names, column_reader
 from ..core.weighted import check_sample_weight
 from ..nn.numeric_embeddings import distinct_quantiles
-from ..params import Flag, NonNegative, TwoOrMore, check_params
+from ..params import Flag, FractionBelowOne, NonNegative, TwoOrMore, check_params
 from ..persist.saved_state import FloatArray, Part, saved_state
 from ..tree.abstract_decision_tree import ColumnSelection
 from ..tree.input_encoding import InputEncoder, numeric_column_values
 from .abstract_net import AbstractNet
-from .mlp import FractionBelowOne
 
 ENOUGH_ROWS = 200  # of which a tenth can tell when to stop
 

@@ -11,9 +11,14 @@ for the actions that were taken; the value after an end is 0, a time limit is no
 with different nets. Options are independent of each other: double, duelling (`q_net`),
 n-step, prioritised replay (`replay`), distributional (categorical or quantile).
 
+The greedy policy changes with every round, also where the values hardly do. Acting by
+an average of the weights (`nn/weight_average.py`, eq. 1 there, one step for each round)
+smooths that; learning does not see the average.
+
 Refs      [Mnih2015]; [vanHasselt2016] (2); [Hessel2018] all of them together
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,7 +29,16 @@ from sklearn.utils.validation import check_is_fitted
 from ..nn.compiled_mlp import suits_compiled_loops
 from ..nn.gradient_step import GradientStep
 from ..nn.optimisers import Adam
-from ..params import Count, Flag, Fraction, Natural, Positive, TwoOrMore
+from ..nn.weight_average import AveragedWeights, WeightAverage
+from ..params import (
+    Count,
+    Flag,
+    Fraction,
+    FractionBelowOne,
+    Natural,
+    Positive,
+    TwoOrMore,
+)
 from .action_heads import FORBIDDEN
 from .conv_features import ConvLayers, conv_features
 from .exploration import Boltzmann, EpsilonGreedy
@@ -57,6 +71,14 @@ class DQNLearner(AbstractOffPolicyLearner):
         by_arrays = device.type == "cpu" and self.net.features is None
         self.layers = numpy_layers(self.net.mlp) if by_arrays else None
         self.compiled_steps = self._compile_steps()
+        self.averaged: AveragedWeights | None = None
+        if agent.ema_decay:
+            rule = WeightAverage("ema", agent.ema_decay)
+            self.averaged = AveragedWeights(rule, self.net)
+
+    def restore_state(self, state):
+        super().restore_state(state)
+        self.averaged = None  # it may have taken in weights that are not finite
 
     def _compile_steps(self):
         """Steps in compiled calls, if the net suits them."""
@@ -182,6 +204,8 @@ class DQNLearner(AbstractOffPolicyLearner):
             self.compiled_steps.forget_values(None if moved else places)
 
     def after_round(self, before, after):
+        if self.averaged is not None:
+            self.averaged.update()
         interval = self.agent.target_interval
         if not self.target or before // interval == after // interval:
             return
@@ -261,10 +285,14 @@ class DQN(AbstractOffPolicy):
         Convolutions that read images before the nets; none if empty.
     max_grad_norm : float or None
         Longest gradient; the loss bounds it already by the size of the net's units.
+    ema_decay : float
+        Decay in a round of the exponential moving average of the weights by which the
+        fitted agent acts; 0: the last weights.
 
     Attributes
     ----------
     net_ : QNet
+        With averaged weights if `ema_decay` is not 0.
     observation_layout_, action_layout_, observation_moments_, n_iter_, n_steps_
         As of `PPO`.
     history_ : dict
@@ -292,6 +320,7 @@ class DQN(AbstractOffPolicy):
     tau: Fraction = 1.0
     exploration: Fraction | EpsilonGreedy | Boltzmann = DEFAULT_EXPLORATION
     max_grad_norm: Positive | None = 10.0
+    ema_decay: FractionBelowOne = 0.0
     conv_layers: ConvLayers = ()
 
     _action_kinds = {"discrete": True, "box": False}
@@ -307,6 +336,11 @@ class DQN(AbstractOffPolicy):
                 f"return_range of DQN must be (low, high), got {self.return_range!r}."
             )
         return DQNLearner(self, n_envs, rng, device)
+
+    def _keep(self, learner):
+        averaged = learner.averaged
+        with nullcontext() if averaged is None else averaged.in_net():
+            super()._keep(learner)
 
     def q_values(self, observations) -> np.ndarray:
         """Q of every action after each of the observations, (n, n_actions)."""

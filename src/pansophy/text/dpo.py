@@ -38,11 +38,19 @@ from .. import nn
 from ..base import Estimator
 from ..core.random import draw_seed, make_rng
 from ..neural_network.abstract_net import detached_net
-from ..neural_network.mlp import DeviceName, FractionBelowOne
+from ..neural_network.mlp import DeviceName
 from ..nn.devices import seeded_torch
 from ..nn.recurrent import step_mask
 from ..nn.schedules import warmup_linear
-from ..params import Count, Flag, NonNegative, Positive, Verbosity, check_params
+from ..params import (
+    Count,
+    Flag,
+    FractionBelowOne,
+    NonNegative,
+    Positive,
+    Verbosity,
+    check_params,
+)
 from ..typing import Seed
 
 REPORTED_PAIRS = 256  # of the training pairs, where none are given to validate

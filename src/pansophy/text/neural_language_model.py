@@ -39,7 +39,7 @@ from ..base import Estimator
 from ..core.decoding import beam_search, decode
 from ..core.random import draw_seed, make_rng
 from ..neural_network.abstract_net import detached_net
-from ..neural_network.mlp import DeviceName, FractionBelowOne
+from ..neural_network.mlp import DeviceName
 from ..neural_network.run_tag import run_tag
 from ..nn.devices import resolve_device, seeded_torch
 from ..nn.schedules import warmdown
@@ -47,6 +47,7 @@ from ..nn.sequence_net import LayerSize
 from ..params import (
     Count,
     Flag,
+    FractionBelowOne,
     NonNegative,
     ParameterError,
     Positive,

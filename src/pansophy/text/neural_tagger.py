@@ -23,10 +23,9 @@ from torch import Tensor
 from .. import nn
 from ..core.ragged import Ragged
 from ..neural_network.abstract_net import AbstractNet
-from ..neural_network.mlp import FractionBelowOne
 from ..neural_network.sequence import AbstractTagger, Architecture
 from ..nn.sequence_net import LayerSize
-from ..params import Count, Flag, Positive, check_params
+from ..params import Count, Flag, FractionBelowOne, Positive, check_params
 from .word_features import (
     check_sentences,
     check_tags,
