@@ -66,6 +66,7 @@ def test_ppo_lands_within_a_million_steps():
 def test_dqn_lands_within_100_000_steps():
     """One seed of the eight in ten that do."""
     settings = {**DQN_SETTINGS, "n_step": 3, "anneal": True, "random_state": 4}
+    settings["ema_decay"] = 0.998
     settings["exploration"] = EpsilonGreedy(Schedule(1.0, 0.02, 50_000))
     agent = DQN(100_000, **settings)
     curve = evaluate_every(agent, LUNAR, 10_000, n_episodes=50, stop_at=200.0)
