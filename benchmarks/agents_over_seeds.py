@@ -384,7 +384,7 @@ def summary_lines(task_name, results) -> list[str]:
             }
         mine, other = (speed.get(one, {}) for one in (name, peer))
         pairs = [mine[key] / other[key] for key in mine if key in other]
-        usual = np.median(list(mine.values())) if mine else np.nan
+        usual = f"{np.median(list(mine.values())):,.0f}" if mine else ""
         ratio = "1" if name == peer else ""
         if name != peer and pairs:
             ratio = f"**{np.median(pairs):.1f}** ({min(pairs):.1f} to {max(pairs):.1f})"
@@ -394,7 +394,7 @@ def summary_lines(task_name, results) -> list[str]:
         lines.append(
             f"| {name} | {len(returns)} | {solved} | "
             f"{interval_of(when) if when else ''} | {interval_of(returns)} | "
-            f"{returns.min():.1f}, {returns.max():.1f} | {usual:,.0f} | "
+            f"{returns.min():.1f}, {returns.max():.1f} | {usual} | "
             f"{ratio} |"
         )
     return [*lines, ""]
