@@ -167,3 +167,15 @@ def trial(name, model, data, task, metrics, split):
 def ready(task):
     """One comparison of each task, for tests that only read it."""
     return made(task)
+
+
+def rows(n=60, seed=0):
+    """A number, a category, groups of two rows, and a target of two classes."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    return {
+        "x": x,
+        "k": rng.choice(["u", "v", "w"], n),
+        "g": np.arange(n) // 2,
+        "y": np.where(x + rng.normal(size=n) > 0, "yes", "no"),
+    }

@@ -9,6 +9,7 @@ from pansophy.compare import TableError, compare
 from pansophy.compare.holdout import load_holdout
 from pansophy.compare.loading import load_dataset
 from pansophy.compare.options import Options
+from tests.compare.comparisons import rows
 
 QUICK = {"workers": 0, "repeats": 1, "progress": False}
 
@@ -34,17 +35,6 @@ def test_rows_of_the_test_table_that_were_learned_from_are_counted():
 
 
 NB = {"nb": GaussianNB()}
-
-
-def rows(n=60, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=n)
-    return {
-        "x": x,
-        "k": rng.choice(["u", "v", "w"], n),
-        "g": np.arange(n) // 2,
-        "y": np.where(x + rng.normal(size=n) > 0, "yes", "no"),
-    }
 
 
 def load(table, **options):

@@ -34,20 +34,10 @@ from pansophy.compare.report.methodology import keep_rule_sentence
 from pansophy.compare.run_comparison import findings_and_notes
 from pansophy.diagnose import make_finding
 from pansophy.tables import read_table
+from tests.compare.comparisons import rows
 
 QUICK = {"workers": 0, "repeats": 1, "folds": 3, "progress": False}
 NB = {"nb": GaussianNB()}
-
-
-def rows(n=60, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=n)
-    return {
-        "x": x,
-        "k": rng.choice(["u", "v", "w"], n),
-        "g": np.arange(n) // 2,
-        "y": np.where(x + rng.normal(size=n) > 0, "yes", "no"),
-    }
 
 
 def load(table, **options):

@@ -9,19 +9,9 @@ import pytest
 from pansophy.compare import compare, infer_schema, reopen, rerun
 from pansophy.compare.execution.blend_trial import MIN_BLEND_ROWS
 from pansophy.tables import read_table
+from tests.compare.comparisons import rows
 
 QUICK = {"workers": 0, "repeats": 1, "folds": 3, "progress": False}
-
-
-def rows(n=60, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=n)
-    return {
-        "x": x,
-        "k": rng.choice(["u", "v", "w"], n),
-        "g": np.arange(n) // 2,
-        "y": np.where(x + rng.normal(size=n) > 0, "yes", "no"),
-    }
 
 
 def test_what_is_opened_again_stays_as_it_was(tmp_path):

@@ -243,7 +243,7 @@ def bin_columns(X, w, max_bins, forms) -> PreparedColumns:
         )
         return prepare_columns(table, w, max_bins, forms=forms, interleave=True)
     part = None if w is None else w[rows]
-    return encode_rows(
+    return encode_by_bins(
         X,
         prepare_columns(
             take_float32_rows(X, rows), part, max_bins, forms=forms, interleave=True
@@ -259,7 +259,7 @@ def sample_for_bins(n):
     return np.sort(rng.choice(n, SAMPLE_ROWS, replace=False, shuffle=False))
 
 
-def encode_rows(X, bins: PreparedColumns) -> PreparedColumns:
+def encode_by_bins(X, bins: PreparedColumns) -> PreparedColumns:
     """All rows of a table coded by bins that were made from some of them."""
     n = number_of_rows(X)
     d = len(bins.properties)

@@ -9,7 +9,7 @@ import pandas as pd
 from pansophy.compare import compare
 from pansophy.compare.report.html import render_report
 from pansophy.compare.report.methodology import commands_to_repeat
-from tests.compare.comparisons import made
+from tests.compare.comparisons import made, rows
 from tests.compare.report.pages import parsed
 
 
@@ -40,17 +40,6 @@ def test_an_interrupted_comparison_says_so_and_the_command_is_quoted():
 
 
 QUICK = {"workers": 0, "repeats": 1, "folds": 3, "progress": False}
-
-
-def rows(n=60, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=n)
-    return {
-        "x": x,
-        "k": rng.choice(["u", "v", "w"], n),
-        "g": np.arange(n) // 2,
-        "y": np.where(x + rng.normal(size=n) > 0, "yes", "no"),
-    }
 
 
 def test_the_report_tells_every_setting_that_matters(tmp_path):
