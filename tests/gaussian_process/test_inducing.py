@@ -46,7 +46,7 @@ def test_gradients_in_theta_and_inputs(kernel, data, monkeypatch):
     numeric = differences(lambda t: bound(kernel.with_theta(t), Z), kernel.theta)
     assert np.allclose(found.gradient, numeric, rtol=1e-6, atol=1e-5)
     numeric = differences(lambda z: bound(kernel, z.reshape(Z.shape)), Z.ravel())
-    assert np.allclose(found.own, numeric, rtol=1e-6, atol=1e-5)
+    assert np.allclose(found.solver_params, numeric, rtol=1e-6, atol=1e-5)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -61,7 +61,7 @@ def test_normal_likelihood_is_the_collapsed_bound(monkeypatch):
     expected = inducing_evidence(kernel, data, Z)
     assert found.value == pytest.approx(expected.value, abs=1e-8)
     assert np.allclose(found.gradient, expected.gradient, atol=1e-8)
-    assert np.allclose(found.own, expected.own, atol=1e-8)
+    assert np.allclose(found.solver_params, expected.solver_params, atol=1e-8)
     assert found.value < exact_evidence(kernel, data).value
     one = variational_posterior(kernel, Z, q)
     other = inducing_posterior(kernel, data, Z)
@@ -89,7 +89,7 @@ def test_gradients(name):
         e[i] = h
         e = e.reshape(Z.shape)
         numeric = (value(KERNEL, data, Z + e) - value(KERNEL, data, Z - e)) / (2 * h)
-        assert found.own[i] == pytest.approx(numeric, abs=2e-4)
+        assert found.solver_params[i] == pytest.approx(numeric, abs=2e-4)
     if data.likelihood.scale is not None:
         phi = data.likelihood.parameters
         moved = [

@@ -33,4 +33,4 @@ def test_pages_show_no_training_row_and_no_rare_value():
     assert not any(tuple(r) in kept for r in made.background.values.round(9))
     assert not any(t.as_py() for text in made.background.texts for t in text)
     asked = made.with_background(pa.table(table))
-    assert len(asked.background) == n and asked.explain(pa.table(table)).how
+    assert len(asked.background) == n and asked.explain(pa.table(table)).method

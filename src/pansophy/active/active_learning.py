@@ -74,23 +74,23 @@ def most_central_row(X):
     return int(np.argmin(near(X, m)[:, 0]))
 
 
-def farthest_first(X, taken, k):
+def farthest_first(X, selected, k):
     """k more rows, each the farthest from those taken; the first nearest the mean."""
     X = X if sp.issparse(X) else np.asarray(X, float)
-    taken = list(taken)
+    selected = list(selected)
     if not np.isfinite(X.data if sp.issparse(X) else X).all():
         raise ValueError(
             "X holds NaN or infinity, so that no row is the farthest: give row numbers "
             "of two classes as start."
         )
     new = []
-    if not taken:
-        taken.append(most_central_row(X))
-        new = [taken[0]]
+    if not selected:
+        selected.append(most_central_row(X))
+        new = [selected[0]]
         k -= 1
-    D = squared_distances_to_rows(X, taken).min(axis=1)
-    D[taken] = -1.0
-    for _ in range(min(k, X.shape[0] - len(taken))):
+    D = squared_distances_to_rows(X, selected).min(axis=1)
+    D[selected] = -1.0
+    for _ in range(min(k, X.shape[0] - len(selected))):
         i = int(np.argmax(D))
         new.append(i)
         D = np.minimum(D, squared_distances_to_rows(X, [i])[:, 0])

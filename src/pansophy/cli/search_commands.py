@@ -110,26 +110,26 @@ def index(
         print_text(f"{report}\nindex in {place}, {seconds:.1f} s")
 
 
-def check_same_settings(made, folder, settings):
+def check_same_settings(index, folder, settings):
     """Refuse to update an index that was made of another folder or in another way."""
-    if made.source != folder.resolve():
-        raise ValueError(f"{made.folder} is an index of {made.source}, not {folder}.")
+    if index.source != folder.resolve():
+        raise ValueError(f"{index.folder} is an index of {index.source}, not {folder}.")
     other = [
         name
         for name, value in settings.items()
-        if getattr(made.settings, name) != value
+        if getattr(index.settings, name) != value
     ]
     if other:
         raise ValueError(
-            f"{made.folder} was made with another {' and '.join(other)}; give the "
+            f"{index.folder} was made with another {' and '.join(other)}; give the "
             "same, or remove it to make it anew."
         )
 
 
-def update_with_progress(made):
+def update_with_progress(index):
     """Update an index with a bar on standard error, if that is a terminal."""
     if not sys.stderr.isatty():
-        return made.update()
+        return index.update()
     with typer.progressbar(length=100, label="Indexing", file=sys.stderr) as bar:
         shown = 0
 
@@ -139,7 +139,7 @@ def update_with_progress(made):
             bar.update(percent - shown)
             shown = percent
 
-        return made.update(report)
+        return index.update(report)
 
 
 @app.command(cls=HelpfulCommand, epilog=ASK_EXAMPLES)

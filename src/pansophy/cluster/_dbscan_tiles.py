@@ -196,15 +196,15 @@ def tile_joining_pairs(S, sure, P, a, b, limit, names):
 
 
 @compiled
-def lowest_label_in_tile(S, sure, P, rows, others, limit, labels, found):
+def lowest_label_in_tile(S, sure, P, rows, others, limit, labels, lowest):
     """The lowest label of a core row in reach, or what was found before."""
     for i in range(len(rows)):
         for j in range(len(others)):
             name = labels[others[j]]
-            if S[i, j] > sure[1, i] or (0 <= found[i] <= name):
+            if S[i, j] > sure[1, i] or (0 <= lowest[i] <= name):
                 continue
             if S[i, j] <= sure[0, i] or within_radius(P, rows[i], others[j], limit):
-                found[i] = name
+                lowest[i] = name
 
 
 @compiled

@@ -55,13 +55,13 @@ def masked_minimum(row, gone):
 
 
 @compiled
-def refresh_row(D, k, fresh, made, stamp, gone, t):
+def refresh_row(D, k, fresh, created, stamp, gone, t):
     """Bring row k up to date with the clusters made since it was last looked at.
 
     The newer of two clusters holds their distance in its own row.
     """
     for e in range(fresh[k], t):
-        c = made[e]
+        c = created[e]
         if stamp[c] == e + 1 and gone[c] == 0.0:
             D[k, c] = D[c, k]
     fresh[k] = t
@@ -183,12 +183,12 @@ def closest_pair_merges(D, kind, left, right, height):
 
 
 @compiled(fastmath=FASTMATH_NO_NAN)
-def ward_chunk(t, size, own, a, b, skip):
+def ward_chunk(t, size, own_size, a, b, skip):
     """t[j] *= 2 s s_j / (s + s_j), the cluster itself infinitely far; the least."""
     low = np.inf
     for j in range(b - a):
         s = size[a + j]
-        t[j] *= 2.0 * own * s / (own + s)
+        t[j] *= 2.0 * own_size * s / (own_size + s)
     if a <= skip < b:
         t[skip - a] = np.inf
     for j in range(b - a):

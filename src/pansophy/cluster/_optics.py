@@ -9,12 +9,12 @@ SAME = 1 + 1e-12  # two ways to compute one distance differ by less
 
 
 @compiled(fastmath=FASTMATH_NO_NAN)
-def update_reachability(t, own, limit, best, came, source):
+def update_reachability(t, core_distance, limit, best, came, source):
     """Eq. (2) for a chunk of rows, where it is less than before; the least of best."""
     low = np.inf
-    same = own * SAME
+    same = core_distance * SAME
     for j in range(len(best)):
-        v = own if t[j] <= same else t[j]
+        v = core_distance if t[j] <= same else t[j]
         nearer = (v < best[j]) & (t[j] <= limit)
         best[j] = v if nearer else best[j]
         came[j] = source if nearer else came[j]

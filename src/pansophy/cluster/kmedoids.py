@@ -93,17 +93,17 @@ class DistanceSource:
             self.D = finite_distances(X, X, metric)
         self.block = max(1, BLOCK // self.n)
 
-    def array_and_rows(self, who):
-        """An array and the rows of it that hold the distances from the rows `who`."""
+    def array_and_rows(self, rows):
+        """An array and the rows of it that hold the distances from the rows `rows`."""
         if self.D is not None:
-            return self.D, np.asarray(who)
-        return self.from_rows(who), np.arange(len(who))
+            return self.D, np.asarray(rows)
+        return self.from_rows(rows), np.arange(len(rows))
 
-    def from_rows(self, who):
-        """(b, n) distances from the rows `who`."""
+    def from_rows(self, rows):
+        """(b, n) distances from the rows `rows`."""
         if self.D is not None:
-            return self.D[who]
-        return finite_distances(self.X[who], self.X, self.metric)
+            return self.D[rows]
+        return finite_distances(self.X[rows], self.X, self.metric)
 
     def totals(self, w):
         """sum_i w_i d(x_i, x_c) for every row c."""

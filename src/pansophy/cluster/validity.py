@@ -82,9 +82,9 @@ def dunn_index(X, labels, *, metric="euclidean") -> float:
     """
     X, z = rows_without_noise(X, labels, metric)
 
-    def block(x, own):
+    def block(x, block_labels):
         D = x if metric == "precomputed" else pairwise(x, X, metric)
-        same = own[:, None] == z
+        same = block_labels[:, None] == z
         wide = np.max(D, initial=0.0, where=same)
         return np.min(D, initial=np.inf, where=~same), wide
 

@@ -266,9 +266,9 @@ def triangle_of(A):
     return np.linalg.qr(A, mode="r")
 
 
-def refuse_missing_values(problem, found):
+def refuse_missing_values(problem, sums):
     """Refuse NaN in a table on disk, by its sums; arrays were checked before."""
-    if not isinstance(problem.rows, DatasetRows) or np.all(np.isfinite(found)):
+    if not isinstance(problem.rows, DatasetRows) or np.all(np.isfinite(sums)):
         return
     count = problem.rows.sum(
         lambda x, y, w: np.sum(~np.isfinite(x), axis=0), blas=False

@@ -116,19 +116,19 @@ def parallel_ica(Z, g, W, *, max_iter, tol, task=SILENT):
 
 def deflation_ica(Z, g, W, *, max_iter, tol, task=SILENT):
     """One row of W after another; an iteration is a step of the current row."""
-    found = np.zeros((0, W.shape[1]), W.dtype)
+    components = np.zeros((0, W.shape[1]), W.dtype)
     most = 0
     result: Any = None
     for w in W:
 
-        def step(state, found=found):
+        def step(state, found=components):
             A, slope = newton_sums(Z, state.W, g)
             v = A[0] - slope[0] * state.W[0]
             v = v - found.T @ (found @ v)
             v = v / np.linalg.norm(v)
             return ICAState(v[None], float(abs(abs(v @ state.W[0]) - 1)))
 
-        v = w - found.T @ (found @ w)
+        v = w - components.T @ (components @ w)
         start = ICAState((v / np.linalg.norm(v))[None], np.inf)
         last = iterate(
             step,
@@ -138,15 +138,15 @@ def deflation_ica(Z, g, W, *, max_iter, tol, task=SILENT):
             change=lambda old, new: new.objective,
             task=task,
         )
-        found = np.concatenate([found, last.state.W])
+        components = np.concatenate([components, last.state.W])
         most = max(most, last.n_iter)
         if result is None or last.reason != "tolerance":
             result = last
         if last.reason == "interrupted":
-            rest = np.concatenate([found, W[len(found) :]])
-            found = symmetric_orthogonalization(rest)
+            rest = np.concatenate([components, W[len(components) :]])
+            components = symmetric_orthogonalization(rest)
             break
-    return result._replace(state=ICAState(found, result.objective), n_iter=most)
+    return result._replace(state=ICAState(components, result.objective), n_iter=most)
 
 
 @dataclass(eq=False, repr=False)

@@ -51,15 +51,15 @@ def column_means(K):
     return namespace(K).mean(K, axis=0)
 
 
-def centered_kernel(K, means, own):
+def centered_kernel(K, means, overwrite):
     """Kc: K less its row means and the training `means`, plus their mean.
 
-    `own` says that K may be overwritten.
+    `overwrite` says that K may be overwritten.
     """
     xp = namespace(K)
     mine = xp.mean(K, axis=1)[:, None]
     middle = xp.mean(means)
-    if own and not is_foreign(K):
+    if overwrite and not is_foreign(K):
         K -= means
         K -= mine - middle
         return K

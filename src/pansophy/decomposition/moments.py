@@ -121,9 +121,9 @@ def refuse_overflowing_sum(X, square, name, limit=np.inf):
     raise ValueError(f"values of X are too large for {name}: scale the columns.")
 
 
-def refuse_nonfinite(X, found, name):
+def refuse_nonfinite(X, sums, name):
     """Sums that are not finite tell of rows that are not, which are then refused."""
-    if np.all(np.isfinite(found)) or is_foreign(X):
+    if np.all(np.isfinite(sums)) or is_foreign(X):
         return
     if isinstance(X, DatasetRows):
         raise ValueError(f"Input X of {name} contains NaN or infinity.")

@@ -37,7 +37,7 @@ class Resampled(NamedTuple):
 
 
 def balance_classes(
-    X, y, how="up", *, jitter=0.0, train=None, columns=None, random_state=0
+    X, y, method="up", *, jitter=0.0, train=None, columns=None, random_state=0
 ) -> Resampled:
     """Resample rows so that all classes have the same number of rows.
 
@@ -45,7 +45,7 @@ def balance_classes(
     ----------
     X : array, sparse matrix or data frame
     y : array of labels of shape (n,)
-    how : {"up", "down"}
+    method : {"up", "down"}
     jitter : float
         s of the module text; needs numbers.
     train : array of rows or mask, optional
@@ -69,15 +69,17 @@ def balance_classes(
     n = n_rows(X)
     if y.ndim != 1 or len(y) != n:
         raise ValueError(f"y must have one label for each of {n} rows, got {y.shape}.")
-    if how not in ("up", "down"):
-        raise ValueError(f"how must be 'up' or 'down', got {how!r}.")
-    if not jitter >= 0 or (jitter and how == "down"):
-        raise ValueError(f"jitter must be 0, or above with how='up', got {jitter!r}.")
+    if method not in ("up", "down"):
+        raise ValueError(f"method must be 'up' or 'down', got {method!r}.")
+    if not jitter >= 0 or (jitter and method == "down"):
+        raise ValueError(
+            f"jitter must be 0, or above with method='up', got {jitter!r}."
+        )
     rng = make_rng(random_state)
     train = np.arange(n) if train is None else np.asarray(train)
     train = np.flatnonzero(train) if train.dtype == bool else train
     held = np.setdiff1d(np.arange(n), train)
-    rows = (undersample if how == "down" else oversample)(y, train, rng)
+    rows = (undersample if method == "down" else oversample)(y, train, rng)
     out = select_rows(X, rows)
     if jitter:
         out = jitter_rows(out, y[rows], len(train), jitter, columns, rng)

@@ -417,12 +417,12 @@ def odd_row_findings(about) -> list[Finding]:
     ]
 
 
-def limit_findings(found) -> list[Finding]:
+def limit_findings(findings) -> list[Finding]:
     """At most MOST_TOLD findings of one kind and severity; the rest in one line."""
     kept = []
     seen = {}
     extra = {}
-    for f in found:
+    for f in findings:
         key = f.kind, f.severity
         seen[key] = seen.get(key, 0) + 1
         if seen[key] <= MOST_TOLD or f.severity == "alarm":

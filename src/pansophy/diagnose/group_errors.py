@@ -197,9 +197,9 @@ def row_mask(bad, n) -> np.ndarray:
     return mask
 
 
-def distinguishing_values(part: TableView, own, most=3):
+def distinguishing_values(part: TableView, rows, most=3):
     """Descriptions of the values that distinguish the rows of a group."""
-    inside = row_mask(own, part.n)
+    inside = row_mask(rows, part.n)
     descriptions = []
     for c in part.columns:
         known = ~c.missing

@@ -180,32 +180,32 @@ def misleading_ranking_text(pair) -> str:
     )
 
 
-def imbalance_findings(found):
+def imbalance_findings(imbalance):
     """Findings about imbalanced classes and misleading predictions."""
-    if found.imbalanced:
-        rare = min(found.counts, key=found.counts.get)
-        n = sum(found.counts.values())
-        k = found.counts[rare]
+    if imbalance.imbalanced:
+        rare = min(imbalance.counts, key=imbalance.counts.get)
+        n = sum(imbalance.counts.values())
+        k = imbalance.counts[rare]
         text = (
             f"The classes are unequal: {k} of {n} rows ({k / n:.2%}) are {rare!r}, 1 : "
-            f"{found.odds:.4g} against the rest; always answering {found.majority!r} "
-            f"is right in {found.baseline:.1%}, so accuracy says little."
+            f"{imbalance.odds:.4g} against the rest; always answering {imbalance.majority!r} "
+            f"is right in {imbalance.baseline:.1%}, so accuracy says little."
         )
-        grave = "warning" if k / n < VERY_RARE or found.baseline >= 0.9 else "note"
+        grave = "warning" if k / n < VERY_RARE or imbalance.baseline >= 0.9 else "note"
         yield make_finding(
             "imbalance",
             grave,
             text,
             share=k / n,
-            ratio=found.ratio,
-            baseline=found.baseline,
+            ratio=imbalance.ratio,
+            baseline=imbalance.baseline,
         )
-    for a in found.answers:
+    for a in imbalance.answers:
         for w in a.warnings:
             yield make_finding(
                 "imbalance", "warning", f"{a.name}: {w}.", accuracy=a.accuracy
             )
-    for pair in found.misleading:
+    for pair in imbalance.misleading:
         yield make_finding(
             "imbalance",
             "warning",

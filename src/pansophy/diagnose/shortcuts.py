@@ -202,7 +202,7 @@ def folds_without_groups(cv, X, y, model, groups, seed) -> list:
     return folds
 
 
-def judge_by_groups(found: Shortcut, probe, groups, shuffles, rng) -> Shortcut:
+def judge_by_groups(shortcut: Shortcut, probe, groups, shuffles, rng) -> Shortcut:
     """Add the errors in groups that training did not hold, and judge by eq. (4)."""
     X, j = probe.X, probe.j
     blank, bare = fit_without_column(probe)
@@ -222,7 +222,7 @@ def judge_by_groups(found: Shortcut, probe, groups, shuffles, rng) -> Shortcut:
     codes, levels = encode_values(groups)
     by_group = {}
     misled = []
-    leans = found.verdict != "not needed"
+    leans = shortcut.verdict != "not needed"
     for k, group in enumerate(levels.tolist()):
         rows = (codes == k) & np.isfinite(given)
         if not rows.any():
@@ -231,11 +231,11 @@ def judge_by_groups(found: Shortcut, probe, groups, shuffles, rng) -> Shortcut:
         worse_than_shuffled = clearly_positive((given - mixed)[rows])
         if clearly_positive((given - less)[rows]) and (leans or worse_than_shuffled):
             misled.append(group)
-    in_known = found.errors[1] - found.errors[0]
+    in_known = shortcut.errors[1] - shortcut.errors[0]
     in_new = float(np.nanmean(less - given))
-    vanishes = bool(leans and found.without.low > 0 and in_new < in_known / 2)
-    return found._replace(
-        verdict="shortcut" if misled or vanishes else found.verdict,
+    vanishes = bool(leans and shortcut.without.low > 0 and in_new < in_known / 2)
+    return shortcut._replace(
+        verdict="shortcut" if misled or vanishes else shortcut.verdict,
         by_group=by_group,
         misled=tuple(misled),
         vanishes=vanishes,

@@ -39,10 +39,10 @@ def any_at_most(line, start, stop, limit):
 
 
 @compiled
-def collect_candidates(S, first, own, slack, k, limit, used, values, rows):
+def collect_candidates(S, first, excluded, slack, k, limit, used, values, rows):
     """Collect the rows of a tile that may be among the k nearest.
 
-    S (b, m) is the tile, of rows from `first` on; own (b,) a row to leave out, or -1;
+    S (b, m) is the tile, of rows from `first` on; excluded (b,) a row to leave out, or -1;
     slack (b,) is e. Query i has used[i] candidates in values[i], rows[i], whose s was
     at most limit[i] when they came. A full list is cut back to what may still count.
     Returns False if a list stays nearly full, so that too many rows are equally near.
@@ -69,7 +69,7 @@ def collect_candidates(S, first, own, slack, k, limit, used, values, rows):
                 if count + STEP > size:
                     return False
             for j in range(start, stop):
-                if line[j] <= top and first + j != own[i]:
+                if line[j] <= top and first + j != excluded[i]:
                     mine[count] = line[j]
                     at[count] = first + j
                     count += 1
@@ -96,7 +96,7 @@ def finish_candidates(X, Q, slack, used, values, rows, D, J):
 
 
 @compiled
-def collect_exact(S, X, first, Q, own, norms, slack, D, J):
+def collect_exact(S, X, first, Q, excluded, norms, slack, D, J):
     """Take the rows of a tile straight into the lists of the k nearest.
 
     X (m, d) are the rows as given with numbers from `first` on, norms (b,) is |q|^2.
@@ -111,7 +111,7 @@ def collect_exact(S, X, first, Q, own, norms, slack, D, J):
             if not any_at_most(line, start, stop, limit):
                 continue
             for j in range(start, stop):
-                if line[j] <= limit and first + j != own[i]:
+                if line[j] <= limit and first + j != excluded[i]:
                     value = squared_row_distance(X[j], Q[i])
                     if value < D[i, last] or (
                         value == D[i, last] and first + j < J[i, last]
@@ -150,11 +150,11 @@ def pairs_within(S, X, Q, norms, slack, r):
 
 
 @compiled
-def collect_columns(T, first, own, D, J):
+def collect_columns(T, first, excluded, D, J):
     """Take the columns of a tile of distances into the lists of the k nearest."""
     last = D.shape[1] - 1
     for i in range(T.shape[0]):
         for j in range(T.shape[1]):
             tie = T[i, j] == D[i, last] and first + j < J[i, last]
-            if (tie or T[i, j] < D[i, last]) and first + j != own[i]:
+            if (tie or T[i, j] < D[i, last]) and first + j != excluded[i]:
                 push_neighbor(D[i], J[i], T[i, j], first + j)

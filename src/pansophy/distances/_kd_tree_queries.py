@@ -44,7 +44,7 @@ def push_children(metric, tree, queries, group, node, nodes, bounds, top):
 
 
 @compiled
-def append_near(values, m, order, low, own, limit, V, R, t, count):
+def append_near(values, m, order, low, excluded, limit, V, R, t, count):
     """Append to list t those of m rows that are near enough; the new length.
 
     All are written and only the length decides what stays: no branch to guess.
@@ -52,7 +52,7 @@ def append_near(values, m, order, low, own, limit, V, R, t, count):
     for i in range(m):
         value, row = values[i], order[low + i]
         V[t, count], R[t, count] = value, row
-        count += (value <= limit) & (row != own)
+        count += (value <= limit) & (row != excluded)
     return count
 
 
@@ -164,7 +164,7 @@ def query_k_nearest(metric, tree, queries, first, last, same, slack, D, J):
 
 
 @compiled
-def leaves_near(metric, tree, queries, group, widest, surest, nodes, found, W):
+def leaves_near(metric, tree, queries, group, widest, surest, nodes, leaf_numbers, W):
     """The leaves that a group may have to look into, and the weight of whole nodes.
 
     widest and surest are the largest and the smallest radius of the group. A node
@@ -198,7 +198,7 @@ def leaves_near(metric, tree, queries, group, widest, surest, nodes, found, W):
             nodes[top], nodes[top + 1] = 2 * node + 2, 2 * node + 1
             top += 2
         else:
-            found[count] = node
+            leaf_numbers[count] = node
             count += 1
     return count, whole
 

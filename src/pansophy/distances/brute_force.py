@@ -77,14 +77,14 @@ def query_block(tiles, Q) -> QueryBlock:
     return QueryBlock(rows, norms, slack)
 
 
-def k_nearest_by_products(index, Q, own, k):
+def k_nearest_by_products(index, Q, excluded, k):
     """Lists by matrix products, one task for each block of queries."""
     m = len(Q)
     D = np.full((m, k), np.inf, index.X.dtype)
     J = np.full((m, k), index.n, np.int64)
 
     def find(cut):
-        collect_block_nearest(index, Q[cut], own[cut], D[cut], J[cut])
+        collect_block_nearest(index, Q[cut], excluded[cut], D[cut], J[cut])
         _neighbor_lists.sort_lists(D[cut], J[cut])
 
     for _ in threads.run_tasks(
@@ -94,12 +94,12 @@ def k_nearest_by_products(index, Q, own, k):
     return D, J
 
 
-def collect_block_nearest(index, Q, own, D, J):
+def collect_block_nearest(index, Q, excluded, D, J):
     """Fill the lists of a block of queries."""
     tiles = index.tiles
     (b, k) = D.shape
     if tiles.rows.dtype != np.float32:
-        collect_block_exact(index, Q, own, D, J)
+        collect_block_exact(index, Q, excluded, D, J)
         return
     ask = query_block(tiles, Q)
     limit = np.full(b, np.inf, np.float32)
@@ -112,21 +112,23 @@ def collect_block_nearest(index, Q, own, D, J):
         T = S[: b * m].reshape(b, m)
         np.matmul(ask.rows, tiles.rows[cut].T, out=T)
         if not _brute_force.collect_candidates(
-            T, cut.start, own, ask.slack, k, limit, used, values, rows
+            T, cut.start, excluded, ask.slack, k, limit, used, values, rows
         ):
-            collect_block_exact(index, Q, own, D, J)
+            collect_block_exact(index, Q, excluded, D, J)
             return
     _brute_force.finish_candidates(index.X, Q, ask.slack, used, values, rows, D, J)
 
 
-def collect_block_exact(index, Q, own, D, J):
+def collect_block_exact(index, Q, excluded, D, J):
     """The same for rows too close for float32 to tell apart: in full precision."""
     for cut in block_slices(index.n, ROWS):
         X = index.X[cut]
         tiles = center_for_products(X, X.dtype)
         ask = query_block(tiles, Q)
         S = ask.rows @ tiles.rows.T
-        _brute_force.collect_exact(S, X, cut.start, Q, own, ask.norms, ask.slack, D, J)
+        _brute_force.collect_exact(
+            S, X, cut.start, Q, excluded, ask.norms, ask.slack, D, J
+        )
 
 
 def pairs_within_radius(index, Q, radius):

@@ -249,7 +249,7 @@ def reduced_radii(r, index, m):
     return np.ascontiguousarray(r, index.X.dtype)
 
 
-def k_nearest_any_metric(index, Q, own, k):
+def k_nearest_any_metric(index, Q, excluded, k):
     """Lists for a metric known only as a function, tile by tile of its matrix."""
     m = int(Q.shape[0])
     D = np.full((m, k), np.inf, index.X.dtype)
@@ -257,17 +257,19 @@ def k_nearest_any_metric(index, Q, own, k):
     for rows in block_slices(m, QUERIES):
         for columns in block_slices(index.n, 8 * ROWS):
             T = metric_tile(index, Q[rows], index.X[columns])
-            _brute_force.collect_columns(T, columns.start, own[rows], D[rows], J[rows])
+            _brute_force.collect_columns(
+                T, columns.start, excluded[rows], D[rows], J[rows]
+            )
     _neighbor_lists.sort_lists(D, J)
     return D, J
 
 
-def k_smallest_columns(T, k, own=None):
-    """The k smallest entries of each row of a matrix of distances, own[i] left out."""
+def k_smallest_columns(T, k, excluded=None):
+    """The k smallest entries of each row of a matrix of distances, excluded[i] left out."""
     m, n = T.shape
     D, J = np.full((m, k), np.inf, T.dtype), np.full((m, k), n, np.int64)
-    own = np.full(m, -1) if own is None else own
-    _brute_force.collect_columns(np.ascontiguousarray(T), 0, own, D, J)
+    excluded = np.full(m, -1) if excluded is None else excluded
+    _brute_force.collect_columns(np.ascontiguousarray(T), 0, excluded, D, J)
     _neighbor_lists.sort_lists(D, J)
     return D, J
 
@@ -337,10 +339,10 @@ def metric_radius_lists(index, Q, r):
     return list_ends(who, int(Q.shape[0])), rows, T[who, rows]
 
 
-def list_ends(who, m):
+def list_ends(queries, m):
     """Where the list of each of m queries ends: (m + 1,)."""
     ends = np.zeros(m + 1, np.int64)
-    np.cumsum(np.bincount(who, minlength=m), out=ends[1:])
+    np.cumsum(np.bincount(queries, minlength=m), out=ends[1:])
     return ends
 
 

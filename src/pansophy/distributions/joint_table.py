@@ -312,13 +312,13 @@ def split_key(key: str) -> tuple[str, list[str]]:
     return own.strip(), [g for g in re.split(r"[,\s]+", given.strip()) if g]
 
 
-def conditional_table(table, own, given):
-    """P(own | given), its last axis checked to sum to 1."""
+def conditional_table(table, variable, given):
+    """P(variable | given), its last axis checked to sum to 1."""
     table = float_parameter(table)
     if table.ndim != len(given) + 1:
         raise ValueError(
-            f"P({own} | {', '.join(given)}) needs {len(given) + 1} axes, "
+            f"P({variable} | {', '.join(given)}) needs {len(given) + 1} axes, "
             f"got {table.ndim}."
         )
-    text = f"P({own} | {', '.join(given)})" if given else f"P({own})"
+    text = f"P({variable} | {', '.join(given)})" if given else f"P({variable})"
     return as_probabilities(table, -1, text)

@@ -241,15 +241,15 @@ def probabilities_or_votes(model, X, n_classes, params=None):
 # -- collecting members, and warm starts -----------------------------------------
 
 
-def collect_members(model, made, task, what="tree", n_kept=0) -> list:
-    """The members that `made` yields, until it ends or a callback stops it.
+def collect_members(model, fitted, task, what="tree", n_kept=0) -> list:
+    """The members that `fitted` yields, until it ends or a callback stops it.
 
     Ctrl-C keeps those that are there, after `n_kept` of an earlier fit, with a
     warning; it is raised where there are none.
     """
     members = []
     try:
-        for member in made:
+        for member in fitted:
             child = task.child(f"{what} {n_kept + len(members)}")
             members.append(member)
             if child.end():

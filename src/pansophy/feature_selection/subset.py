@@ -277,12 +277,12 @@ class SubsetSelector(AbstractSelector):
         known: dict[Any, float] = {"aic": 2.0, "bic": math.log(n)}
         return known.get(self.criterion, self.criterion)
 
-    def _criterion_path(self, X, y, w, n, found):
+    def _criterion_path(self, X, y, w, n, path):
         """The criterion for each size."""
         if self.criterion == "cv":
-            return self._held_out(X, y, w, len(found.rss))
-        size = np.arange(len(found.rss))
-        return information_criterion(found.rss, size, n, self._price(n), found.rss[0])
+            return self._held_out(X, y, w, len(path.rss))
+        size = np.arange(len(path.rss))
+        return information_criterion(path.rss, size, n, self._price(n), path.rss[0])
 
     def _held_out(self, X, y, w, sizes):
         """Mean squared error on folds of the sets found without them, per size."""

@@ -65,7 +65,7 @@ class FittedProcess(NamedTuple):
 
     kernel: Any  # in the user's form
     likelihood: Any
-    own: np.ndarray  # what the solver has learnt
+    solver_params: np.ndarray  # what the solver has learnt
     rows: np.ndarray | None  # of the evidence; None is all
     posterior: Any
     value: float  # log evidence, or what stands for it
@@ -82,15 +82,15 @@ def fit_process(kernel, choice: SolverChoice, data, options, rng) -> FittedProce
     found = search_parameters(family, solver, chosen, options, rng)
     ours = family.at(found.theta)
     data = data._replace(likelihood=found.likelihood)
-    posterior = solver.condition(ours, data, rng, found.own)
+    posterior = solver.condition(ours, data, rng, found.solver_params)
     value = found.value
     if value is None:
         chosen = chosen._replace(likelihood=found.likelihood)
-        value = solver.evidence(ours, chosen, found.own, gradient=False).value
+        value = solver.evidence(ours, chosen, found.solver_params, gradient=False).value
     return FittedProcess(
         family.public(found.theta),
         found.likelihood,
-        found.own,
+        found.solver_params,
         rows,
         posterior,
         float(value),
@@ -99,10 +99,10 @@ def fit_process(kernel, choice: SolverChoice, data, options, rng) -> FittedProce
     )
 
 
-def evidence_at(kernel, likelihood, own, solver, data, theta, gradient):
+def evidence_at(kernel, likelihood, solver_params, solver, data, theta, gradient):
     """log p(y) and its gradient in theta, the other parameters as they were found."""
     family = kernel_family(kernel, column_count(data.X))
-    vector = HyperparameterVector(family, likelihood, own)
+    vector = HyperparameterVector(family, likelihood, solver_params)
     x = vector.start
     p = len(family.theta)
     x[:p] = theta

@@ -75,7 +75,9 @@ class MarginalLikelihood(NamedTuple):
     value: float  # eq. (1)
     gradient: np.ndarray | None  # eq. (2), in theta of the kernel
     likelihood: np.ndarray = NOTHING  # in the parameters of the likelihood
-    own: np.ndarray = NOTHING  # in those of the solver, such as inducing inputs
+    solver_params: np.ndarray = (
+        NOTHING  # in those of the solver, such as inducing inputs
+    )
 
 
 class CovarianceFactor(NamedTuple):

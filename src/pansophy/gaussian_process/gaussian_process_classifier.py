@@ -52,7 +52,7 @@ class ClassProcess(NamedTuple):
     rows: Any  # training rows of this problem; None is all
     y: np.ndarray  # 0 and 1, or numbers of classes
     n_latent: int
-    own: np.ndarray
+    solver_params: np.ndarray
     posterior: Any
     value: float  # log evidence
     n_evaluations: int
@@ -182,7 +182,7 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
                         rows,
                         labels,
                         n_latent,
-                        found.own,
+                        found.solver_params,
                         found.posterior,
                         found.value,
                         found.n_evaluations,
@@ -254,20 +254,22 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
         p = len(self._processes[0].kernel.theta)
         thetas = theta.reshape(-1, p) if p and len(theta) != p else [theta] * several
         results = []
-        for i, (process, own) in enumerate(zip(self._processes, thetas, strict=True)):
+        for i, (process, theta_of_process) in enumerate(
+            zip(self._processes, thetas, strict=True)
+        ):
             X = self._rows_of(process)
             data = problem_data(X, process.y, process.n_latent)
             if not clone_kernel:
-                changed = self._family(process.kernel, X).public(own)
+                changed = self._family(process.kernel, X).public(theta_of_process)
                 self._processes[i] = process._replace(kernel=changed)
             results.append(
                 evidence_at(
                     process.kernel,
                     data.likelihood,
-                    process.own,
+                    process.solver_params,
                     self._solver,
                     data,
-                    own,
+                    theta_of_process,
                     eval_gradient,
                 )
             )

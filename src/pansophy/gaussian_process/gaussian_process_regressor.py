@@ -250,7 +250,7 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         self.kernel_ = found.kernel
         self.likelihood_ = found.likelihood
         self.log_marginal_likelihood_value_ = np.float64(found.value)
-        self._own = found.own
+        self._solver_params = found.solver_params
         self._likelihood_rows = found.rows
         self._store(found.posterior, data, y)
         self._record_search([found])
@@ -390,7 +390,7 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         value, gradient = evidence_at(
             kernel,
             self.likelihood_,
-            self._own,
+            self._solver_params,
             self._solver,
             data,
             theta,

@@ -161,7 +161,7 @@ def inducing_evidence(kernel, data, Z, *, gradient=True) -> MarginalLikelihood:
     slope += kernel.contract(Z, np.array(Z), M)
     by_Z += 2 * kernel.contract_inputs(Z, np.array(Z), M)
     slope += contract_variances(kernel, X, by_D, -0.5 * t / D)
-    return MarginalLikelihood(value, slope, own=by_Z.ravel())
+    return MarginalLikelihood(value, slope, solver_params=by_Z.ravel())
 
 
 class InducingPosterior(NamedTuple):

@@ -45,11 +45,13 @@ class HyperparameterVector:
 
     family: KernelFamily
     likelihood: Any
-    own: np.ndarray = field(default_factory=lambda: NOTHING)  # z at the start
+    solver_params: np.ndarray = field(default_factory=lambda: NOTHING)  # z at the start
 
     @property
     def start(self) -> np.ndarray:
-        return np.concatenate([self.family.theta, self.likelihood.parameters, self.own])
+        return np.concatenate(
+            [self.family.theta, self.likelihood.parameters, self.solver_params]
+        )
 
     def split(self, x):
         """theta, the likelihood of phi, and z."""
@@ -60,29 +62,29 @@ class HyperparameterVector:
     def pull_back(self, evidence) -> np.ndarray:
         """The gradient in x of an `MarginalLikelihood`."""
         theta = self.family.pull_back(evidence.gradient)
-        own = evidence.own if len(self.own) else NOTHING
-        return np.concatenate([theta, evidence.likelihood, own])
+        z = evidence.solver_params if len(self.solver_params) else NOTHING
+        return np.concatenate([theta, evidence.likelihood, z])
 
     def limits(self) -> np.ndarray:
         """Bounds of the kernel, or where exp is still harmless."""
         phi = self.likelihood.parameters
         wide = np.stack([phi - REACH, phi + REACH], axis=1)
-        free = np.tile([-np.inf, np.inf], (len(self.own), 1))
+        free = np.tile([-np.inf, np.inf], (len(self.solver_params), 1))
         return np.concatenate([self.family.limits(), wide, free])
 
-    def with_own(self, own) -> "HyperparameterVector":
-        return HyperparameterVector(self.family, self.likelihood, own)
+    def with_solver_params(self, solver_params) -> "HyperparameterVector":
+        return HyperparameterVector(self.family, self.likelihood, solver_params)
 
     def evidence(self, solver, data: GPData):
         """The function (x, gradient) -> log p(y) and its gradient."""
         solver = solver.for_search()
 
         def evidence(x, gradient):
-            theta, likelihood, own = self.split(x)
+            theta, likelihood, solver_params = self.split(x)
             found = solver.evidence(
                 self.family.at(theta),
                 data._replace(likelihood=likelihood),
-                own,
+                solver_params,
                 gradient=gradient,
             )
             return found.value, self.pull_back(found) if gradient else None
@@ -121,7 +123,11 @@ def parameter_prior(vector: HyperparameterVector, sd) -> LogNormalPrior:
     family = vector.family
     if sd == "auto":
         sd = WEAK if family.bounds is None else np.inf
-    sizes = [len(family.theta), len(vector.likelihood.parameters), len(vector.own)]
+    sizes = [
+        len(family.theta),
+        len(vector.likelihood.parameters),
+        len(vector.solver_params),
+    ]
     width = np.inf if sd is None else float(sd)
     return LogNormalPrior(
         vector.start, np.repeat([width, width if sd is None else WEAK, np.inf], sizes)
@@ -275,7 +281,7 @@ class FoundParameters(NamedTuple):
 
     theta: np.ndarray
     likelihood: Any
-    own: np.ndarray
+    solver_params: np.ndarray
     value: float | None  # of the evidence; None if there was none anywhere
     n_evaluations: int
     interrupted: bool = False
@@ -317,8 +323,8 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
     """
     vector = HyperparameterVector(family, data.likelihood)
     if options.optimizer is None or not len(vector.start):
-        own = solver.start(family.at(family.theta), data, rng)
-        return FoundParameters(family.theta, data.likelihood, own, None, 0)
+        z = solver.start(family.at(family.theta), data, rng)
+        return FoundParameters(family.theta, data.likelihood, z, None, 0)
     fewer = None
     # batches refine what few rows have found: Adam's steps are short
     least = COARSE_ROWS + 1 if solver.is_stochastic(data) else COARSE_FROM
@@ -327,11 +333,11 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
         fewer = coarse_search(vector, solver, data, options, rng)
     best = vector.start if fewer is None or fewer.theta is None else fewer.theta
     theta, likelihood, _ = vector.split(best)
-    own = solver.start(family.at(theta), data._replace(likelihood=likelihood), rng)
+    z = solver.start(family.at(theta), data._replace(likelihood=likelihood), rng)
     if fewer is not None and fewer.interrupted:
-        return FoundParameters(theta, likelihood, own, None, 0, True)
-    vector = vector.with_own(own)
-    best = np.concatenate([best, own])
+        return FoundParameters(theta, likelihood, z, None, 0, True)
+    vector = vector.with_solver_params(z)
+    best = np.concatenate([best, z])
     prior = parameter_prior(vector, options.prior)
     if solver.is_stochastic(data):
         found = solver.stochastic_search(vector, data, best, prior, rng)
@@ -358,7 +364,7 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
 def climb(objective, vector, best, fewer, data, options, rng):
     """All runs of the search on all rows."""
     limits = vector.limits()
-    if len(vector.own):
+    if len(vector.solver_params):
         descend(objective, best, limits, options.optimizer, max_iter=OWN_STEPS)
         return
     if fewer is None:

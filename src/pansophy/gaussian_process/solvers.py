@@ -4,8 +4,8 @@ A solver gives
 
     training_rows(n, rng)             the rows that decide on the hyper-parameters
     start(kernel, data, rng)          what it learns of its own, flat: inducing inputs
-    evidence(kernel, data, own)       log p(y) or a bound, and its gradients
-    condition(kernel, data, rng, own) the posterior: mean(X), moments(X), covariance(X)
+    evidence(kernel, data, z)         log p(y) or a bound, and its gradients
+    condition(kernel, data, rng, z)   the posterior: mean(X), moments(X), covariance(X)
 
     solver       y           evidence          cost                  for
     exact        Normal      exact             n^3                   up to 5,000 rows
@@ -104,12 +104,12 @@ class AbstractSolver(ABC):
 
     @abstractmethod
     def evidence(
-        self, kernel, data, own=NOTHING, *, gradient=True
+        self, kernel, data, solver_params=NOTHING, *, gradient=True
     ) -> MarginalLikelihood:
         """log p(y), exactly or nearly, and its gradients."""
 
     @abstractmethod
-    def condition(self, kernel, data, rng, own=NOTHING) -> Any:
+    def condition(self, kernel, data, rng, solver_params=NOTHING) -> Any:
         """The posterior: mean(X), moments(X) (mean, variance), covariance(X)."""
 
 
@@ -127,10 +127,10 @@ class ExactSolver(AbstractSolver):
     name = "exact"
     takes_tensors = True
 
-    def evidence(self, kernel, data, own=NOTHING, *, gradient=True):
+    def evidence(self, kernel, data, solver_params=NOTHING, *, gradient=True):
         return exact_evidence(kernel, data, gradient=gradient)
 
-    def condition(self, kernel, data, rng, own=NOTHING):
+    def condition(self, kernel, data, rng, solver_params=NOTHING):
         L, jitter = jittered_cholesky(kernel, data.X, data.noise, max_grade=GRADES)
         A = solve_factored(L, data.Y)
         return ExactPosterior(kernel, data.X, A, L, jitter)
@@ -152,11 +152,11 @@ class ChainSolver(AbstractSolver):
     def coarse(self, data):
         return ExactSolver()
 
-    def evidence(self, kernel, data, own=NOTHING, *, gradient=True):
+    def evidence(self, kernel, data, solver_params=NOTHING, *, gradient=True):
         require_one_column(data)
         return markov_chain_evidence(kernel, data, gradient=gradient)
 
-    def condition(self, kernel, data, rng, own=NOTHING):
+    def condition(self, kernel, data, rng, solver_params=NOTHING):
         require_one_column(data)
         return chain_posterior(kernel, data)
 
@@ -177,10 +177,10 @@ class GridSolver(AbstractSolver):
     def coarse(self, data):
         return ExactSolver()
 
-    def evidence(self, kernel, data, own=NOTHING, *, gradient=True):
+    def evidence(self, kernel, data, solver_params=NOTHING, *, gradient=True):
         return grid_evidence(kernel, data, gradient=gradient)
 
-    def condition(self, kernel, data, rng, own=NOTHING):
+    def condition(self, kernel, data, rng, solver_params=NOTHING):
         return grid_posterior(kernel, data)
 
 
@@ -224,22 +224,28 @@ class InducingSolver(AbstractSolver):
     def coarse(self, data):
         return ExactSolver()
 
-    def inputs(self, data, own):
-        return own.reshape(-1, data.X.shape[1]) * column_units(data.X)
+    def inputs(self, data, solver_params):
+        return solver_params.reshape(-1, data.X.shape[1]) * column_units(data.X)
 
-    def evidence(self, kernel, data, own=NOTHING, *, gradient=True):
-        Z = self.inputs(data, own)
+    def evidence(self, kernel, data, solver_params=NOTHING, *, gradient=True):
+        Z = self.inputs(data, solver_params)
         found = inducing_evidence(kernel, data, Z, gradient=gradient)
-        return own_in_units(found, data.X, self.learn_inputs) if gradient else found
+        return (
+            inducing_gradient_in_units(found, data.X, self.learn_inputs)
+            if gradient
+            else found
+        )
 
-    def condition(self, kernel, data, rng, own=NOTHING):
-        return inducing_posterior(kernel, data, self.inputs(data, own))
+    def condition(self, kernel, data, rng, solver_params=NOTHING):
+        return inducing_posterior(kernel, data, self.inputs(data, solver_params))
 
 
-def own_in_units(found, X, moves=True):
+def inducing_gradient_in_units(evidence, X, moves=True):
     """The gradient in inducing inputs in `column_units`; 0 if they stay."""
     units = column_units(X) * bool(moves)
-    return found._replace(own=(found.own.reshape(-1, len(units)) * units).ravel())
+    return evidence._replace(
+        solver_params=(evidence.solver_params.reshape(-1, len(units)) * units).ravel()
+    )
 
 
 @dataclass(frozen=True)
@@ -275,12 +281,12 @@ class LaplaceSolver(AbstractSolver):
     def coarse(self, data):
         return LaplaceSolver(self.max_iter)
 
-    def evidence(self, kernel, data, own=NOTHING, *, gradient=True):
+    def evidence(self, kernel, data, solver_params=NOTHING, *, gradient=True):
         return laplace_evidence(
             kernel, laplace_data(data), gradient=gradient, max_iter=self.max_iter
         )[0]
 
-    def condition(self, kernel, data, rng, own=NOTHING):
+    def condition(self, kernel, data, rng, solver_params=NOTHING):
         X, y, likelihood, n_latent = laplace_data(data)
         state = find_mode(
             kernel(X), y, likelihood, n_latent=n_latent, max_iter=self.max_iter
@@ -299,7 +305,7 @@ class WarmLaplaceSolver:
         self.solver = solver
         self.f = None
 
-    def evidence(self, kernel, data, own=NOTHING, *, gradient=True):
+    def evidence(self, kernel, data, solver_params=NOTHING, *, gradient=True):
         found, state = laplace_evidence(
             kernel,
             laplace_data(data),
@@ -379,39 +385,45 @@ class VariationalSolver(AbstractSolver):
     def latent_processes(self, data) -> int:
         return max(data.Y.shape[1], data.n_latent)
 
-    def inputs(self, data, own):
-        return own.reshape(-1, data.X.shape[1]) * column_units(data.X)
+    def inputs(self, data, solver_params):
+        return solver_params.reshape(-1, data.X.shape[1]) * column_units(data.X)
 
     def stochastic_search(self, vector, data, x, prior, rng):
         units = column_units(data.X)
 
         def model_at(x):
-            theta, likelihood, own = vector.split(x)
-            Z = own.reshape(-1, len(units)) * units
+            theta, likelihood, solver_params = vector.split(x)
+            Z = solver_params.reshape(-1, len(units)) * units
             return vector.family.at(theta), likelihood, Z, pull_back
 
         def pull_back(found):
-            return vector.pull_back(own_in_units(found, data.X, self.learn_inputs))
+            return vector.pull_back(
+                inducing_gradient_in_units(found, data.X, self.learn_inputs)
+            )
 
-        m = len(vector.own) // data.X.shape[1]
+        m = len(vector.solver_params) // data.X.shape[1]
         q = NaturalNormal.prior(self.latent_processes(data), m)
         options = StochasticOptions(
             self.batch_size or BATCH_ROWS, self.max_steps, self.rate, self.step
         )
         return stochastic_search(model_at, data, x, q, options, prior, rng)
 
-    def evidence(self, kernel, data, own=NOTHING, *, gradient=True):
+    def evidence(self, kernel, data, solver_params=NOTHING, *, gradient=True):
         found, _ = variational_evidence(
             kernel,
             data,
-            self.inputs(data, own),
+            self.inputs(data, solver_params),
             self.latent_processes(data),
             gradient=gradient,
         )
-        return own_in_units(found, data.X, self.learn_inputs) if gradient else found
+        return (
+            inducing_gradient_in_units(found, data.X, self.learn_inputs)
+            if gradient
+            else found
+        )
 
-    def condition(self, kernel, data, rng, own=NOTHING):
-        Z = self.inputs(data, own)
+    def condition(self, kernel, data, rng, solver_params=NOTHING):
+        Z = self.inputs(data, solver_params)
         system = variational_system(kernel, Z)
         q = fit_posterior(system, data, self.latent_processes(data))
         return variational_posterior(kernel, Z, q)
@@ -446,10 +458,10 @@ class NearestNeighborsSolver(AbstractSolver):
     def training_rows(self, n, rng):
         return None if n <= self.n_fit else np.sort(rng.permutation(n)[: self.n_fit])
 
-    def evidence(self, kernel, data, own=NOTHING, *, gradient=True):
+    def evidence(self, kernel, data, solver_params=NOTHING, *, gradient=True):
         return exact_evidence(kernel, data, gradient=gradient)
 
-    def condition(self, kernel, data, rng, own=NOTHING):
+    def condition(self, kernel, data, rng, solver_params=NOTHING):
         require_table(data, self.name)
         return neighbor_posterior(kernel, data, self.n_neighbors, rng)
 
@@ -494,11 +506,11 @@ class IterativeSolver(AbstractSolver):
                 f"tol of IterativeSolver must be above 0, got {self.tol}."
             )
 
-    def evidence(self, kernel, data, own=NOTHING, *, gradient=True):
+    def evidence(self, kernel, data, solver_params=NOTHING, *, gradient=True):
         require_table(data, self.name)
         return iterative_evidence(kernel, data, self, gradient=gradient)
 
-    def condition(self, kernel, data, rng, own=NOTHING):
+    def condition(self, kernel, data, rng, solver_params=NOTHING):
         require_table(data, self.name)
         return iterative_posterior(kernel, data, self)
 

@@ -26,9 +26,9 @@ POLARS_NAMES = (
 ARRAY_KINDS = "biuf"  # of arrays whose type samples have, too
 
 
-def are_values(found) -> bool:
+def are_values(values) -> bool:
     """Whether this is a list of values that a column may hold or be named by."""
-    return type(found) is list and all(isinstance(v, Hashable) for v in found)
+    return type(values) is list and all(isinstance(v, Hashable) for v in values)
 
 
 def is_sound_type(kind) -> bool:

@@ -65,13 +65,13 @@ def pocket_pass(rows, order, y, v, eta, intercept, zero, w, b, kept, z):
 
 
 @compiled
-def strongest_rival(X, indices, indptr, i, own, W, b):
-    """The best-scored class other than `own` on row i, and the margin over it."""
-    score = row_dot(X, indices, indptr, i, W[own]) + b[own]
+def strongest_rival(X, indices, indptr, i, label, W, b):
+    """The best-scored class other than `label` on row i, and the margin over it."""
+    score = row_dot(X, indices, indptr, i, W[label]) + b[label]
     best = -1
     high = -math.inf
     for c in range(W.shape[0]):
-        if c != own:
+        if c != label:
             f = row_dot(X, indices, indptr, i, W[c]) + b[c]
             if f > high:
                 best, high = c, f

@@ -136,16 +136,18 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
         store_coefficients(self, X, beta[i:], b, flat)
         return self
 
-    def _statistics(self, found, A, Y):
+    def _statistics(self, solution, A, Y):
         """Sums of squares of the whitened rows, for the summary."""
         n, p = A.shape
-        power = found.power
+        power = solution.power
         if self.fit_intercept:  # what a constant leaves
             power = power - (A[:, 0] @ Y) ** 2 / (A[:, 0] @ A[:, 0])
         unit_errors = None
-        if found.rank == p and n > p:
-            unit_errors = coefficient_scales(found, intercept=False)
-        return FitStatistics(unit_errors, found.residual, power, float(n), self.rank_)
+        if solution.rank == p and n > p:
+            unit_errors = coefficient_scales(solution, intercept=False)
+        return FitStatistics(
+            unit_errors, solution.residual, power, float(n), self.rank_
+        )
 
     def summary(self, *, level=0.95):
         """Coefficients with standard errors from eq. (3), tests and intervals."""

@@ -257,13 +257,13 @@ def ridge_cv_router(model):
     return cross_validation_router(model, model.cv, scorer)
 
 
-def store_alpha_search(model, found, flat, *, per_target=False):
+def store_alpha_search(model, selection, flat, *, per_target=False):
     """Set alpha_, best_score_ and cv_results_."""
     separate = per_target and not flat
-    model.alpha_ = found.alpha if separate else float(found.alpha[0])
-    model.best_score_ = found.best if separate else float(found.best[0])
+    model.alpha_ = selection.alpha if separate else float(selection.alpha[0])
+    model.best_score_ = selection.best if separate else float(selection.best[0])
     if model.store_cv_results:
-        model.cv_results_ = found.results[:, 0] if flat else found.results
+        model.cv_results_ = selection.results[:, 0] if flat else selection.results
 
 
 @dataclass(eq=False, repr=False)

@@ -610,12 +610,12 @@ def step_labels(y, X: Ragged) -> Ragged:
     return labels
 
 
-def in_form_of(X, found: Ragged):
+def in_form_of(X, answers: Ragged):
     """Answers for steps: a list for a list, an array for an array, else a Ragged."""
     if isinstance(X, Ragged) or is_grouped_frame(X):
-        return found
+        return answers
     X = listed_arrays(X)
     if is_list_of_arrays(X):
-        return found.to_list()
-    n = len(found)
-    return found.values.reshape(n, -1, *found.values.shape[1:])
+        return answers.to_list()
+    n = len(answers)
+    return answers.values.reshape(n, -1, *answers.values.shape[1:])

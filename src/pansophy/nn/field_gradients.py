@@ -558,13 +558,13 @@ def solve_by_hand(problem: ODEProblem, y0) -> ODESolution:
     return found[0]._replace(y=y, last_state=y[-1])
 
 
-def solve_columns(ctx, y0, problem, found) -> Tensor:
+def solve_columns(ctx, y0, problem, solutions) -> Tensor:
     """States at all times; leaves in ctx, if given, what a backward pass needs."""
     keep = ctx is not None and any(ctx.needs_input_grad)
     columns = y0.detach().reshape(-1, y0.shape[-1]).t().contiguous()
     stepper = FieldStepper(problem, columns, keep)
     solution, records = integrate_ode(stepper, columns, problem)
-    found.append(solution)
+    solutions.append(solution)
     if keep:
         ctx.stepper = stepper
         ctx.records = records
@@ -576,8 +576,8 @@ class FieldSolve(torch.autograd.Function):
     """The whole solution as one operation."""
 
     @staticmethod
-    def forward(ctx, y0, problem, found, *parameters):
-        return solve_columns(ctx, y0, problem, found)
+    def forward(ctx, y0, problem, solutions, *parameters):
+        return solve_columns(ctx, y0, problem, solutions)
 
     @staticmethod
     @torch.autograd.function.once_differentiable

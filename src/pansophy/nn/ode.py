@@ -686,9 +686,9 @@ class AdjointSolve(torch.autograd.Function):
     """Values from the solver, gradients from eq. (3) solved backwards."""
 
     @staticmethod
-    def forward(ctx, y0, t, problem, found, *parameters):
+    def forward(ctx, y0, t, problem, solutions, *parameters):
         solution = solve_recorded(problem, y0.detach(), False)
-        found.append(solution)
+        solutions.append(solution)
         ctx.problem = problem
         ctx.parameters = parameters
         ctx.save_for_backward(t, solution.y)

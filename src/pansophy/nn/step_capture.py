@@ -165,12 +165,14 @@ def with_tensors(batch, parts: list[Tensor]):
     return tuple(parts)
 
 
-def why_not_captured(net, step: GradientStep, device, *, asked: bool, accumulate: int):
+def why_not_captured(
+    net, step: GradientStep, device, *, requested: bool, accumulate: int
+):
     """Why steps cannot be CUDA graphs, in words; None if they can."""
     rules = [pack.rule for packs in step.packs.values() for pack in packs]
     if device.type != "cuda":
         return "a CUDA graph needs a CUDA device"
-    if not asked and not getattr(net, "capturable", False):
+    if not requested and not getattr(net, "capturable", False):
         return "the net does not say that it is capturable"
     if any(p.dtype == torch.float64 for p in net.parameters()):
         return "parameters are float64"

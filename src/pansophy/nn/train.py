@@ -305,7 +305,7 @@ class Training:
             net,
             step,
             self.device,
-            asked=self.compile == "graph",
+            requested=self.compile == "graph",
             accumulate=self.accumulate,
         )
         if why_not is None:

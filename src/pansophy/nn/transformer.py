@@ -124,7 +124,7 @@ class FeedForward(nn.Module):
 class BlockState(NamedTuple):
     """Keys and values of the steps so far, and of the memory."""
 
-    own: KeyValueCache
+    self_attention: KeyValueCache
     memory: KeyValueCache | None
 
 
@@ -171,7 +171,7 @@ class TransformerBlock(nn.Module):
     ) -> tuple[Tensor, BlockState]:  # fmt: skip
         old = state or BlockState(None, None)  # type: ignore[arg-type]
         attend_to_self = lambda z: self.attention(
-            z, mask=mask, causal=causal, state=old.own
+            z, mask=mask, causal=causal, state=old.self_attention
         )
         x, own = self._residual("attention", x, attend_to_self)
         seen = old.memory
@@ -204,7 +204,7 @@ class TransformerStack(nn.Module):
         self.last_norm = options.make_norm(d) if options.norm_first else None
 
     def forward(self, X, states, **masks):
-        start = 0 if states is None else states[0].own.length
+        start = 0 if states is None else states[0].self_attention.length
         if self.positions is not None:
             X = self.positions(X, start)
         X = self.dropout(X)

@@ -61,18 +61,18 @@ class Sizes(dict):
         known = self[size[0]]
         return None if known is None else known + size[1]
 
-    def agree(self, size, found) -> bool:
-        """Whether a size may be `found`; sets it at its first use."""
+    def agree(self, size, observed) -> bool:
+        """Whether a size may be `observed`; sets it at its first use."""
         if size is None:
             return True
         if type(size) is not tuple:
-            return found == size
+            return observed == size
         name, more = size
         known = self[name]
         if known is None:
-            self[name] = found - more
-            return found >= more
-        return found == known + more
+            self[name] = observed - more
+            return observed >= more
+        return observed == known + more
 
 
 def parsed_size(size):

@@ -112,33 +112,33 @@ def play(
     return found
 
 
-def comparison_data(found: AgentComparison, env) -> dict:
+def comparison_data(comparison: AgentComparison, env) -> dict:
     """Everything that was measured, for JSON."""
     return {
         "environment": str(env),
-        "interrupted": found.interrupted,
-        "best": found.best,
-        "kept_run_on_fresh_episodes": found.check.mean,
+        "interrupted": comparison.interrupted,
+        "best": comparison.best,
+        "kept_run_on_fresh_episodes": comparison.check.mean,
         "agents": {
             name: {
-                "interquartile_mean": found.intervals[name]._asdict(),
-                "scores": found.scores[name].tolist(),
-                "seconds": found.seconds[name].tolist(),
+                "interquartile_mean": comparison.intervals[name]._asdict(),
+                "scores": comparison.scores[name].tolist(),
+                "seconds": comparison.seconds[name].tolist(),
                 "curves": [
                     {"steps": c.steps.tolist(), "mean_return": c.mean.tolist()}
-                    for c in found.curves.get(name, [])
+                    for c in comparison.curves.get(name, [])
                 ],
             }
-            for name in found.names
+            for name in comparison.names
         },
         "probability_of_improvement": [
             {"of": a, "over": b, **interval._asdict()}
-            for (a, b), interval in found.improvement.items()
+            for (a, b), interval in comparison.improvement.items()
         ],
     }
 
 
-def write_play_report(found: AgentComparison, film, env, path) -> None:
+def write_play_report(comparison: AgentComparison, film, env, path) -> None:
     """Write the page: verdict, table, curves, an episode."""
     from markupsafe import Markup
 
@@ -146,8 +146,12 @@ def write_play_report(found: AgentComparison, film, env, path) -> None:
     from ..plot.returns import returns
     from ..plot.style import figure_svg
 
-    curves = {name: found.curves[name] for name in found.names if name in found.curves}
-    level = found.intervals[RANDOM].value
+    curves = {
+        name: comparison.curves[name]
+        for name in comparison.names
+        if name in comparison.curves
+    }
+    level = comparison.intervals[RANDOM].value
     figure = figure_svg(
         lambda ax: returns(curves, reference=level, ax=ax),
         label="mean return of evaluations along the run",
@@ -158,13 +162,13 @@ def write_play_report(found: AgentComparison, film, env, path) -> None:
     page = load_template("play.html").render(
         version=__version__,
         environment=str(env),
-        verdict=verdict_sentences(found),
-        rows=[score_row(found, name) for name in found.names],
+        verdict=verdict_sentences(comparison),
+        rows=[score_row(comparison, name) for name in comparison.names],
         pairs=[
-            (a, b, str(found.improvement[a, b]))
-            for a in found.names
-            for b in found.names
-            if a == found.best and b != a
+            (a, b, str(comparison.improvement[a, b]))
+            for a in comparison.names
+            for b in comparison.names
+            if a == comparison.best and b != a
         ],
         figure=Markup(figure),
         film=f"data:image/gif;base64,{gif}",
@@ -174,16 +178,16 @@ def write_play_report(found: AgentComparison, film, env, path) -> None:
     write_text_file(Path(path), page)
 
 
-def score_row(found, name) -> dict:
+def score_row(comparison, name) -> dict:
     """What the table says of one agent."""
-    scores = found.scores[name]
+    scores = comparison.scores[name]
     return {
         "name": name,
-        "interval": str(found.intervals[name]),
+        "interval": str(comparison.intervals[name]),
         "worst": f"{scores.min():.4g}",
         "best": f"{scores.max():.4g}",
         "runs": len(scores),
-        "seconds": f"{found.seconds[name].mean():.1f}",
+        "seconds": f"{comparison.seconds[name].mean():.1f}",
     }
 
 
@@ -191,33 +195,35 @@ def counted(runs) -> str:
     return "1 run" if runs == 1 else f"{runs} runs"
 
 
-def verdict_sentences(found: AgentComparison) -> list[str]:
+def verdict_sentences(comparison: AgentComparison) -> list[str]:
     """The result in words."""
-    best = found.best
-    runs = len(found.scores[best])
+    best = comparison.best
+    runs = len(comparison.scores[best])
     told = []
-    if found.interrupted:
+    if comparison.interrupted:
         told.append(
             "The comparison was interrupted: it is of the runs up to then. --resume "
             "does the rest."
         )
     told += [
         f"{best.upper()} has the highest interquartile mean return over "
-        f"{counted(runs)}: {found.intervals[best]}."
+        f"{counted(runs)}: {comparison.intervals[best]}."
     ]
-    chance = found.intervals[RANDOM].value
-    if found.intervals[best].low <= chance:
+    chance = comparison.intervals[RANDOM].value
+    if comparison.intervals[best].low <= chance:
         told.append(
             f"It is not told from an agent that acts at random ({chance:.4g}): more "
             "steps or other parameters are needed."
         )
-    rivals = [n for n in found.names if n not in (best, RANDOM)]
+    rivals = [n for n in comparison.names if n not in (best, RANDOM)]
     if rivals:
-        p = found.improvement[best, rivals[0]]
+        p = comparison.improvement[best, rivals[0]]
         told.append(
             f"A run of it beats a run of {rivals[0].upper()} with probability {p}."
         )
-        chance = equal_agents_p_value(found.scores[best], found.scores[rivals[0]])
+        chance = equal_agents_p_value(
+            comparison.scores[best], comparison.scores[rivals[0]]
+        )
         if p.low <= 0.5 or chance > LEVEL:
             told.append(
                 "The two cannot be told apart with so few runs: equal agents would "
@@ -226,6 +232,6 @@ def verdict_sentences(found: AgentComparison) -> list[str]:
     told.append(
         "The kept run was chosen by its score, so it was scored again on fresh "
         "episodes: "
-        f"{found.check!r}."
+        f"{comparison.check!r}."
     )
     return told

@@ -41,12 +41,12 @@ def training_report(report, *, ax=None):
 
 
 @draw_styled
-def learning_rates(found, *, ax=None):
+def learning_rates(rate_range, *, ax=None):
     """Loss against the rate in a `nn.learning_rate_range_test`, with its suggestion.
 
     Parameters
     ----------
-    found : RateRange
+    rate_range : RateRange
     ax : matplotlib axes, optional
 
     Returns
@@ -54,11 +54,13 @@ def learning_rates(found, *, ax=None):
     matplotlib axes
     """
     ax = get_axes(ax)
-    ax.plot(found.rates, found.losses, color=EDGE, lw=0.8, label="loss of a step")
-    ax.plot(found.rates, found.smoothed, label="smoothed", **line_style(0))
-    ax.axvline(found.suggestion, color=INK, lw=1, ls=":", label="suggested rate")
-    low = np.nanmin(found.smoothed)
-    start = found.smoothed[0]
+    ax.plot(
+        rate_range.rates, rate_range.losses, color=EDGE, lw=0.8, label="loss of a step"
+    )
+    ax.plot(rate_range.rates, rate_range.smoothed, label="smoothed", **line_style(0))
+    ax.axvline(rate_range.suggestion, color=INK, lw=1, ls=":", label="suggested rate")
+    low = np.nanmin(rate_range.smoothed)
+    start = rate_range.smoothed[0]
     ax.set_ylim(low - 0.1 * (start - low + 1e-12), start + 0.5 * (start - low + 1e-12))
     log_axis(ax)
     ax.set(xlabel="learning rate", ylabel="loss")

@@ -106,18 +106,18 @@ def frequent_itemsets(C, least, longest=None) -> dict[tuple, int]:
     bits = loops.pack_transactions(ends, place[C.indices[kept]], len(items))
     longest = len(items) if longest is None else longest
 
-    def extend(prefix, own, bits, a, found):
-        """All sets that begin with prefix and own[a], depth first."""
-        head = (*prefix, int(own[a]))
-        if len(head) >= longest or a + 1 >= len(own):
-            return found
+    def extend(prefix, items, bits, a, itemsets):
+        """All sets that begin with prefix and items[a], depth first."""
+        head = (*prefix, int(items[a]))
+        if len(head) >= longest or a + 1 >= len(items):
+            return itemsets
         rows, shared, more = loops.frequent_extensions(bits, a, least)
-        tails = own[rows]
+        tails = items[rows]
         for b, count in zip(tails.tolist(), shared.tolist()):
-            found.append(((*head, b), count))
+            itemsets.append(((*head, b), count))
         for b in range(len(tails)):
-            extend(head, tails, more, b, found)
-        return found
+            extend(head, tails, more, b, itemsets)
+        return itemsets
 
     tasks = [lambda a=a: extend((), items, bits, a, []) for a in range(len(items))]
     out = {(int(i),): int(counts[i]) for i in items}

@@ -109,19 +109,19 @@ class Ratings:
 
     @classmethod
     def from_frame(
-        cls, frame, user="user", item="item", rating="rating", time=None, **how
+        cls, frame, user="user", item="item", rating="rating", time=None, **options
     ) -> "Ratings":
         """From a data frame of pandas, polars or Arrow, or a dict of columns.
 
         `user`, `item`, `rating` and `time` name the columns; rating=None makes every
-        rating 1. `how` goes to `from_triplets`.
+        rating 1. `options` goes to `from_triplets`.
         """
         take, _ = frame_columns(frame)
         named = {"user": user, "item": item, "rating": rating, "time": time}
         u, i, r, t = (
             None if name is None else take(name, what) for what, name in named.items()
         )
-        return cls.from_triplets(u, i, r, times=t, **how)
+        return cls.from_triplets(u, i, r, times=t, **options)
 
     @classmethod
     def from_matrix(cls, Y, *, user_names=None, item_names=None) -> "Ratings":

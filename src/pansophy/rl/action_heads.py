@@ -84,14 +84,14 @@ class CategoricalHead(NamedTuple):
         entropy = -PL.sum(1)
         return ActionProbabilities(log_prob, entropy, (P, PL, at))
 
-    def gradient(self, found: ActionProbabilities, c, e):
+    def gradient(self, probabilities: ActionProbabilities, c, e):
         """dJ/dF of eq. (1) for weights c (n,) and one weight e; and None."""
-        P, PL, at = found.parts
+        P, PL, at = probabilities.parts
         D = P * -c[:, None]
         D.scatter_add_(1, at, c[:, None].expand(at.shape))
         if e:
             if len(self.sizes) == 1:
-                H = found.entropy[:, None]
+                H = probabilities.entropy[:, None]
             else:
                 blocks = PL.split(self.sizes, 1)
                 H = torch.cat([-b.sum(1, keepdim=True).expand_as(b) for b in blocks], 1)
@@ -135,9 +135,9 @@ class NormalHead(NamedTuple):
         entropy = (free + HALF_LOG_TAU + 0.5).sum().expand(len(F))
         return ActionProbabilities(log_prob, entropy, (Z, free))
 
-    def gradient(self, found: ActionProbabilities, c, e):
+    def gradient(self, probabilities: ActionProbabilities, c, e):
         """dJ/dF and dJ/dlog s of eq. (1)."""
-        Z, free = found.parts
+        Z, free = probabilities.parts
         D = c[:, None] * Z * torch.exp(-free)
         slope = (c[:, None] * (Z.square() - 1)).sum(0) + e * len(Z)
         return D, slope

@@ -72,9 +72,9 @@ def app(model, limits=None, *, token=None, hosts=None):
     return made
 
 
-def add_routes(made, service):
+def add_routes(application, service):
     """The routes, and what the OpenAPI document says of them."""
-    add_row_schema(made, row_model(service.model, service.reader))
+    add_row_schema(application, row_model(service.model, service.reader))
     errors = {code: {"description": text} for code, text in ERRORS.items()}
     takes = {"responses": errors, "openapi_extra": request_body_document()}
     leveled = {
@@ -90,7 +90,7 @@ def add_routes(made, service):
         ("/docs", "GET", docs_endpoint(service), {"include_in_schema": False}),
     ]
     for path, method, work, more in pages:
-        made.add_api_route(
+        application.add_api_route(
             path,
             work if path == "/docs" else endpoint(work, service.limits),
             methods=[method],

@@ -104,9 +104,9 @@ def request_body_document() -> dict:
     return {"requestBody": {"required": True, "content": body}}
 
 
-def add_row_schema(made, row):
+def add_row_schema(application, row):
     """Let the OpenAPI document of an application know the type of a row."""
-    plain = made.openapi
+    plain = application.openapi
 
     def openapi():
         found = plain()
@@ -114,4 +114,4 @@ def add_row_schema(made, row):
         parts["Row"] = row.model_json_schema(by_alias=True)
         return found
 
-    made.openapi = openapi
+    application.openapi = openapi

@@ -75,16 +75,16 @@ def add_conformal(model, p, level, frame, out):
         one["low"], one["high"] = finite_or_none(low), finite_or_none(high)
 
 
-def explanation_objects(model, found, p) -> list[dict]:
+def explanation_objects(model, explanation, p) -> list[dict]:
     """Shares of the columns beside each prediction; see `compare.model.shapley`."""
     from ..compare.model.prediction_table import explained_output, explained_quantities
 
     out = prediction_objects(model, p)
-    values, base = explained_output(model, found, p)
-    about = explained_quantities(model, found, p)
+    values, base = explained_output(model, explanation, p)
+    about = explained_quantities(model, explanation, p)
     for i, one in enumerate(out):
         one["reasons for"] = about[i]
-        shares = zip(found.feature_names, values[i].tolist())
+        shares = zip(explanation.feature_names, values[i].tolist())
         one["base"] = finite_or_none(float(base[i]))
         one["shares"] = {name: finite_or_none(v) for name, v in shares}
     return out

@@ -143,11 +143,11 @@ class RowReader:
             problems += self._unknown(i, item, len(problems))
         return out
 
-    def _unknown(self, i, item, told):
+    def _unknown(self, i, item, n_problems):
         """Problems for keys that are no column: few, and few of them with a hint."""
         unknown = (name for name in item if name not in self.known)
         for k, name in enumerate(islice(unknown, MAX_PROBLEMS + 1)):
-            hint = self._hint(name) if told + k < MAX_HINTS else "."
+            hint = self._hint(name) if n_problems + k < MAX_HINTS else "."
             text = f"there is no column {short_value(name)}{hint}"
             yield RowProblem(i + 1, name[:MAX_NAME], text)
 

@@ -74,8 +74,12 @@ class PredictionService:
         def work():
             found = explain_rows(self.model, frame)
             out = explanation_objects(self.model, found, self.model.raw_scores(frame))
-            told = {"scale": found.scale, "how": found.how, "notes": rows.notes}
-            return json_bytes({"predictions": out, **told})
+            about = {
+                "scale": found.scale,
+                "method": found.method,
+                "notes": rows.notes,
+            }
+            return json_bytes({"predictions": out, **about})
 
         try:
             body = await loop.run_in_executor(self.pool, work)

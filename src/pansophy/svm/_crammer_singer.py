@@ -22,7 +22,7 @@ class RowConstants(NamedTuple):
 
 
 @compiled(fastmath=FASTMATH)
-def row_multiplier_change(alpha, G, own, q, C, D):
+def row_multiplier_change(alpha, G, label, q, C, D):
     """Eq. (3): alpha (k,) in place becomes the change; D (k,) is scratch.
 
     G holds the slopes. Returns the violation and how far the row is from moving;
@@ -40,7 +40,7 @@ def row_multiplier_change(alpha, G, own, q, C, D):
             top, second = g, top
         elif g > second:
             second = g
-        if alpha[m] < (C if m == own else 0.0):
+        if alpha[m] < (C if m == label else 0.0):
             loose += 1
             if g < low:
                 low, at = g, m
@@ -52,7 +52,7 @@ def row_multiplier_change(alpha, G, own, q, C, D):
     for m in range(k):
         D[m] = G[m] - q * alpha[m]
         G[m] = D[m]
-    D[own] += q * C
+    D[label] += q * C
     for a in range(1, k):  # k is small: insertion sort, largest first
         x = D[a]
         b = a - 1
@@ -67,7 +67,7 @@ def row_multiplier_change(alpha, G, own, q, C, D):
         r += 1
     level /= r
     for m in range(k):
-        new = min(C if m == own else 0.0, (level - G[m]) / q)
+        new = min(C if m == label else 0.0, (level - G[m]) / q)
         alpha[m] = new - alpha[m]
     return far, 0.0
 

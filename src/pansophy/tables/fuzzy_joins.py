@@ -24,9 +24,9 @@ def names_of_column(table, column, which) -> list:
     return [None if v is None else str(v) for v in values]
 
 
-def unused_name(name, taken) -> str:
+def unused_name(name, used) -> str:
     """A name that is not taken, with underscores at its end if need be."""
-    while name in taken:
+    while name in used:
         name += "_"
     return name
 

@@ -230,10 +230,10 @@ def text_role(present, n, name) -> Column:
     return Column(name, "category", f"{len(levels)} levels", tuple(sorted(levels)))
 
 
-def few_whole_numbers(found) -> bool:
+def few_whole_numbers(texts) -> bool:
     """Whether texts are a few distinct whole numbers, which are kept as categories."""
-    digits = pc.all(pc.match_substring_regex(found, r"^\s*\d+\s*$")).as_py()
-    return digits and len(found) <= 20
+    digits = pc.all(pc.match_substring_regex(texts, r"^\s*\d+\s*$")).as_py()
+    return digits and len(texts) <= 20
 
 
 def read_as_number(present, number, n, name) -> Column:
@@ -248,18 +248,18 @@ def read_as_number(present, number, n, name) -> Column:
     return role._replace(why=number.why, form=number.form, missing=number.missing)
 
 
-def sorted_levels(found) -> tuple[str, ...]:
+def sorted_levels(column) -> tuple[str, ...]:
     """Levels sorted as numbers if they all are, else as texts."""
-    levels = pc.unique(found.drop_null()).to_pylist()
+    levels = pc.unique(column.drop_null()).to_pylist()
     try:
         return tuple(sorted(levels, key=float))
     except ValueError:
         return tuple(sorted(levels))
 
 
-def words_repeat(found) -> bool:
+def words_repeat(distinct) -> bool:
     """Whether most of the different texts share words, such as the makes of cars."""
-    texts = found[:5000].to_pylist()
+    texts = distinct[:5000].to_pylist()
     counts: dict[str, int] = {}
     rows = [set(WORD.findall(v.lower())) for v in texts]
     for words in rows:

@@ -207,14 +207,14 @@ def numeric_task(column, what, name, floating) -> TargetTask:
     return TargetTask("regression", f"{name} has {len(found)} different whole numbers")
 
 
-def is_graded(x, found) -> bool:
+def is_graded(x, distinct) -> bool:
     """Whether few values look like grades: an even grid, several rows of each."""
-    if not 3 <= len(found) <= FEW or len(x) < ROWS_A_GRADE * len(found):
+    if not 3 <= len(distinct) <= FEW or len(x) < ROWS_A_GRADE * len(distinct):
         return False
-    step = np.diff(found).min()
-    places = (found - found[0]) / step
+    step = np.diff(distinct).min()
+    places = (distinct - distinct[0]) / step
     even = np.allclose(places, np.round(places), atol=1e-6)
-    return bool(even and len(found) >= (places[-1] + 1) / 2)
+    return bool(even and len(distinct) >= (places[-1] + 1) / 2)
 
 
 def is_count(x) -> bool:
@@ -240,13 +240,13 @@ def is_count(x) -> bool:
     )
 
 
-def has_count_tail(x, found) -> bool:
+def has_count_tail(x, distinct) -> bool:
     """Whether few whole numbers are counts rather than codes of classes.
 
     They begin at 0, take at least `FEWEST_COUNTS` values, look like counts, become
     rarer beyond the commonest but for chance, and the largest is rare.
     """
-    if found[0] != 0 or len(found) < FEWEST_COUNTS or not is_count(x):
+    if distinct[0] != 0 or len(distinct) < FEWEST_COUNTS or not is_count(x):
         return False
     rows = np.bincount(x.astype(int))
     tail = rows[rows.argmax() :]

@@ -232,7 +232,7 @@ def read_part(path, dtype, start, stop):
     return np.fromfile(path, dtype, stop - start, offset=start * size)
 
 
-def join_postings(cursors, taken, union, n_terms):
+def join_postings(cursors, terms_of_cursors, union, n_terms):
     """Postings of the terms of `union`; moves the cursors on.
 
     Returns documents and counts, and where the postings of each term end.
@@ -240,7 +240,7 @@ def join_postings(cursors, taken, union, n_terms):
     number = {term: i for i, term in enumerate(union)}
     spans = []
     sizes = np.zeros(len(union), np.int64)
-    for cursor, terms in zip(cursors, taken):
+    for cursor, terms in zip(cursors, terms_of_cursors):
         at = np.fromiter((number[t] for t in terms), np.int64, len(terms))
         cut = slice(cursor.at, cursor.at + len(terms))
         cursor.new_numbers[cut] = n_terms + at

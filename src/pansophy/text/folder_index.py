@@ -718,22 +718,22 @@ class ChunkBatch:
         self.waiting = 0
         self.characters = 0
 
-    def add_file(self, found: FoundFile, progress: Callable) -> str | None:
+    def add_file(self, file: FoundFile, progress: Callable) -> str | None:
         """Add the chunks of a file; why it could not be read, or None."""
-        name = stored_name(found.name)
+        name = stored_name(file.name)
         # the name belongs to the former version until the new one is complete
-        first_name = name if found.former is None else None
+        first_name = name if file.former is None else None
         cursor = self.index.database.execute(
             "insert into files(path, size, kind) values (?, ?, ?)",
-            (first_name, found.size, found.kind),
+            (first_name, file.size, file.kind),
         )
         number = cursor.lastrowid
-        former = [] if found.former is None else [found.former]
+        former = [] if file.former is None else [file.former]
         try:
-            if found.kind in EXTRACTED:
-                self._add_extracted(found, number)
+            if file.kind in EXTRACTED:
+                self._add_extracted(file, number)
             else:
-                self._add_blocks(found, number, progress)
+                self._add_blocks(file, number, progress)
         except (OSError, ImportError, ValueError) as error:
             # its chunks are the last ones, but for those that were added already
             self.rows = [row for row in self.rows if row[0] != number]
@@ -742,38 +742,38 @@ class ChunkBatch:
             if isinstance(error, ImportError):
                 return "of PDF, which need pypdf: pip install pansophy[pdf]"
             return "that cannot be read"
-        self.finished.append((found.time, name, number))
+        self.finished.append((file.time, name, number))
         self.gone += former
         return None
 
-    def _add_blocks(self, found, number, progress):
+    def _add_blocks(self, file, number, progress):
         """Chunks of a file of UTF-8, a block at a time."""
         settings = self.index.settings
-        if found.kind == "text" and settings.by == "headings":
+        if file.kind == "text" and settings.by == "headings":
             settings = settings._replace(by="sentences")
         opened = []
-        for block in read_text_blocks(found.path):
+        for block in read_text_blocks(file.path):
             progress(block.start)
             for chunk in located_chunks(
                 block.text, block.start, settings, block.line, opened
             ):
-                self._add(number, chunk, found.path.stem)
+                self._add(number, chunk, file.path.stem)
 
-    def _add_extracted(self, found, number):
+    def _add_extracted(self, file, number):
         """Chunks of a file whose text is kept in the index."""
-        path = found.path
+        path = file.path
         title = path.stem
         settings = self.index.settings
         line_at = None
-        if found.kind == "pdf":
+        if file.kind == "pdf":
             page = read_pdf(path)
             text, title, line_at = page.text, page.title or title, page.line_at
         else:
             text = decode_text(path.read_bytes())
-        if found.kind == "html":
+        if file.kind == "html":
             page = read_html(text)
             text, title, line_at = page.text, page.title or title, page.line_at
-        if found.kind == "wide text" and settings.by == "headings":
+        if file.kind == "wide text" and settings.by == "headings":
             settings = settings._replace(by="sentences")
         content = text.encode("utf-8", "replace")
         self.index.database.execute(

@@ -68,9 +68,9 @@ def gather_several(plan, data, start, n, line, classes):
 
 
 @compiled(inner=True, inline="always")
-def node_of_several(plan, data, start, n, key, sums, own, other):
+def node_of_several(plan, data, start, n, key, sums, scratch, other):
     """Gather the rows of a node of M sums; its statistics."""
-    line, classes = own.gathered, own.classes
+    line, classes = scratch.gathered, scratch.classes
     gather_several(plan, data, start, n, line, classes)
     m = line.shape[0] - 1
     W = 0.0
@@ -159,7 +159,7 @@ def push_node(pending, start, stop, depth, key, z, h, parent):
 
 @compiled(refcount=False)
 def grow_serial(
-    plan, data, codes, x, fixed, work, own, random, place, nodes, sums, other
+    plan, data, codes, x, fixed, work, scratch, random, place, nodes, sums, other
 ):
     """The nodes of a tree into `nodes` (and `sums`); returns how many there are.
 
@@ -218,7 +218,9 @@ def grow_serial(
                 impurity = gather_fixed_point(plan, data, fixed, start, stop, p) / W
             tol = SAME * (W * impurity)
         if sums is not None:
-            stats = node_of_several(plan, data, start, n, key, work.sums, own, other)
+            stats = node_of_several(
+                plan, data, start, n, key, work.sums, scratch, other
+            )
             W, impurity, tol = stats.weight, stats.impurity, stats.tolerance
             nodes.weight[v] = W
             for k in range(sums.shape[1]):
@@ -269,7 +271,7 @@ def grow_serial(
                     random,
                     work.drawn[2],
                     count,
-                    own,
+                    scratch,
                     split,
                 )
             if sums is not None:
@@ -283,7 +285,7 @@ def grow_serial(
                     (start, n),
                     stats,  # pyrefly: ignore[unbound-name]
                     (work.drawn[2], count),
-                    own,
+                    scratch,
                     split,
                     other,
                 )

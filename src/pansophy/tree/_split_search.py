@@ -665,11 +665,11 @@ def best_split_of_few(node, edges, f, K, bins, scores, sums, split):
 
 
 @compiled(inner=True, forceinline=True)
-def best_split_of_many(plan, fixed, node, data, codes, f, own, split):
+def best_split_of_many(plan, fixed, node, data, codes, f, scratch, split):
     """All bins of a column of a node of many rows."""
     line = fixed.gathered
-    flat = own.flat
-    own_sums = own.stats
+    flat = scratch.flat
+    own_sums = scratch.stats
     for i in range(node.start, node.start + node.n):
         add_pair(flat, 2 * np.intp(codes[f, data.rows[i]]), line[0, i], line[1, i])
     own_sums[0] = node.total
@@ -681,11 +681,11 @@ def best_split_of_many(plan, fixed, node, data, codes, f, own, split):
         fixed,
         data.properties[f],
         data.edges[f],
-        own.cells,
+        scratch.cells,
         node.n,
         stats,
         split,
-        own.scores,
+        scratch.scores,
     )
     for k in range(flat.size):
         flat[k] = 0
@@ -831,7 +831,7 @@ def random_split_of_values(node, x, f, missing, rows, line, near, split):
 
 @compiled(inner=True, forceinline=True)
 def search_single_sum(
-    plan, fixed, node, data, codes, x, near, features, count, own, split
+    plan, fixed, node, data, codes, x, near, features, count, scratch, split
 ):
     """Try the features on a node of one sum; the best split goes into `split`.
 
@@ -841,8 +841,8 @@ def search_single_sum(
     line = fixed.gathered
     rows = data.rows
     edges = data.edges
-    keys, ranks, order, bins = own.keys, own.ranks, own.order, own.bins
-    flat, seen, scores, sums = own.flat, own.seen, own.scores, own.sums
+    keys, ranks, order, bins = scratch.keys, scratch.ranks, scratch.order, scratch.bins
+    flat, seen, scores, sums = scratch.flat, scratch.seen, scratch.scores, scratch.sums
     for i in range(count):
         f = features[i]
         if split.gain >= node.most:  # nothing left to gain
@@ -856,7 +856,7 @@ def search_single_sum(
             random_split_of_bytes(node, edges, codes, f, rows, line, near, split)
             continue
         if node.n >= MANY_SINGLE:
-            best_split_of_many(plan, fixed, node, data, codes, f, own, split)
+            best_split_of_many(plan, fixed, node, data, codes, f, scratch, split)
             continue
         if node.n <= FEW:
             K = sum_few(node, codes, f, rows, line, keys, ranks, order, bins, sums)
@@ -914,14 +914,16 @@ def sum_left(plan, line, classes, goes, n, u, M):
 
 
 @compiled(inner=True, forceinline=True)
-def random_split_of_sums(plan, data, codes, x, f, span, node, goes, own, split, other):
+def random_split_of_sums(
+    plan, data, codes, x, f, span, node, goes, scratch, split, other
+):
     """A threshold drawn evenly between the extremes, rows in any order."""
     start, n = span
     rows = data.rows
     edges = data.edges
     least = max(plan.min_leaf, 1)
-    near = own.near
-    u = own.left_sums
+    near = scratch.near
+    u = scratch.left_sums
     a = 0
     b = 0
     most = 0
@@ -956,7 +958,7 @@ def random_split_of_sums(plan, data, codes, x, f, span, node, goes, own, split, 
         limit, lost = np.uint8(most), np.uint8(MISSING_CODE if side else most)
         for i in range(n):
             goes[i] = (near[i] <= limit) | (near[i] == lost)
-    line, classes = own.gathered, own.classes
+    line, classes = scratch.gathered, scratch.classes
     left, wl = sum_left(plan, line, classes, goes, n, u, node.sums.size)
     if left < least or n - left < least:
         return
@@ -1134,7 +1136,7 @@ def best_place_of_ordered(
 
 @compiled(inner=True, forceinline=True)
 def search_several_sums(
-    plan, data, codes, x, goes, place, span, node, drawn, own, split, other
+    plan, data, codes, x, goes, place, span, node, drawn, scratch, split, other
 ):
     """Try the features drawn on a node of M sums; the best split goes into `split`.
 
@@ -1144,13 +1146,18 @@ def search_several_sums(
     features, count = drawn
     start, n = span
     most = node.weight * node.impurity - node.tolerance
-    u = own.left_sums
+    u = scratch.left_sums
     rows = data.rows
     edges = data.edges
-    near = own.near
-    keys, ranks, counts, seen = own.keys, own.ranks, own.counts, own.seen
-    line, classes = own.gathered, own.classes
-    bins, ends, scores = own.bins, own.ends, own.scores
+    near = scratch.near
+    keys, ranks, counts, seen = (
+        scratch.keys,
+        scratch.ranks,
+        scratch.counts,
+        scratch.seen,
+    )
+    line, classes = scratch.gathered, scratch.classes
+    bins, ends, scores = scratch.bins, scratch.ends, scratch.scores
     for i in range(count):
         f = features[i]
         if split.gain >= most:  # nothing left to gain
@@ -1158,14 +1165,22 @@ def search_several_sums(
         split.found = 0
         if goes is not None:
             random_split_of_sums(
-                plan, data, codes, x, f, span, node, goes, own, split, other
+                plan, data, codes, x, f, span, node, goes, scratch, split, other
             )
         if place is not None:
             if n >= MANY_SUMS:
-                H = own.histogram
+                H = scratch.histogram
                 weighted = data.w.size > 0
                 fill_gathered_histogram(
-                    plan, H, codes, f, data.rows, start, n, own.gathered, own.classes
+                    plan,
+                    H,
+                    codes,
+                    f,
+                    data.rows,
+                    start,
+                    n,
+                    scratch.gathered,
+                    scratch.classes,
                 )
                 best_split_of_histogram(
                     plan,

@@ -219,7 +219,7 @@ def grow_serial_nodes(plan, table, fixed, M, seed):
     if fixed is None:
         sums = np.empty((2 * n, M))
         spare = np.empty(n, np.uint32)
-        own = several_sums_workspace(table.y.shape[1], n, M, near)
+        scratch = several_sums_workspace(table.y.shape[1], n, M, near)
         other = other_criterion(plan.kind)
         if plan.random:
             random = np.empty(n, np.bool_)
@@ -228,7 +228,7 @@ def grow_serial_nodes(plan, table, fixed, M, seed):
         root = seed, 0, 0
     else:
         spare = fixed.spare_rows[0].view(np.uint32)
-        own = single_sum_workspace()
+        scratch = single_sum_workspace()
         random = near if plan.random else None
         root = seed, fixed.sum_z, fixed.sum_h
     work = lay.SerialWorkspace(
@@ -241,7 +241,7 @@ def grow_serial_nodes(plan, table, fixed, M, seed):
     )
     data = lay.SerialTable(rows, table.edges, table.properties, table.y, table.w, *root)
     m = serial.grow_serial(
-        plan, data, codes, x, fixed, work, own, random, place, nodes, sums, other
+        plan, data, codes, x, fixed, work, scratch, random, place, nodes, sums, other
     )
     if fixed is not None:
         serial.sum_serial_nodes(rows, table.y, table.w, m, nodes)
@@ -424,8 +424,8 @@ class ParallelGrowth:
     def call(self, plan, table, fixed, nodes, front, scratch, role):
         """One call of the loops, with other threads beside it where they can help."""
 
-        def grow(fixed, own, role):
-            spare, arrays, medians = own
+        def grow(fixed, scratch, role):
+            spare, arrays, medians = scratch
             return parallel.grow_parallel(
                 plan,
                 table,
@@ -453,8 +453,8 @@ class ParallelGrowth:
         """The search of the pending nodes, a share of the features per thread."""
         cuts = np.linspace(0, self.d, len(scratch) + 1).astype(int).tolist()
 
-        def search(a, b, own):
-            spare, arrays, medians = own
+        def search(a, b, scratch):
+            spare, arrays, medians = scratch
             parallel.grow_parallel(
                 plan,
                 self.table,
@@ -469,8 +469,8 @@ class ParallelGrowth:
             )
 
         tasks = [
-            lambda a=a, b=b, own=own: search(a, b, own)
-            for a, b, own in zip(cuts[:-1], cuts[1:], scratch)
+            lambda a=a, b=b, part=part: search(a, b, part)
+            for a, b, part in zip(cuts[:-1], cuts[1:], scratch)
         ]
         for _ in threads.run_tasks(tasks):
             pass

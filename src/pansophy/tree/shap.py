@@ -68,7 +68,7 @@ class Explanation(NamedTuple):
     values : (n, d) or (n, d, outputs), base_values : () or (outputs,), data : X as
     given, feature_names : d names, output_names : names of the outputs or None,
     interactions : (n, d, d) or (n, d, d, outputs), or None; scale : what the shares
-    are shares of, if not the predictions, how : they were found, error : standard
+    are shares of, if not the predictions, method : how they were found, error : standard
     errors shaped like values, or None where they are exact.
     """
 
@@ -79,7 +79,7 @@ class Explanation(NamedTuple):
     output_names: list | None = None
     interactions: np.ndarray | None = None
     scale: str = ""
-    how: str = "exact"
+    method: str = "exact"
     error: np.ndarray | None = None
 
     @property
@@ -98,7 +98,7 @@ class Explanation(NamedTuple):
         base = np.array2string(np.asarray(self.base_values), precision=4)
         lines = [f"{n} rows, {d} features, base {base}; mean |value|:"]
         if self.scale:
-            told = f"{self.how} shares of the {self.scale}"
+            told = f"{self.method} shares of the {self.scale}"
             lines = [f"{n} rows, {d} columns, {told}; mean |share|:"]
         wide = max(len(name) for name in self.feature_names)
         for j in np.argsort(-size, kind="stable")[:10]:

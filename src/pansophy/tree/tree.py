@@ -78,10 +78,10 @@ def round_down_float32(v):
     return np.where(out > v, np.nextafter(out, np.float32(-np.inf)), out)
 
 
-def resolve_missing_sides(asked, left, right, weight):
+def resolve_missing_sides(learned, left, right, weight):
     """Whether missing values go left: as learned, else to the heavier side."""
     heavier = weight[left] > weight[right]
-    return (left != LEAF) & np.where(asked == UNASKED, heavier, asked == 1)
+    return (left != LEAF) & np.where(learned == UNASKED, heavier, learned == 1)
 
 
 def is_sound_tree(tree) -> bool:

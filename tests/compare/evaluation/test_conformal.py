@@ -141,13 +141,15 @@ def test_sets_are_never_empty_and_grow_with_the_level(rng):
 
 
 ESTIMATORS = [
-    ConformalRegressor(how="split"),
-    ConformalClassifier(how="split"),
+    ConformalRegressor(method="split"),
+    ConformalClassifier(method="split"),
     pytest.param(ConformalRegressor(cv=2, spread=Ridge()), marks=pytest.mark.slow),
     pytest.param(ConformalClassifier(cv=2), marks=pytest.mark.slow),
     pytest.param(ConformalRegressor(), marks=pytest.mark.slow),
-    pytest.param(ConformalRegressor(how="cqr"), marks=pytest.mark.slow),
-    pytest.param(ConformalClassifier(how="split", kind="lac"), marks=pytest.mark.slow),
+    pytest.param(ConformalRegressor(method="cqr"), marks=pytest.mark.slow),
+    pytest.param(
+        ConformalClassifier(method="split", kind="lac"), marks=pytest.mark.slow
+    ),
 ]
 
 

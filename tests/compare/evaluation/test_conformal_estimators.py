@@ -55,10 +55,10 @@ def test_spread_widens_where_errors_are_large(rng):
     X, y = numbers(rng, 600)
     guess = RandomForestRegressor(20, max_depth=4, random_state=0)
     for how in ("cv+", "split"):
-        model = ConformalRegressor(how=how, spread=guess, random_state=0).fit(X, y)
+        model = ConformalRegressor(method=how, spread=guess, random_state=0).fit(X, y)
         low, high = model.predict_interval([[0.0, 0, 0], [2.5, 0, 0]]).T
         assert (high - low)[1] > 1.5 * (high - low)[0]
-        flat = ConformalRegressor(how=how, random_state=0).fit(X, y)
+        flat = ConformalRegressor(method=how, random_state=0).fit(X, y)
         low, high = flat.predict_interval([[0.0, 0, 0], [2.5, 0, 0]]).T
         assert np.ptp(high - low) < 0.3
 
@@ -78,7 +78,9 @@ def test_classifier(rng):
     X, y, _ = classes(rng, 500)
     names = np.array(["ant", "bee", "cat"])
     for how in ("cv+", "split"):
-        model = ConformalClassifier(how=how, level=0.9, by_class=True, random_state=0)
+        model = ConformalClassifier(
+            method=how, level=0.9, by_class=True, random_state=0
+        )
         sets = model.fit(X[:300], names[y[:300]]).predict_set(X[300:])
         assert sets[np.arange(200), y[300:]].mean() > 0.85
         assert sets.shape == (200, 3) and model.classes_.tolist() == names.tolist()
@@ -108,7 +110,7 @@ def test_bad_input(rng):
         (lambda: fit_prediction_sets(np.ones((2, 2)) / 2, [0, 2]), "class codes"),
         (lambda: class_scores(np.ones((2, 2)), "raps"), "how must be"),
         (
-            lambda: ConformalRegressor(how="cqr", estimator=Ridge()).fit(X, y),
+            lambda: ConformalRegressor(method="cqr", estimator=Ridge()).fit(X, y),
             "quantile",
         ),
         (lambda: ConformalRegressor(level=1.0).fit(X, y), "level of Conformal"),

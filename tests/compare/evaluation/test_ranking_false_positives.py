@@ -83,7 +83,7 @@ def test_two_equal_learners(n, folds, repeats):
     found = [corrected_interval(a[:, 0], ratio) for a in accuracy]
     covers = lambda low, high: np.mean((low <= truth[:, 0]) & (truth[:, 0] <= high))
     assert 0.91 <= covers(*np.array(found)[:, 1:3].T) <= 0.98
-    rows = [row_interval(1 - one[:, 0], how="normal") for one in losses]
+    rows = [row_interval(1 - one[:, 0], method="normal") for one in losses]
     assert 0.88 <= covers(*np.array(rows)[:, 1:3].T) <= 0.98  # over rows only
     error = accuracy[..., 0].std(1, ddof=1) / np.sqrt(folds * repeats)
     mean = accuracy[..., 0].mean(1)

@@ -13,16 +13,16 @@ from pansophy.compare import (
 
 def test_normal_interval_by_hand(rng):
     x = rng.exponential(size=50)
-    i = row_interval(x, how="normal")
+    i = row_interval(x, method="normal")
     reach = stats.t.ppf(0.975, 49) * x.std(ddof=1) / np.sqrt(50)
     assert i[:3] == pytest.approx((x.mean(), x.mean() - reach, x.mean() + reach))
     two = np.column_stack([x, x + 1])  # repeats are averaged
-    assert row_interval(two, how="normal").mean == pytest.approx(x.mean() + 0.5)
+    assert row_interval(two, method="normal").mean == pytest.approx(x.mean() + 0.5)
 
 
 def test_bca_is_scipys(rng):
     x = rng.exponential(size=60)
-    ours = row_interval(x, how="bca", random_state=1)
+    ours = row_interval(x, method="bca", random_state=1)
     theirs = stats.bootstrap(
         (x,), np.mean, n_resamples=2000, rng=np.random.default_rng(1)
     ).confidence_interval
@@ -33,12 +33,12 @@ def test_bca_is_scipys(rng):
 def test_groups_are_the_rows(rng):
     """Copies in a group change nothing; weights k are k copies in a group."""
     x, code = rng.normal(size=40), np.arange(40)
-    plain = row_interval(x, how="normal")
-    copies = row_interval(np.repeat(x, 3), how="normal", groups=np.repeat(code, 3))
+    plain = row_interval(x, method="normal")
+    copies = row_interval(np.repeat(x, 3), method="normal", groups=np.repeat(code, 3))
     assert copies == pytest.approx(plain)
     k = rng.integers(1, 4, 40)
-    many = row_interval(np.repeat(x, k), how="normal", groups=np.repeat(code, k))
-    assert row_interval(x, how="normal", weights=k) == pytest.approx(many)
+    many = row_interval(np.repeat(x, k), method="normal", groups=np.repeat(code, k))
+    assert row_interval(x, method="normal", weights=k) == pytest.approx(many)
     bca = row_interval(np.repeat(x, 3), groups=np.repeat(code, 3))
     assert bca == pytest.approx(row_interval(x))
 
@@ -50,7 +50,9 @@ def test_row_interval_covers(how):
     inside = []
     for i in range(200):
         x = rng.exponential(size=30)[group] + rng.exponential(size=90)
-        found = row_interval(x, how=how, groups=group, n_resamples=500, random_state=i)
+        found = row_interval(
+            x, method=how, groups=group, n_resamples=500, random_state=i
+        )
         inside.append(found.low <= 2 <= found.high)
     assert 0.89 <= np.mean(inside) <= 0.98
 
@@ -61,7 +63,7 @@ def test_row_interval_bad_input():
         (lambda: row_interval([1.0]), "two rows"),
         (lambda: row_interval([1.0, 2.0], groups=[1, 1]), "two rows"),
         (lambda: row_interval([1.0, np.nan]), "finite"),
-        (lambda: row_interval([1.0, 2.0], how="t"), "how must be"),
+        (lambda: row_interval([1.0, 2.0], method="t"), "how must be"),
     ]:
         with pytest.raises(ValueError, match=words):
             wrong()

@@ -42,7 +42,7 @@ def test_shares_add_up_to_the_prediction(target, name, how, scale):
     model = model_of(target, name)
     some = TABLE.slice(0, 12)
     found = model.explain(some)
-    assert (found.how, found.scale) == (how, scale)
+    assert (found.method, found.scale) == (how, scale)
     assert found.feature_names == INPUTS and found.values.shape == (12, 5)
     frame = model.schema.frame(some)
     assert np.allclose(found.predictions, on_scale(model, frame, scale), atol=1e-7)

@@ -200,26 +200,28 @@ def brier_decomposition(
 class CalibrationMap:
     """A fitted calibration map; `apply` it to the probabilities of new rows."""
 
-    how: str
+    method: str
     values: tuple = ()  # (a, c) or (knots, heights) for each class, or (1/T,)
 
     def apply(self, p) -> np.ndarray:
         """Calibrated probabilities of the shape of p."""
         p = finite_array(p, "rows of probabilities", 0)
-        if self.how == "none":
+        if self.method == "none":
             return p
         if p.ndim == 1:
             return self.apply(np.column_stack([1 - p, p]))[:, 1]
-        if self.how == "temperature":
+        if self.method == "temperature":
             return scale_temperature(p, self.values[0])
         if len(self.values) == 1:
-            q = calibrate_class(self.how, p[:, 1], self.values[0])
+            q = calibrate_class(self.method, p[:, 1], self.values[0])
             return np.column_stack([1 - q, q])
         if len(self.values) != p.shape[1]:
             raise ValueError(
                 f"p must have {len(self.values)} columns, got {p.shape[1]}."
             )
-        q = [calibrate_class(self.how, p[:, k], v) for k, v in enumerate(self.values)]
+        q = [
+            calibrate_class(self.method, p[:, k], v) for k, v in enumerate(self.values)
+        ]
         return normalise_rows(np.column_stack(q))
 
 
@@ -233,9 +235,9 @@ def clipped_logit(p):
     return np.log(p) - np.log1p(-p)
 
 
-def calibrate_class(how, p, value):
+def calibrate_class(method, p, value):
     """Eq. (3) or (4) of the probability of one class."""
-    if how == "isotonic":
+    if method == "isotonic":
         return np.interp(p, *value)
     a, c = value
     return 1 / (1 + np.exp(-np.clip(a * clipped_logit(p) + c, -700, 700)))
@@ -254,7 +256,7 @@ def fit_isotonic(p, y, w):
     return np.asarray(line.X_thresholds_), heights
 
 
-def fit_calibration(p, y, how="sigmoid", weights=None) -> CalibrationMap:
+def fit_calibration(p, y, method="sigmoid", weights=None) -> CalibrationMap:
     """Fit a map of probabilities to out-of-fold rows.
 
     Parameters
@@ -262,7 +264,7 @@ def fit_calibration(p, y, how="sigmoid", weights=None) -> CalibrationMap:
     p : array (n,) or (n, K)
         Probabilities from models that had not seen the rows.
     y : array (n,) of codes 0..K-1
-    how : {"sigmoid", "isotonic", "temperature", "none"}
+    method : {"sigmoid", "isotonic", "temperature", "none"}
         Isotonic needs many rows (a thousand or more); the others few.
 
     Examples
@@ -276,9 +278,9 @@ def fit_calibration(p, y, how="sigmoid", weights=None) -> CalibrationMap:
     >>> bool(abs(calibration.apply(np.array([0.5]))[0] - 0.25) < 0.05)
     True
     """
-    if how not in CALIBRATION_METHODS:
+    if method not in CALIBRATION_METHODS:
         raise ValueError(
-            f"how must be one of {', '.join(CALIBRATION_METHODS)}, got {how!r}."
+            f"method must be one of {', '.join(CALIBRATION_METHODS)}, got {method!r}."
         )
     p, y = finite_array(p, "rows of probabilities"), np.asarray(y)
     P = np.column_stack([1 - p, p]) if p.ndim == 1 else p
@@ -289,16 +291,18 @@ def fit_calibration(p, y, how="sigmoid", weights=None) -> CalibrationMap:
     w = np.ones(len(P)) if weights is None else finite_array(weights, "weights")
     if w.shape != (len(P),) or np.any(w < 0) or not w.sum() > 0:
         raise ValueError(f"weights must be {len(P)} numbers of at least 0.")
-    if how == "none":
-        return CalibrationMap(how)
-    if how == "temperature":
-        return CalibrationMap(how, (fit_inverse_temperature(P, y, w),))
-    fit = fit_sigmoid if how == "sigmoid" else fit_isotonic
+    if method == "none":
+        return CalibrationMap(method)
+    if method == "temperature":
+        return CalibrationMap(method, (fit_inverse_temperature(P, y, w),))
+    fit = fit_sigmoid if method == "sigmoid" else fit_isotonic
     classes = (1,) if K == 2 else range(K)
-    return CalibrationMap(how, tuple(fit(P[:, k], (y == k) * 1.0, w) for k in classes))
+    return CalibrationMap(
+        method, tuple(fit(P[:, k], (y == k) * 1.0, w) for k in classes)
+    )
 
 
-def calibrate_folds(p, y, fold, how="sigmoid", weights=None) -> np.ndarray:
+def calibrate_folds(p, y, fold, method="sigmoid", weights=None) -> np.ndarray:
     """Out-of-fold probabilities, each fold calibrated on the others: honest to score.
 
     `fold` (n,) says which fold held a row out (any labels).
@@ -312,5 +316,5 @@ def calibrate_folds(p, y, fold, how="sigmoid", weights=None) -> np.ndarray:
     for f in np.unique(fold):
         rest = fold != f
         w = None if weights is None else np.asarray(weights)[rest]
-        out[~rest] = fit_calibration(p[rest], y[rest], how, w).apply(p[~rest])
+        out[~rest] = fit_calibration(p[rest], y[rest], method, w).apply(p[~rest])
     return out

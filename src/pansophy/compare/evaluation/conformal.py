@@ -127,7 +127,7 @@ def quantile_scores(y, low, high) -> np.ndarray:
     return np.maximum(np.asarray(low) - y, y - np.asarray(high))
 
 
-def class_scores(p, how="aps", u=None) -> np.ndarray:
+def class_scores(p, kind="aps", u=None) -> np.ndarray:
     """Scores (n, K) of every class, eq. (5) or (6); `u` (n,) is that of the rows.
 
     Examples
@@ -139,10 +139,10 @@ def class_scores(p, how="aps", u=None) -> np.ndarray:
     p = finite_array(p, "rows of probabilities", 0)
     if p.ndim != 2:
         raise ValueError(f"p must be probabilities (n, K), got shape {p.shape}.")
-    if how == "lac":
+    if kind == "lac":
         return 1 - p
-    if how != "aps":
-        raise ValueError(f"how must be 'lac' or 'aps', got {how!r}.")
+    if kind != "aps":
+        raise ValueError(f"kind must be 'lac' or 'aps', got {kind!r}.")
     order = np.argsort(-p, axis=1, kind="stable")
     fall = np.take_along_axis(p, order, 1)
     above = np.cumsum(fall, axis=1) - fall
@@ -164,7 +164,7 @@ def pseudo_random_digits(p) -> np.ndarray:
 class PredictionSetRule(NamedTuple):
     """How to make sets of classes from probabilities."""
 
-    how: str
+    kind: str
     level: float
     q: tuple[float, ...]  # one, or one for each class
 
@@ -174,7 +174,7 @@ class PredictionSetRule(NamedTuple):
 
 
 def fit_prediction_sets(
-    p, y, level=0.9, how="aps", by_class=False, weights=None
+    p, y, level=0.9, kind="aps", by_class=False, weights=None
 ) -> PredictionSetRule:
     """Calibrate sets on out-of-fold (or other unseen) rows.
 
@@ -183,7 +183,7 @@ def fit_prediction_sets(
     p : array (n, K)
         Probabilities of models that had not seen the rows.
     y : array (n,) of class codes 0..K-1
-    how : {"aps", "lac"}
+    kind : {"aps", "lac"}
         Sets that adapt to how hard a row is, or the smallest on average.
     by_class : bool
         Keep the promise within each class.
@@ -197,18 +197,18 @@ def fit_prediction_sets(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.dirichlet([1, 1, 1], 500)
     >>> y = np.array([rng.choice(3, p=row) for row in p])
-    >>> sets = fit_prediction_sets(p, y, level=0.9, how="lac").apply(p)
+    >>> sets = fit_prediction_sets(p, y, level=0.9, kind="lac").apply(p)
     >>> bool(abs(sets[np.arange(500), y].mean() - 0.9) < 0.01)
     True
     """
-    s, y = class_scores(p, how), np.asarray(y)
+    s, y = class_scores(p, kind), np.asarray(y)
     if y.shape != (len(s),) or (len(y) and not np.isin(y, range(s.shape[1])).all()):
         raise ValueError(
             f"y must hold {len(s)} class codes from 0 to {s.shape[1] - 1}."
         )
     own = s[np.arange(len(y)), y]
     if not by_class:
-        return PredictionSetRule(how, level, (score_quantile(own, level, weights),))
+        return PredictionSetRule(kind, level, (score_quantile(own, level, weights),))
     w = check_sample_weight(weights, len(y), "weights")
     c = None if w is None else weights_as_counts(w, y)
     parts = [y == k for k in range(s.shape[1])]
@@ -216,12 +216,12 @@ def fit_prediction_sets(
         weighted_score_quantile(own[i], level, None if c is None else c[i])
         for i in parts
     ]
-    return PredictionSetRule(how, level, tuple(q))
+    return PredictionSetRule(kind, level, tuple(q))
 
 
 def prediction_sets(p, rule: PredictionSetRule, u=None) -> np.ndarray:
     """Which classes (n, K) belong to the set of each row; u as in calibration."""
-    s = class_scores(p, rule.how, u)
+    s = class_scores(p, rule.kind, u)
     return fill_empty_sets(s <= np.asarray(rule.q) + SLACK, s)
 
 

@@ -177,7 +177,7 @@ class ConformalRegressor(Regressor, AbstractConformalEstimator):
         None is `Ridge()`, for "cqr" `QuantileRegressor()`.
     level : float, default=0.9
         How often an interval holds the truth.
-    how : {"cv+", "split", "jackknife+", "cqr"}, default="cv+"
+    method : {"cv+", "split", "jackknife+", "cqr"}, default="cv+"
         "cqr" splits and fits two quantiles of an estimator with that parameter.
     spread : regressor or None
         Fitted to the absolute residuals, so that intervals are wide where errors are
@@ -216,7 +216,7 @@ class ConformalRegressor(Regressor, AbstractConformalEstimator):
     estimator: Fittable | None = None
     _: KW_ONLY
     level: OpenFraction = 0.9
-    how: Literal["cv+", "split", "jackknife+", "cqr"] = "cv+"
+    method: Literal["cv+", "split", "jackknife+", "cqr"] = "cv+"
     spread: Fittable | None = None
     cv: Splits = None
     calibration_size: OpenFraction = 0.25
@@ -225,9 +225,9 @@ class ConformalRegressor(Regressor, AbstractConformalEstimator):
     def fit(self, X, y):
         """Fit the models and calibrate."""
         X, y = self._open(X, y)
-        if self.how == "cqr":
+        if self.method == "cqr":
             return self._fit_quantiles(X, y)
-        if self.how == "split":
+        if self.method == "split":
             fit, rest = self._split(y)
             one = self._fit_one(rows_of_table(X, fit), y[fit])
             self.reach_ = score_quantile(
@@ -235,7 +235,7 @@ class ConformalRegressor(Regressor, AbstractConformalEstimator):
             )
             self.members_ = [one]
             return self._keep(one.model)
-        cv = LeaveOneOut() if self.how == "jackknife+" and len(y) > 1 else self.cv
+        cv = LeaveOneOut() if self.method == "jackknife+" and len(y) > 1 else self.cv
         self.fold_ = self._folds(X, y, cv)
         self.reach_ = np.empty(len(y))
         self.members_ = []
@@ -263,7 +263,7 @@ class ConformalRegressor(Regressor, AbstractConformalEstimator):
         model = model if self.estimator is None else self.estimator
         if "quantile" not in model.get_params():
             raise ParameterError(
-                "how='cqr' needs an estimator with a parameter 'quantile', got "
+                "method='cqr' needs an estimator with a parameter 'quantile', got "
                 f"{type(model).__name__}."
             )
         fit, rest = self._split(y)
@@ -284,11 +284,11 @@ class ConformalRegressor(Regressor, AbstractConformalEstimator):
         """Low and high ends (n, 2)."""
         check_is_fitted(self)
         X = as_host_array(X)
-        if self.how == "cqr":
+        if self.method == "cqr":
             low, high = (m.predict(X) for m in self.estimators_)
             ends = np.column_stack([low - self.reach_, high + self.reach_])
             return np.sort(ends, axis=1)  # quantiles may cross
-        if self.how == "split":
+        if self.method == "split":
             centre = self.estimator_.predict(X)
             reach = self.reach_ * self.members_[0].at(X)
             return np.column_stack([centre - reach, centre + reach])
@@ -309,7 +309,7 @@ class ConformalClassifier(Classifier, AbstractConformalEstimator):
         None is `LogisticRegression()`.
     level : float, default=0.9
         How often a set holds the truth.
-    how : {"cv+", "split"}, default="cv+"
+    method : {"cv+", "split"}, default="cv+"
         Whether rows are used twice, or some kept for calibration only.
     kind : {"aps", "lac"}, default="aps"
         Sets that adapt to how hard a row is, or the smallest on average.
@@ -347,7 +347,7 @@ class ConformalClassifier(Classifier, AbstractConformalEstimator):
     estimator: Probabilistic | None = None
     _: KW_ONLY
     level: OpenFraction = 0.9
-    how: Literal["cv+", "split"] = "cv+"
+    method: Literal["cv+", "split"] = "cv+"
     kind: Literal["aps", "lac"] = "aps"
     by_class: Flag = False
     cv: Splits = None
@@ -359,7 +359,7 @@ class ConformalClassifier(Classifier, AbstractConformalEstimator):
         X, y = self._open(X, y)
         model = self._model()
         K = len(self.classes_)
-        if self.how == "split":
+        if self.method == "split":
             fit, rest = self._split(y)
             one = clone(model).fit(rows_of_table(X, fit), y[fit])
             p = all_class_probabilities(one, rows_of_table(X, rest), K)
@@ -397,7 +397,7 @@ class ConformalClassifier(Classifier, AbstractConformalEstimator):
         """Which of `classes_` belong to the set of each row, (n, K) of bool."""
         check_is_fitted(self)
         X, K = as_host_array(X), len(self.classes_)
-        if self.how == "split":
+        if self.method == "split":
             return prediction_sets(
                 all_class_probabilities(self.estimator_, X, K), self.rule_
             )

@@ -39,7 +39,7 @@ def row_interval(
     losses,
     level=0.95,
     *,
-    how="auto",
+    method="auto",
     weights=None,
     groups=None,
     n_resamples=2000,
@@ -51,7 +51,7 @@ def row_interval(
     ----------
     losses : array (n,) or (n, R)
         The loss of each row, under models that had not seen it; R repeats.
-    how : {"auto", "bca", "normal"}
+    method : {"auto", "bca", "normal"}
         "auto" is BCa up to 2000 units; beyond, the two agree.
     weights, groups : arrays (n,) or None
         Rows of one group are drawn together.
@@ -59,12 +59,12 @@ def row_interval(
     Examples
     --------
     >>> from pansophy.compare import row_interval
-    >>> i = row_interval([0, 0, 1, 0, 1, 0, 0, 0, 1, 0] * 10, how="normal")
+    >>> i = row_interval([0, 0, 1, 0, 1, 0, 0, 0, 1, 0] * 10, method="normal")
     >>> print(f"{i.mean:.2f} [{i.low:.2f}, {i.high:.2f}]")
     0.30 [0.21, 0.39]
     """
-    if how not in ("auto", "bca", "normal"):
-        raise ValueError(f"how must be 'auto', 'bca' or 'normal', got {how!r}.")
+    if method not in ("auto", "bca", "normal"):
+        raise ValueError(f"method must be 'auto', 'bca' or 'normal', got {method!r}.")
     losses = np.asarray(losses, dtype=float)
     losses = losses if losses.ndim == 1 else losses.mean(1)
     S, w = resampling_units(losses, weights, groups)
@@ -78,7 +78,7 @@ def row_interval(
     error = float(np.sqrt(G / (G - 1) * (off**2).sum()) / w.sum())
     if error <= 1e-12 * max(abs(m), 1e-300):  # every unit the same
         return Interval(m, m, m, 0.0)
-    if how == "bca" or (how == "auto" and G <= SMALL):
+    if method == "bca" or (method == "auto" and G <= SMALL):
         low, high = bca_interval(s, w, level, n_resamples, make_rng(random_state))
         return Interval(m, low, high, error)
     reach = student_quantile(level, G - 1) * error
@@ -111,8 +111,8 @@ class McNemarTest(NamedTuple):
     p: float
 
 
-def mcnemar_test(right_a, right_b, how="mid-p") -> McNemarTest:
-    """Eq. (3): are two methods right equally often? `how` is "mid-p" or "exact".
+def mcnemar_test(right_a, right_b, method="mid-p") -> McNemarTest:
+    """Eq. (3): are two methods right equally often? `method` is "mid-p" or "exact".
 
     Examples
     --------
@@ -126,8 +126,8 @@ def mcnemar_test(right_a, right_b, how="mid-p") -> McNemarTest:
             "right_a and right_b must say of the same rows whether they are right, "
             f"got shapes {a.shape} and {b.shape}."
         )
-    if how not in ("mid-p", "exact"):
-        raise ValueError(f"how must be 'mid-p' or 'exact', got {how!r}.")
+    if method not in ("mid-p", "exact"):
+        raise ValueError(f"method must be 'mid-p' or 'exact', got {method!r}.")
     if np.isnan(np.asarray([a, b], dtype=float)).any():
         raise ValueError("right_a and right_b must hold no missing values.")
     a, b = a.astype(bool), b.astype(bool)
@@ -135,7 +135,7 @@ def mcnemar_test(right_a, right_b, how="mid-p") -> McNemarTest:
     few = min(first, second)
     n = first + second
     p = 2 * stats.binom.cdf(few, n, 0.5)
-    p -= stats.binom.pmf(few, n, 0.5) if how == "mid-p" else 0.0
+    p -= stats.binom.pmf(few, n, 0.5) if method == "mid-p" else 0.0
     return McNemarTest(first, second, float(min(p, 1.0)))
 
 

@@ -108,7 +108,7 @@ class BayesianSearch:
     `own` are the values of the parameters in the method's own setting, the first trial.
     """
 
-    def __init__(self, space, seed, own=None):
+    def __init__(self, space, seed, defaults=None):
         self.ranges = list(space.values())
         self.names = list(space)
         self.rng = make_rng(seed)
@@ -118,13 +118,15 @@ class BayesianSearch:
         self.start = latin_hypercube(d, d + 2, random_state=self.rng) if d else []
         self.U = np.empty((0, d))
         self.losses: list[list[float]] = []
-        known = [quantile_of_value(r, (own or {}).get(n)) for n, r in space.items()]
-        self.own = None if None in known else np.array(known, dtype=float)
+        known = [
+            quantile_of_value(r, (defaults or {}).get(n)) for n, r in space.items()
+        ]
+        self.default = None if None in known else np.array(known, dtype=float)
 
     def ask(self):
         from ...gaussian_process.bayesian_search import cell_middles, propose_point
 
-        asked = len(self.U) - (self.own is not None and len(self.U) > 0)
+        asked = len(self.U) - (self.default is not None and len(self.U) > 0)
         if asked < len(self.start):
             u = cell_middles(self.levels, self.start[asked])
         elif len(self.names) == 0:
@@ -139,7 +141,7 @@ class BayesianSearch:
 
     def tell(self, trial, losses, finished):
         """Losses by fold of a setting; trial None is the method's own."""
-        u = self.own if trial is None else trial
+        u = self.default if trial is None else trial
         if u is None:
             return
         self.U = np.vstack([self.U, u])
@@ -226,10 +228,10 @@ def suggest_value(trial, name, r):
     return trial.suggest_float(name, *given, log=kind == "log")
 
 
-def make_search(space, seed, search, own):
+def make_search(space, seed, search, defaults):
     """Whoever proposes settings."""
     if search == "bayesian":
-        return BayesianSearch(space, seed, own)
+        return BayesianSearch(space, seed, defaults)
     return {"optuna": OptunaSearch, "random": RandomSearch}[search](space, seed)
 
 

@@ -93,29 +93,29 @@ def reason_columns(model, table, frame, p, k) -> dict:
     return out
 
 
-def explained_quantities(model, found, p) -> list[str]:
+def explained_quantities(model, explanation, p) -> list[str]:
     """What the shares of each row add up to: `log odds of yes`, `probability of b`."""
     schema = model.schema
-    n = len(found.values)
-    scale = found.scale or schema.target
+    n = len(explanation.values)
+    scale = explanation.scale or schema.target
     if schema.task not in ("classification", "multilabel"):
         return [scale] * n
     classes = schema.task == "classification"
     names = list(schema.classes if classes else schema.labels)
-    if found.values.ndim == 2:  # of two classes the second, of one label that one
+    if explanation.values.ndim == 2:  # of two classes the second, of one label that one
         return [f"{scale} of {names[-1]}"] * n
     said = model.decide(p) if classes else p.argmax(axis=1)
     return [f"{scale} of {names[k]}" for k in said]
 
 
-def explained_output(model, found, p) -> tuple[np.ndarray, np.ndarray]:
+def explained_output(model, explanation, p) -> tuple[np.ndarray, np.ndarray]:
     """Values (n, columns) and base (n,) of the output that each row is told about.
 
     That is the predicted class of several, and the second class of two, whichever is
     predicted, since the first is only its complement; `explained_quantities` names it.
     """
-    values = found.values
-    base = np.asarray(found.base_values)
+    values = explanation.values
+    base = np.asarray(explanation.base_values)
     n = len(values)
     if values.ndim == 2:
         return values, np.full(n, float(base))

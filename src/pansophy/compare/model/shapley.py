@@ -79,9 +79,9 @@ def explain_rows(model, frame, *, walks=DEFAULT_WALKS, random_state=0) -> Explan
     if values.shape[2] == 1:
         values, base, outputs = values[:, :, 0], float(base[0]), None
         error = None if error is None else error[:, :, 0]
-    how = "exact" if error is None else "sampled"
+    method = "exact" if error is None else "sampled"
     found = Explanation(values, base, data, names, outputs)
-    return found._replace(scale=scale, how=how, error=error)
+    return found._replace(scale=scale, method=method, error=error)
 
 
 def values_of_columns(frame, columns) -> np.ndarray:
@@ -154,10 +154,12 @@ def linear_form(fitted, inner, Z, schema) -> LinearForm | None:
     return None
 
 
-def nearly_equal(said, raw) -> bool:
-    if said.shape != raw.shape:
+def nearly_equal(predicted, raw) -> bool:
+    if predicted.shape != raw.shape:
         return False
-    return bool(np.abs(said - raw).max() <= TOLERANCE * max(1.0, np.abs(said).max()))
+    return bool(
+        np.abs(predicted - raw).max() <= TOLERANCE * max(1.0, np.abs(predicted).max())
+    )
 
 
 def tree_shapley(model, inner, X, Z, owners, a, b):
@@ -178,9 +180,9 @@ def tree_shapley(model, inner, X, Z, owners, a, b):
     return a * values, a * base + b, output_names(schema, values), scale, None
 
 
-def explains_predictions(inner, Z, found) -> bool:
+def explains_predictions(inner, Z, explanation) -> bool:
     said = np.asarray(inner.predict(Z), float).mean()
-    return abs(said - float(found.base_values)) <= TOLERANCE * max(1.0, abs(said))
+    return abs(said - float(explanation.base_values)) <= TOLERANCE * max(1.0, abs(said))
 
 
 def sum_by_column(shares, owners, columns) -> np.ndarray:

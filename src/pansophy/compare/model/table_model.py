@@ -274,12 +274,12 @@ class TableModel:
             raise ValueError(f"y holds {unknown[0]!r}, which is none of {list(code)}.")
         return np.array([code[str(v)] for v in y.tolist()])
 
-    def explain(self, table, **how):
+    def explain(self, table, **options):
         """What each column adds to each prediction; see `shapley`."""
         from .shapley import explain_rows
 
         with ignore_user_warnings():
-            return explain_rows(self, self._frame(table), **how)
+            return explain_rows(self, self._frame(table), **options)
 
     def check(self, table) -> list[Finding]:
         """What is wrong or different about a table, one sentence a column."""

@@ -29,7 +29,7 @@ class ColumnTableRow(NamedTuple):
     kind: str
     missing: str
     distinct: str
-    told: str  # mean and limits, or the usual levels
+    summary: str  # mean and limits, or the usual levels
     shape: str  # a tiny histogram, SVG
     label: str
 
@@ -234,10 +234,10 @@ def exploration_context(e, name=None) -> dict:
     }
 
 
-def exploration_summary(e, found) -> list[str]:
+def exploration_summary(e, findings) -> list[str]:
     """The verdict on the table, then what it looks like."""
     kinds = ("alarm", "warning", "note")
-    counts = [sum(f.severity == kind for f in found) for kind in kinds]
+    counts = [sum(f.severity == kind for f in findings) for kind in kinds]
     some = [
         f"{k} {kind}{'s' if k > 1 else ''}"
         for k, kind in zip(counts, kinds, strict=True)

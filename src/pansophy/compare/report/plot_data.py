@@ -96,10 +96,10 @@ def columns_in_frame_order(c) -> list:
     return [k for k in used if k.role != "text"] + [k for k in used if k.role == "text"]
 
 
-def affordable_rows(c, method, asked) -> int:
-    """Rows that may be asked about `asked` times over."""
+def affordable_rows(c, method, n_queries) -> int:
+    """Rows that may be asked about `n_queries` times over."""
     micros = max(c.row(method or c.winner).predict_micros, 0.1)
-    return int(np.clip(SECONDS * 1e6 / (micros * max(asked, 1)), 50, ROWS))
+    return int(np.clip(SECONDS * 1e6 / (micros * max(n_queries, 1)), 50, ROWS))
 
 
 def permutation_importances(c, method=None) -> list[ColumnImportance]:
