@@ -26,7 +26,7 @@ def make(size):
         | {"kind": rng.choice(list("abcd"), n), "y": y}
     )
     schema = infer_schema(table, "y")
-    data = Samples(schema.frame(table), schema.goal(table))
+    data = Samples(schema.frame(table), schema.target_values(table))
     methods = choose_methods(schema, n, OURS)[0]
     split = make_splits(data, schema, folds=5, repeats=2)
     return methods, data, schema, metrics_for(schema.task), split

@@ -59,7 +59,7 @@ def ours_file(path):
     table = read_table(path)
     schema = infer_schema(table, "y")
     frame = schema.frame(table)
-    y = schema.goal(table)
+    y = schema.target_values(table)
     prepare = Preparation(tuple(schema.used), task=schema.task, n_classes=2, scale=True)
     return prepare.fit_transform(frame, y), y
 

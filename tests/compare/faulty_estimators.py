@@ -192,7 +192,9 @@ class Case:
     def __init__(self, methods, folds=5, repeats=1, source=None, **settings):
         source = table() if source is None else source
         self.schema = infer_schema(source, "y")
-        self.data = Samples(self.schema.frame(source), self.schema.goal(source))
+        self.data = Samples(
+            self.schema.frame(source), self.schema.target_values(source)
+        )
         self.metrics = metrics_for(self.schema.task)
         self.methods = choose_methods(self.schema, len(self.data), methods)[0]
         self.split = make_splits(

@@ -44,7 +44,9 @@ def people(n=300, seed=0, gaps=True):
 def compared(table, target, name, task="auto", folds=3, **roles):
     """What `fit_winner` needs of a comparison of one method."""
     schema = infer_schema(table, target, task, **roles)
-    data = Samples(schema.frame(table), schema.goal(table), schema.weights(table))
+    data = Samples(
+        schema.frame(table), schema.target_values(table), schema.weights(table)
+    )
     method = next(m for m in METHODS if m.name == name and m.task == schema.task)
     settings = {"seed": 0, "rows": len(data), "folds": folds, "metric": ""}
     made = SimpleNamespace(schema=schema, data=data, settings=settings, split=None)

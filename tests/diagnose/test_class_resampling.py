@@ -24,8 +24,8 @@ def test_resampling_makes_classes_equal(seed, how):
     out = balance_classes(X, y, how, train=train, random_state=seed)
     _, equal = np.unique(out.y, return_counts=True)
     assert set(equal) == {counts.max() if how == "up" else counts.min()}
-    assert set(out.rows) <= set(train) and len(out.held) == 15
-    assert not set(out.rows) & set(out.held)
+    assert set(out.rows) <= set(train) and len(out.held_out) == 15
+    assert not set(out.rows) & set(out.held_out)
     np.testing.assert_array_equal(out.X, X[out.rows])
     if how == "up":
         assert set(train) <= set(out.rows)
@@ -45,7 +45,7 @@ def test_jitter_moves_repeated_rows_alone(rng):
     assert len(out.y) <= 2 * 100  # at most doubles two classes
     with pytest.raises(ValueError, match="jitter"):
         balance_classes(X, Y, "down", jitter=0.1)
-    with pytest.raises(ValueError, match="how must be"):
+    with pytest.raises(ValueError, match="method must be"):
         balance_classes(X, Y, "sideways")
 
 

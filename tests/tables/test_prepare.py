@@ -24,7 +24,7 @@ def made(table, target="quit?", **kind):
     prepare = Preparation(
         tuple(schema.used), task=schema.task, n_classes=len(schema.classes), **kind
     )
-    return prepare, schema.frame(table), schema.goal(table), schema
+    return prepare, schema.frame(table), schema.target_values(table), schema
 
 
 @pytest.fixture(scope="module")

@@ -99,8 +99,8 @@ def test_a_schema_saves_the_first_pass(tmp_path, monkeypatch):
         )
         told = pa.concat_arrays([p.texts[0] for p in parts])
         assert told.to_pylist() == frame.texts[0].to_pylist()
-        y = [schema.goal(t) for t in table_batches(path, 90, schema=schema)]
-        np.testing.assert_array_equal(np.concatenate(y), schema.goal(table))
+        y = [schema.target_values(t) for t in table_batches(path, 90, schema=schema)]
+        np.testing.assert_array_equal(np.concatenate(y), schema.target_values(table))
 
 
 def test_samples_are_uniform():

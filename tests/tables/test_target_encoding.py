@@ -16,7 +16,7 @@ def made(table, target="quit?", **kind):
     prepare = Preparation(
         tuple(schema.used), task=schema.task, n_classes=len(schema.classes), **kind
     )
-    return prepare, schema.frame(table), schema.goal(table), schema
+    return prepare, schema.frame(table), schema.target_values(table), schema
 
 
 def columns(*specs):

@@ -59,7 +59,7 @@ def test_two_values_of_floating_type_are_classes():
     schema = infer_schema(table, "y")
     assert schema.task == "classification" and not schema.ordered
     assert schema.classes == (0.0, 1.0)
-    assert schema.goal(table[:4]).tolist() == [0, 1, 1, 0]
+    assert schema.target_values(table[:4]).tolist() == [0, 1, 1, 0]
     assert infer_schema(table, "y", "regression").task == "regression"
 
 
@@ -172,11 +172,13 @@ def test_classes_of_every_kind():
     kind = pd.CategoricalDtype(["lo", "mid", "hi"], ordered=True)
     schema = made(pa.array(pd.Series(["hi", "lo", "hi"], dtype=kind)))
     assert schema.classes == ("lo", "hi")
-    assert schema.goal(pa.table({"y": ["lo", "hi"]})).tolist() == [0, 1]
-    assert made([1, 2, 1]).goal(pa.table({"y": [2.0, 1.0]})).tolist() == [1, 0]
+    assert schema.target_values(pa.table({"y": ["lo", "hi"]})).tolist() == [0, 1]
+    assert made([1, 2, 1]).target_values(pa.table({"y": [2.0, 1.0]})).tolist() == [1, 0]
     for y, says in ((["new"], "unknown class 'new'"), ([None], "missing value")):
         with pytest.raises(TableError, match=says):
-            made(["b", "a", "b"]).goal(pa.table({"y": pa.array(y, pa.string())}))
+            made(["b", "a", "b"]).target_values(
+                pa.table({"y": pa.array(y, pa.string())})
+            )
 
 
 def test_several_labels():
@@ -188,13 +190,13 @@ def test_several_labels():
     schema = infer_schema(table, ["a", "b", "c"])
     assert schema.task == "multilabel" and schema.target == "a, b, c"
     assert schema.labels == schema.targets == ("a", "b", "c")
-    assert schema.goal(table).tolist() == [[0, 1, 1], [1, 0, 0], [1, 0, 1]]
+    assert schema.target_values(table).tolist() == [[0, 1, 1], [1, 0, 0], [1, 0, 1]]
     assert "a" not in {c.name for c in schema.columns}
     tags = infer_schema(table, "tags", "multilabel")
     assert tags.labels == ("p", "q") and tags.targets == ("tags",)
-    assert tags.goal(table).tolist() == [[1, 1], [0, 1], [0, 0]]
+    assert tags.target_values(table).tolist() == [[1, 1], [0, 1], [0, 0]]
     lists = infer_schema(table, "t2", "multilabel")
-    assert lists.goal(table).tolist() == [[1, 0], [0, 0], [1, 1]]
+    assert lists.target_values(table).tolist() == [[1, 0], [0, 0], [1, 1]]
     for target, task, says in (
         (["a", "x"], "auto", "Label 'x' should be 0 or 1, yes or no, but has 2"),
         (["a"], "auto", "at least two"),
@@ -207,7 +209,7 @@ def test_several_labels():
 def test_numbers_written_as_text_and_no_target():
     table = pa.table({"x": [1, 2, 3, 1], "y": ["$1,200.50", "$900", "$1,000", "$1"]})
     schema = infer_schema(table, "y", "regression")
-    assert schema.goal(table).tolist() == [1200.5, 900, 1000, 1]
+    assert schema.target_values(table).tolist() == [1200.5, 900, 1000, 1]
     nothing = infer_schema(table)
     assert (nothing.task, nothing.target, len(nothing.columns)) == (
         "unsupervised",
@@ -215,7 +217,7 @@ def test_numbers_written_as_text_and_no_target():
         2,
     )
     with pytest.raises(TableError, match="no target"):
-        nothing.goal(table)
+        nothing.target_values(table)
 
 
 def test_rows_with_a_known_target():
@@ -246,7 +248,7 @@ def test_a_column_of_lists_is_several_labels():
     assert (schema.task, schema.labels, schema.targets) == (
         "multilabel", ("a", "b"), ("y",))  # fmt: skip
     known = table.filter(pa.array(known_rows(table, schema.targets)))
-    assert schema.goal(known).tolist() == [[1, 0], [1, 1], [0, 0]]
+    assert schema.target_values(known).tolist() == [[1, 0], [1, 1], [0, 0]]
 
 
 @pytest.mark.parametrize("values", [[0, 59e306], [1e200, 2e200], [-1e300, 0, 1e160]])

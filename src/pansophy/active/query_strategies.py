@@ -94,19 +94,19 @@ class QueryStrategy:
     def _get_param_names(cls):
         return [f.name for f in fields(cls) if f.init]  # type: ignore[arg-type]
 
-    def score(self, model, X, known, y, rng):
-        """Score of every row of X; y holds the labels where `known`."""
+    def score(self, model, X, labelled, y, rng):
+        """Score of every row of X; y holds the labels where `labelled`."""
         raise TypeError(f"{type(self).__name__} does not define scores of rows.")
 
-    def query(self, model, X, known, y, rng, k=1):
-        """Numbers of the k rows of highest score, none of `known`.
+    def query(self, model, X, labelled, y, rng, k=1):
+        """Numbers of the k rows of highest score, none of `labelled`.
 
         Ties at the last place (votes are often equal) are broken at random: the first
         rows would often be of one class, in a pool sorted by class.
         """
         check_params(self)
-        free = np.flatnonzero(~np.asarray(known))
-        s = np.asarray(self.score(model, X, known, y, rng), float)[free]
+        free = np.flatnonzero(~np.asarray(labelled))
+        s = np.asarray(self.score(model, X, labelled, y, rng), float)[free]
         order = np.argsort(-s, kind="stable")
         k = min(k, len(free))
         if 0 < k < len(free) and s[order[k - 1]] == s[order[k]]:
@@ -128,9 +128,9 @@ class RandomSampler(QueryStrategy):
     array([1])
     """
 
-    def score(self, model, X, known, y, rng):
+    def score(self, model, X, labelled, y, rng):
         """Random scores."""
-        return rng.random(len(known))
+        return rng.random(len(labelled))
 
 
 @dataclass
@@ -164,7 +164,7 @@ class UncertaintySampler(QueryStrategy):
     kernel: Any = None
     _kept: tuple | None = field(default=None, init=False, repr=False, compare=False)
 
-    def score(self, model, X, known, y, rng):
+    def score(self, model, X, labelled, y, rng):
         """Uncertainty, times information density."""
         s = UNCERTAINTY_MEASURES[self.measure](np.asarray(model.predict_proba(X)))
         if self.measure == "margin":
@@ -206,15 +206,15 @@ class QueryByCommittee(QueryStrategy):
     measure: Literal["vote_entropy", "divergence"] = "vote_entropy"
     estimator: Fittable | None = None
 
-    def score(self, model, X, known, y, rng):
+    def score(self, model, X, labelled, y, rng):
         """Disagreement of the members."""
-        rows = np.flatnonzero(known)
+        rows = np.flatnonzero(labelled)
         base = model if self.estimator is None else self.estimator
         classes = np.unique(y[rows])
         answers = []
         for _ in range(self.size):
             member = clone(base).fit(*resample_labelled_rows(X, y, rows, rng))
-            P = np.zeros((len(known), len(classes)))
+            P = np.zeros((len(labelled), len(classes)))
             P[:, np.searchsorted(classes, member.classes_)] = member.predict_proba(X)
             answers.append(P)
         A = np.stack(answers)
@@ -261,19 +261,19 @@ class ExpectedEntropyReduction(QueryStrategy):
     _: KW_ONLY
     candidates: Count | None = None
 
-    def score(self, model, X, known, y, rng):
+    def score(self, model, X, labelled, y, rng):
         """Minus eq. (6); -inf for rows that are not tried."""
         u = UNCERTAINTY_MEASURES[self.measure]
         P = np.asarray(model.predict_proba(X))
-        free = np.flatnonzero(~known)
-        out = np.full(len(known), -np.inf)
+        free = np.flatnonzero(~labelled)
+        out = np.full(len(labelled), -np.inf)
         if self.candidates is not None:
             free = free[np.argsort(-u(P)[free], kind="stable")[: self.candidates]]
-        rows = np.flatnonzero(known)
+        rows = np.flatnonzero(labelled)
         for i in free:
             at = np.append(rows, i)
             left = 0.0
-            pool = np.flatnonzero(~known)
+            pool = np.flatnonzero(~labelled)
             pool = pool[pool != i]
             for k, label in enumerate(model.classes_):
                 if P[i, k] == 0 or not len(pool):

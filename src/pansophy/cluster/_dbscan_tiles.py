@@ -115,17 +115,17 @@ def any_not_above(line, start, stop, limit):
 
 
 @compiled
-def add_neighbor(i, j, w, total, held, lists):
+def add_neighbor(i, j, w, total, n_listed, lists):
     """Row j is within reach of row i."""
     total[i] += w[j] if len(w) else 1.0
-    if held[i] < lists.shape[1]:
-        lists[i, held[i]] = j
-    held[i] += 1
+    if n_listed[i] < lists.shape[1]:
+        lists[i, n_listed[i]] = j
+    n_listed[i] += 1
 
 
 @compiled
 def count_tile_neighbors(
-    S, sure, a, b, both, P, limit, min_weight, w, total, held, lists
+    S, sure, a, b, both, P, limit, min_weight, w, total, n_listed, lists
 ):
     """Neighbours, among rows b, of those rows a that lack some; if both, vice versa.
 
@@ -142,11 +142,11 @@ def count_tile_neighbors(
             total[i] = min_weight
             mine = False
             for k in range(m):
-                if held[i] >= lists.shape[1]:
+                if n_listed[i] >= lists.shape[1]:
                     break
                 if line[k] <= low:
-                    lists[i, held[i]] = b[k]
-                    held[i] += 1
+                    lists[i, n_listed[i]] = b[k]
+                    n_listed[i] += 1
         if not (mine or lacking):
             continue
         for start in range(0, m, STEP):
@@ -160,9 +160,9 @@ def count_tile_neighbors(
                     continue
                 if line[k] <= low or within_radius(P, i, j, limit):
                     if mine:
-                        add_neighbor(i, j, w, total, held, lists)
+                        add_neighbor(i, j, w, total, n_listed, lists)
                     if theirs:
-                        add_neighbor(j, i, w, total, held, lists)
+                        add_neighbor(j, i, w, total, n_listed, lists)
                         lacking -= total[j] >= min_weight
 
 
@@ -208,23 +208,23 @@ def lowest_label_in_tile(S, sure, P, rows, others, limit, labels, lowest):
 
 
 @compiled
-def lowest_listed_label(rows, held, lists, core, labels):
+def lowest_listed_label(rows, n_listed, lists, core, labels):
     """The lowest label of a core row in the list of each row."""
     for i in rows:
         best = -1
-        for j in lists[i, : held[i]]:
+        for j in lists[i, : n_listed[i]]:
             if core[j] and (best < 0 or labels[j] < best):
                 best = labels[j]
         labels[i] = best
 
 
 @compiled
-def union_listed(held, lists, core, parent):
+def union_listed(n_listed, lists, core, parent):
     """Union of core rows with the core rows in their lists."""
     for i in range(len(core)):
         if core[i]:
             u = find_root(parent, i)
-            for j in lists[i, : held[i]]:
+            for j in lists[i, : n_listed[i]]:
                 if core[j]:
                     v = find_root(parent, j)
                     parent[max(u, v)] = min(u, v)

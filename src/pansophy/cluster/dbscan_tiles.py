@@ -101,18 +101,18 @@ def dbscan_by_tiles(X, eps, min_weight, w):
     v = np.empty(0) if w is None else np.ascontiguousarray(w[order], np.float64)
     size = int(min(max(np.ceil(min_weight), FEWEST), LISTED, n))
     with threads.single_blas():
-        total, held, lists = count_neighbors(
+        total, n_listed, lists = count_neighbors(
             tile_rows(P, ends), limit, min_weight, v, size
         )
     core = total >= min_weight
     parent = np.arange(n)
-    loops.union_listed(held, lists, core, parent)
+    loops.union_listed(n_listed, lists, core, parent)
     union_core_rows(P, core, limit, parent)
     labels = number_by_first_row(parent, core, order)
-    rest = np.flatnonzero(~core & (held > 0))
-    listed = rest[held[rest] <= size]
-    loops.lowest_listed_label(listed, held, lists, core, labels)
-    unlisted = rest[held[rest] > size]
+    rest = np.flatnonzero(~core & (n_listed > 0))
+    listed = rest[n_listed[rest] <= size]
+    loops.lowest_listed_label(listed, n_listed, lists, core, labels)
+    unlisted = rest[n_listed[rest] > size]
     if len(unlisted):
         label_unlisted_borders(P, core, labels, unlisted, limit)
     back = np.empty(n, np.int64)
@@ -140,15 +140,15 @@ def count_neighbors(tiles, limit, min_weight, w, list_size):
     that is less work, the rows that lack some are gathered and start anew.
     """
     n = len(tiles.P)
-    total, held = np.zeros(n), np.zeros(n, np.int64)
+    total, n_listed = np.zeros(n), np.zeros(n, np.int64)
     lists = np.empty((n, list_size), np.int64)
-    out = limit, float(min_weight), w, total, held, lists
+    out = limit, float(min_weight), w, total, n_listed, lists
     left = loops.count_tiles_in_reach(tiles.lo, tiles.hi, limit)
     full = 2 * left.sum() / n
     for away in range(tiles.size):
         lacking = np.flatnonzero(total < min_weight)
         if len(lacking) * full < left[away:].sum():
-            total[lacking] = held[lacking] = 0
+            total[lacking] = n_listed[lacking] = 0
             cuts = [lacking[a : a + TILE] for a in range(0, len(lacking), TILE)]
             run_all(partial(count_rows_against_tiles, tiles, cut, *out) for cut in cuts)
             break
@@ -156,7 +156,7 @@ def count_neighbors(tiles, limit, min_weight, w, list_size):
         half = meet // max(away, 1) % 2  # pairs of one half share no tile
         for pairs in (meet[half == 1], meet[half == 0]) if away else (meet,):
             run_all(partial(count_tile_pair, tiles, t, t - away, *out) for t in pairs)
-    return total, held, lists
+    return total, n_listed, lists
 
 
 def run_all(tasks):
@@ -165,7 +165,7 @@ def run_all(tasks):
         pass
 
 
-def count_tile_pair(tiles, t, u, limit, min_weight, w, total, held, lists):
+def count_tile_pair(tiles, t, u, limit, min_weight, w, total, n_listed, lists):
     """Neighbours of the rows of two tiles that do not have enough yet."""
     P = tiles.P
     a = tiles.rows(t)
@@ -181,11 +181,11 @@ def count_tile_pair(tiles, t, u, limit, min_weight, w, total, held, lists):
     a, b, tile = facing_rows(P, a, b, tiles.tiles[u], tiles.tiles[t].center, limit)
     if len(a) and len(b):
         S, sure = tile_products(tile, P[a], limit)
-        rest = P, limit, min_weight, w, total, held, lists
+        rest = P, limit, min_weight, w, total, n_listed, lists
         loops.count_tile_neighbors(S, sure, a, b, all(lack), *rest)
 
 
-def count_rows_against_tiles(tiles, rows, limit, min_weight, w, total, held, lists):
+def count_rows_against_tiles(tiles, rows, limit, min_weight, w, total, n_listed, lists):
     """Neighbours of some rows, the nearest tiles first."""
     P, lo, hi = tiles.P, tiles.lo, tiles.hi
     gap = loops.box_gaps(P[rows].min(axis=0), P[rows].max(axis=0), lo, hi)
@@ -194,7 +194,7 @@ def count_rows_against_tiles(tiles, rows, limit, min_weight, w, total, held, lis
         left = loops.rows_in_reach(P, rows, lo[u], hi[u], limit)
         if len(left):
             S, sure = tile_products(tiles.tiles[u], P[left], limit)
-            rest = P, limit, min_weight, w, total, held, lists
+            rest = P, limit, min_weight, w, total, n_listed, lists
             loops.count_tile_neighbors(S, sure, left, tiles.rows(u), False, *rest)
             rows = rows[total[rows] < min_weight]
 

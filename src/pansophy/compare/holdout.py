@@ -30,7 +30,7 @@ def load_holdout(schema, table) -> Samples:
         weight = None
         if schema.weight in table.column_names:
             weight = some_weight(schema, table)
-        return Samples(schema.frame(table), schema.goal(table), weight)
+        return Samples(schema.frame(table), schema.target_values(table), weight)
     except TableError as error:
         raise TableError(f"Of the test table: {error}") from error
 

@@ -64,7 +64,7 @@ def load_dataset(source, options) -> LoadedDataset:
     table, schema = drop_single_row_classes(table, schema, options, notes)
     data = Samples(
         schema.frame(table),
-        schema.goal(table),
+        schema.target_values(table),
         schema.weights(table),
         schema.groups(table),
         schema.times(table),
@@ -235,7 +235,7 @@ def drop_single_row_classes(table, schema, options, notes) -> tuple[pa.Table, Sc
     """Without classes of a single row, which cannot be both learned and tested."""
     if schema.task != "classification":
         return table, schema
-    y = schema.goal(table)
+    y = schema.target_values(table)
     rows = np.bincount(y, minlength=len(schema.classes))
     alone = rows[y] < 2
     if not alone.any():

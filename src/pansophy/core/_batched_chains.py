@@ -53,17 +53,17 @@ def table_rows_by_step(index, begins, lengths, table_rows):
 
 
 @compiled
-def gather_likelihoods(table, rows, seen):
-    """seen (k, w): the likelihoods of the lanes, one row of the table for each."""
+def gather_likelihoods(table, rows, likelihoods):
+    """likelihoods (k, w): those of the lanes, one row of the table for each."""
     for c in range(len(rows)):
         row = table[rows[c]]
-        for j in range(seen.shape[0]):
-            seen[j, c] = row[j]
+        for j in range(likelihoods.shape[0]):
+            likelihoods[j, c] = row[j]
 
 
 @compiled(fastmath=FASTMATH_FUSED)
-def multiply_and_rescale(row, seen, bits, total, power, two):
-    """row *= seen, divided by the power of 2 in `total`; then total = its new sum."""
+def multiply_and_rescale(row, likelihoods, bits, total, power, two):
+    """row *= likelihoods, divided by the power of 2 in `total`, then summed into it."""
     w = len(total)
     for c in range(w):
         e = bits[c] >> 52
@@ -71,7 +71,7 @@ def multiply_and_rescale(row, seen, bits, total, power, two):
     for c in range(w):
         total[c] = 0.0
     for j in range(row.shape[0]):
-        out, L = row[j], seen[j]
+        out, L = row[j], likelihoods[j]
         for c in range(w):
             v = out[c] * (L[c] * two[c])
             out[c] = v
@@ -87,7 +87,7 @@ def forward_messages_batch(
     logliks (w,) by eq. (1); smallest (w,) is the smallest sum of a message.
     """
     k, w = first.shape
-    seen = np.empty((k, w))
+    likelihoods = np.empty((k, w))
     total = np.ones(w)
     power = np.zeros(w, np.int64)
     taken = np.zeros(w, np.int64)
@@ -105,11 +105,11 @@ def forward_messages_batch(
                     row[j, c] = first[j, c]
         else:
             batched_product(stored[(t - 1) % depth], M, row)
-        gather_likelihoods(table, x, seen)
+        gather_likelihoods(table, x, likelihoods)
         for c in range(w):
             e = (bits[c] >> 52) - EXPONENT_BIAS
             taken[c] += e if t < lengths[c] else 0
-        multiply_and_rescale(row, seen, bits, total, power, two)
+        multiply_and_rescale(row, likelihoods, bits, total, power, two)
         for c in range(w):
             last[c] = total[c] if t < lengths[c] else last[c]
             smallest[c] = last[c] if last[c] < smallest[c] else smallest[c]
@@ -183,7 +183,7 @@ def backward_messages_batch(
     smallest a_t . b_t if that is smaller.
     """
     k, w = last.shape
-    MT, b, seen = np.empty((k, k)), np.empty((k, w)), np.empty((k, w))
+    MT, b, likelihoods = np.empty((k, k)), np.empty((k, w)), np.empty((k, w))
     total, share, scratch = np.ones(w), np.ones(w), np.ones(w)
     power = np.zeros(w, np.int64)
     bits, two = total.view(np.int64), power.view(np.float64)
@@ -203,12 +203,12 @@ def backward_messages_batch(
         posterior_scales(a, b, lengths, t, share, smallest)
         if pairs.shape[0]:
             add_pair_products(a, u, share, scratch, pairs)
-        add_posteriors(a, b, share, seen, x, begins, lengths, t, each, counts)
-        gather_likelihoods(table, x, seen)
+        add_posteriors(a, b, share, likelihoods, x, begins, lengths, t, each, counts)
+        gather_likelihoods(table, x, likelihoods)
         for j in range(k):
             for c in range(w):
                 u[j, c] = b[j, c]
-        multiply_and_rescale(u, seen, bits, total, power, two)
+        multiply_and_rescale(u, likelihoods, bits, total, power, two)
 
 
 @compiled(fastmath=FASTMATH_FUSED)

@@ -33,7 +33,7 @@ class Resampled(NamedTuple):
     X: Any
     y: np.ndarray
     rows: np.ndarray  # places in the X given
-    held: np.ndarray  # places not in `train`, untouched
+    held_out: np.ndarray  # places not in `train`, untouched
 
 
 def balance_classes(
@@ -78,12 +78,12 @@ def balance_classes(
     rng = make_rng(random_state)
     train = np.arange(n) if train is None else np.asarray(train)
     train = np.flatnonzero(train) if train.dtype == bool else train
-    held = np.setdiff1d(np.arange(n), train)
+    held_out = np.setdiff1d(np.arange(n), train)
     rows = (undersample if method == "down" else oversample)(y, train, rng)
     out = select_rows(X, rows)
     if jitter:
         out = jitter_rows(out, y[rows], len(train), jitter, columns, rng)
-    return Resampled(out, y[rows], rows, held)
+    return Resampled(out, y[rows], rows, held_out)
 
 
 def undersample(y, train, rng):

@@ -28,12 +28,12 @@ NUMBER = re.compile(r"\s*[-+]?(\d[\d ']*([.,]\d+)*|[.,]\d+)([eE][-+]?\d+)?\s*%?\
 QUOTED = 3  # examples in a text
 
 
-def check_columns(seen: TableView) -> list[Finding]:
+def check_columns(view: TableView) -> list[Finding]:
     """Findings of all checks on all columns of a table."""
     out = []
-    for c in seen.columns:
+    for c in view.columns:
         counts = np.bincount(c.codes + 1, minlength=2)[1:] if c.levels else None
-        missing = float(c.missing.mean()) if seen.n else 0.0
+        missing = float(c.missing.mean()) if view.n else 0.0
         out += list(check_presence(c, missing, counts))
         if missing == 1.0:
             continue
@@ -41,7 +41,7 @@ def check_columns(seen: TableView) -> list[Finding]:
             out += list(check_texts(c, counts))
         if not c.categorical:
             out += list(check_numbers(c))
-    return out + list(odd_scales(seen))
+    return out + list(odd_scales(view))
 
 
 def check_presence(c, missing, counts):
@@ -249,9 +249,9 @@ def check_dates(c, x):
         yield make_finding("future dates", grave, text, column=c.name, count=later)
 
 
-def odd_scales(seen):
+def odd_scales(view):
     """Finding for columns whose typical size is far from that of the others."""
-    plain = [c for c in seen.columns if c.kind == "number" and not c.missing.all()]
+    plain = [c for c in view.columns if c.kind == "number" and not c.missing.all()]
     sizes = {c.name: typical_value(c.numbers[~c.missing]) for c in plain}
     sizes = {n: s for n, s in sizes.items() if s > 0}
     if len(sizes) < 4:

@@ -222,7 +222,7 @@ def encode_texts(column):
     return codes.astype(np.int64), tuple(found.dictionary.to_pylist())
 
 
-def numeric_matrix(seen: TableView, most_levels=10, *, balanced=False):
+def numeric_matrix(view: TableView, most_levels=10, *, balanced=False):
     """Columns as a scaled matrix M, and the name of the source of each of its columns.
 
     Numbers are scaled to median 0 and equal spread, with missing values at the median;
@@ -234,7 +234,7 @@ def numeric_matrix(seen: TableView, most_levels=10, *, balanced=False):
     """
     score = balanced_scores if balanced else robust_scores
     parts, owners = [], []
-    for c in seen.columns:
+    for c in view.columns:
         if c.categorical:
             k = len(c.levels)
             if 2 <= k <= most_levels:
@@ -246,7 +246,7 @@ def numeric_matrix(seen: TableView, most_levels=10, *, balanced=False):
         if x is not None:
             parts.append(x[:, None])
             owners.append(c.name)
-    return (np.hstack(parts) if parts else np.zeros((seen.n, 0))), owners
+    return (np.hstack(parts) if parts else np.zeros((view.n, 0))), owners
 
 
 def robust_scores(x, reach=8.0):

@@ -91,20 +91,20 @@ def distance_concentration(X, *, rows=1000, random_state=0) -> Concentration:
         if np.all((M == 0) | (M == 1)):
             covered = len(np.unique(M, axis=0)) / 2.0 ** M.shape[1]
     else:
-        seen = table_view(X)
-        if seen.n < 2:
+        view = table_view(X)
+        if view.n < 2:
             raise TableError("Distances need at least two rows.")
-        covered = level_coverage(seen)
-        M = numeric_matrix(seen)[0]
+        covered = level_coverage(view)
+        M = numeric_matrix(view)[0]
     sample = sample_rows(len(M), rows, random_state)
     M = M if sample is None else M[sample]
     with single_blas():
         return concentration_by_block(M, covered)
 
 
-def level_coverage(seen: TableView) -> float | None:
+def level_coverage(view: TableView) -> float | None:
     """Share of the possible combinations of levels that occur, eq. (4)."""
-    coded = [c for c in seen.columns if c.categorical or c.kind == "yes/no"]
+    coded = [c for c in view.columns if c.categorical or c.kind == "yes/no"]
     coded = [c.labelled() for c in coded]
     coded = [z for z in coded if 1 < z.max(initial=0) + 1 <= 50]
     if not coded:

@@ -75,23 +75,23 @@ def data_report(table, target=None, *, random_state=0) -> DataReport:
     warning: 'again' is a copy of 'x': one of them adds nothing.
     note: 'one' is constant: 1 in all 100 rows.
     """
-    seen = table_view(table)
+    view = table_view(table)
     targets = [target] if isinstance(target, str) else list(target or ())
-    inputs = seen.without(targets)
-    found = check_columns(seen) + check_outliers(inputs)
+    inputs = view.without(targets)
+    found = check_columns(view) + check_outliers(inputs)
     found += check_related(inputs, Association(inputs.sample(SAMPLE, random_state)))
-    copies = duplicates(seen, target, random_state=random_state)
+    copies = duplicates(view, target, random_state=random_state)
     found += copies.findings
     if targets:
-        found += find_leaks(seen, targets, rows=SAMPLE, random_state=random_state)
+        found += find_leaks(view, targets, rows=SAMPLE, random_state=random_state)
     found = by_severity(found)
     named = lambda *kinds: [f.column for f in found if f.kind in kinds and f.column]
-    shares = {c.name: float(c.missing.mean()) for c in seen.columns}
+    shares = {c.name: float(c.missing.mean()) for c in view.columns}
     shares = {n: s for n, s in sorted(shares.items(), key=lambda kv: -kv[1]) if s > 0}
     grave = [str(f.column) for f in found if f.kind in LEAKS and f.severity == "alarm"]
     return DataReport(
-        seen.n,
-        len(seen.columns),
+        view.n,
+        len(view.columns),
         named("constant", "nearly constant", "empty"),
         [
             (str(f.column), f.facts["of"])

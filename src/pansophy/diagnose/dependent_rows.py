@@ -28,37 +28,37 @@ FEWEST = 50
 SHARED = 0.1  # of the variance, from which a group is a warning
 
 
-def dependent_rows(seen, goals, group=None, time=None) -> list[Finding]:
+def dependent_rows(view, targets, group=None, time=None) -> list[Finding]:
     """Findings about columns that should probably be declared as time or group."""
     out = []
-    for goal in goals:
-        y = target_scores(goal)
+    for target in targets:
+        y = target_scores(target)
         if len(y) - np.isnan(y).sum() < FEWEST:
             continue
         if time is None:
-            out += time_order(seen, goal.name, y)
+            out += time_order(view, target.name, y)
         if group is None:
-            out += repeated_groups(seen, goal.name, y)
+            out += repeated_groups(view, target.name, y)
     return out
 
 
-def target_scores(goal) -> np.ndarray:
+def target_scores(target) -> np.ndarray:
     """Ranks of the target, or 1 for the most frequent class; NaN where missing."""
-    out = np.full(len(goal.y), np.nan)
-    known = goal.known
-    if not goal.varies:
+    out = np.full(len(target.y), np.nan)
+    known = target.known
+    if not target.varies:
         return out
-    if goal.kind == "number":
-        out[known] = scipy.stats.rankdata(goal.y[known])
+    if target.kind == "number":
+        out[known] = scipy.stats.rankdata(target.y[known])
     else:
-        out[known] = goal.y[known] == np.bincount(goal.y[known]).argmax()
+        out[known] = target.y[known] == np.bincount(target.y[known]).argmax()
     return out
 
 
-def time_order(seen, target, y):
+def time_order(view, target, y):
     """Finding for serial correlation of the target, eq. (1), along the best date."""
     best = (0.0, None, 0)
-    for c in seen.columns:
+    for c in view.columns:
         dated = c.kind == "date" or (c.kind == "number" and CLOCKED.search(c.name))
         if c.name == target or not dated:
             continue
@@ -84,9 +84,9 @@ def time_order(seen, target, y):
     )
 
 
-def repeated_groups(seen, target, y):
+def repeated_groups(view, target, y):
     """Findings for columns that name people or things with several rows, eq. (2)."""
-    for c in seen.columns:
+    for c in view.columns:
         if c.name == target or not ENTITY.search(c.name) or c.kind == "date":
             continue
         z = c.labelled()

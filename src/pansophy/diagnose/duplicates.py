@@ -87,32 +87,32 @@ def duplicates(
     >>> print(duplicates({"a": [1.5, 2.25, 3.0, 1.5], "b": ["x", "y", "z", "x"]}))
     1 of 4 rows repeats another row exactly, for example rows 1 and 4.
     """
-    seen = table_view(table)
-    targets = [target] if isinstance(target, str) else list(target or ())
-    goals = [seen[t] for t in targets]
-    inputs = seen.without({*ignore, *targets, *row_number_columns(seen)})
+    view = table_view(table)
+    target_names = [target] if isinstance(target, str) else list(target or ())
+    targets = [view[t] for t in target_names]
+    inputs = view.without({*ignore, *target_names, *row_number_columns(view)})
     if not inputs.columns:
-        inputs = seen.without(targets)
+        inputs = view.without(target_names)
     keys = row_keys(inputs)
     alone = np.unique(keys, return_inverse=True)[1]
-    answers = row_keys(TableView(seen.n, tuple(goals))) if goals else None
+    answers = row_keys(TableView(view.n, tuple(targets))) if targets else None
     whole = alone
-    if goals:
+    if targets:
         whole = np.unique(keys + mix_hash(answers), return_inverse=True)[1]
-    exact = seen.n - int(whole.max(initial=-1)) - 1
+    exact = view.n - int(whole.max(initial=-1)) - 1
     groups = whole
     near = 0
     if tolerance > 0 and len(inputs.columns) > 1:
         pairs = near_pairs(inputs, alone, tolerance, make_rng(random_state))
-        groups, near = join_near_copies(whole, alone, pairs, goals, tolerance)
+        groups, near = join_near_copies(whole, alone, pairs, targets, tolerance)
     conflicting, ceiling = (
-        conflicting_targets(alone, goals) if inputs.columns else (0, None)
+        conflicting_targets(alone, targets) if inputs.columns else (0, None)
     )
     return Duplicates(
-        seen.n,
+        view.n,
         exact,
         near,
-        expected_duplicates(TableView(seen.n, (*inputs.columns, *goals))),
+        expected_duplicates(TableView(view.n, (*inputs.columns, *targets))),
         conflicting,
         ceiling,
         copies_across_folds(groups, splits),
@@ -121,10 +121,10 @@ def duplicates(
     )
 
 
-def row_number_columns(seen) -> set[str]:
+def row_number_columns(view) -> set[str]:
     """Names of id columns that have a different value in nearly every row."""
-    ids = [c for c in seen.columns if c.role == "id"]
-    return {c.name for c in ids if len(np.unique(column_bits(c))) >= NAMING * seen.n}
+    ids = [c for c in view.columns if c.role == "id"]
+    return {c.name for c in ids if len(np.unique(column_bits(c))) >= NAMING * view.n}
 
 
 def mix_hash(h):
@@ -135,9 +135,9 @@ def mix_hash(h):
     return h ^ (h >> np.uint64(31))
 
 
-def row_keys(seen) -> np.ndarray:
+def row_keys(view) -> np.ndarray:
     """A 64-bit hash of each row."""
-    return hash_rows([column_bits(c) for c in seen.columns], seen.n)
+    return hash_rows([column_bits(c) for c in view.columns], view.n)
 
 
 def hash_rows(words, n) -> np.ndarray:
@@ -215,7 +215,7 @@ def row_difference(a, b, texts, plain, sizes):
     return far
 
 
-def join_near_copies(whole, alone, pairs, goals, t):
+def join_near_copies(whole, alone, pairs, targets, t):
     """Groups after joining near copies, and the number of near copies."""
     i, j, far = pairs
     close = far <= 1.0
@@ -223,7 +223,7 @@ def join_near_copies(whole, alone, pairs, goals, t):
         return whole, 0
     i, j = i[close], j[close]
     agree = np.ones(len(i), bool)
-    for g in goals:  # a copy with another answer is a conflict, not a repetition
+    for g in targets:  # a copy with another answer is a conflict, not a repetition
         if g.numbers is None:
             agree &= g.codes[i] == g.codes[j]
         else:
@@ -241,28 +241,30 @@ def join_near_copies(whole, alone, pairs, goals, t):
     return label[whole], k - count
 
 
-def expected_duplicates(seen) -> float:
+def expected_duplicates(view) -> float:
     """Expected number of rows that repeat another by chance, eq. (1)."""
-    if not seen.columns:
+    if not view.columns:
         return 0.0
     agree = 1.0
-    for c in seen.columns:
-        share = np.unique(c.labelled(), return_counts=True)[1] / max(seen.n, 1)
-        agree *= max(float(share @ share) - 1 / seen.n, 0.0)
-        if agree * seen.n**2 < 1e-6:
+    for c in view.columns:
+        share = np.unique(c.labelled(), return_counts=True)[1] / max(view.n, 1)
+        agree *= max(float(share @ share) - 1 / view.n, 0.0)
+        if agree * view.n**2 < 1e-6:
             return 0.0
-    return min(seen.n * (seen.n - 1) / 2 * agree, float(seen.n))
+    return min(view.n * (view.n - 1) / 2 * agree, float(view.n))
 
 
-def conflicting_targets(alone, goals):
+def conflicting_targets(alone, targets):
     """Number of rows with equal inputs but different targets, and the best accuracy.
 
     The accuracy is None for targets with many distinct numbers.
     """
-    if not goals or not len(alone):
+    if not targets or not len(alone):
         return 0, None
-    known = np.logical_and.reduce([~g.missing for g in goals])
-    y = np.unique(row_keys(TableView(len(known), tuple(goals))), return_inverse=True)[1]
+    known = np.logical_and.reduce([~g.missing for g in targets])
+    y = np.unique(row_keys(TableView(len(known), tuple(targets))), return_inverse=True)[
+        1
+    ]
     alone = alone[known]
     y = y[known]
     pairs, counts = np.unique(np.column_stack([alone, y]), axis=0, return_counts=True)
@@ -270,7 +272,7 @@ def conflicting_targets(alone, goals):
     rows = int(np.sum(answers[alone] > 1)) if len(alone) else 0
     best = np.zeros(len(answers))
     np.maximum.at(best, pairs[:, 0], counts)
-    if any(not g.categorical and count_distinct(g.numbers) > 20 for g in goals):
+    if any(not g.categorical and count_distinct(g.numbers) > 20 for g in targets):
         return rows, None
     return rows, float(best.sum() / max(len(y), 1))
 

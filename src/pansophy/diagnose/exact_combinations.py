@@ -107,9 +107,9 @@ def find_exact_combination(X, y, names) -> ExactCombination | None:
     )
 
 
-def exact_combination_leak(inputs, goal, done):
+def exact_combination_leak(inputs, target, done):
     """Finding for a target that is a weighted sum of columns, to the last digit."""
-    if goal.kind != "number":
+    if target.kind != "number":
         return
     plain = [
         c
@@ -122,7 +122,7 @@ def exact_combination_leak(inputs, goal, done):
         return
     whole = ~np.any([c.missing for c in plain], axis=0)
     X = np.column_stack([np.asarray(c.numbers, float)[whole] for c in plain])
-    found = find_exact_combination(X, goal.y[whole], [c.name for c in plain])
+    found = find_exact_combination(X, target.y[whole], [c.name for c in plain])
     if found is None:
         return
     terms = " ".join(
@@ -132,8 +132,8 @@ def exact_combination_leak(inputs, goal, done):
     more = " ..." if len(found.columns) > 6 else ""
     rows = "all rows" if found.share == 1 else f"{found.share:.1%} of the rows"
     text = (
-        f"On {rows} the target {goal.name!r} equals {terms}{more} up to a constant and "
-        "rounding. If these columns are known only together with the target, every "
+        f"On {rows} the target {target.name!r} equals {terms}{more} up to a constant "
+        "and rounding. If these columns are known only together with the target, every "
         "score here is too good."
     )
     yield make_finding(

@@ -33,7 +33,7 @@ from .overview import Overview, overview
 from .related_columns import Association, check_related
 from .schema_summary import as_read, role_counts_text
 from .simpson import binary_codes, compare_within_levels, strata_of
-from .target_columns import Goal, goals_of
+from .target_columns import TargetColumn, target_columns_of
 from .target_leakage import find_leaks
 from .target_views import TargetView, target_views
 
@@ -59,7 +59,7 @@ class Exploration:
         Against the other table.
     roles : dict
         What each column but the target is for, unless a schema was given.
-    part, goals
+    part, targets
         The rows and targets that `target_views` are made of.
     """
 
@@ -74,13 +74,13 @@ class Exploration:
     drift: DriftReport | None = None
     roles: dict[str, str] = field(default_factory=dict)
     part: TableView | None = field(default=None, repr=False)
-    goals: list[Goal] = field(default_factory=list, repr=False)
+    targets: list[TargetColumn] = field(default_factory=list, repr=False)
 
     def target_views(self) -> list[TargetView]:
         """Every column against the target, the most telling ones first."""
-        if self.part is None or not self.goals:
+        if self.part is None or not self.targets:
             return []
-        return target_views(self.part, self.goals)
+        return target_views(self.part, self.targets)
 
     @property
     def alarms(self) -> list[Finding]:
@@ -191,80 +191,80 @@ def explore(
         ignore = {*ignore, *(c.name for c in schema.columns if c.role == "ignore")}
     if task not in (None, *TASKS):
         raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}.")
-    n, seen, splits, read = rows_to_examine(table, max_rows, splits, random_state)
-    targets = [target] if isinstance(target, str) else list(target or ())
-    for name in (*targets, group, time, by, *(() if schema else ignore)):
+    n, view, splits, read = rows_to_examine(table, max_rows, splits, random_state)
+    target_names = [target] if isinstance(target, str) else list(target or ())
+    for name in (*target_names, group, time, by, *(() if schema else ignore)):
         if name is not None:
-            seen[name]  # raises with the nearest name
+            view[name]  # raises with the nearest name
     task = task or getattr(schema, "task", None)
     roles = {}
     notes = []
     if schema is None and read is not None:
-        roles, found_task, notes = as_read(read, targets, {*ignore, group, time})
+        roles, found_task, notes = as_read(read, target_names, {*ignore, group, time})
         task = task or found_task
-    goals = goals_of(seen, targets, task)
+    targets = target_columns_of(view, target_names, task)
     with single_blas(), interruptions_raised():
         copies = duplicates(
-            seen, targets, splits=splits, ignore=ignore, random_state=random_state
+            view, target_names, splits=splits, ignore=ignore, random_state=random_state
         )
-        if any(g.kind == "number" for g in goals):
+        if any(g.kind == "number" for g in targets):
             copies = replace(copies, ceiling=None)  # numbers are not right or wrong
         changed = None
-        left = {*ignore, *targets}
-        listed = task == "multilabel" and len(goals) == 1
+        left = {*ignore, *target_names}
+        listed = task == "multilabel" and len(targets) == 1
         found = notes + examine_table(
-            seen, goals, copies, group, time, ignore, random_state, listed
+            view, targets, copies, group, time, ignore, random_state, listed
         )
         if by is not None:
-            found += simpson_reversals(seen, goals, by)
+            found += simpson_reversals(view, targets, by)
         if other is not None:
             _, new, _, _ = rows_to_examine(other, max_rows, None, random_state)
             changed = drift(
-                seen.without(left), new, ignore=left, random_state=random_state
+                view.without(left), new, ignore=left, random_state=random_state
             )
             found += changed.findings
         about = (
-            overview(seen, ignore=left, random_state=random_state) if whole else None
+            overview(view, ignore=left, random_state=random_state) if whole else None
         )
     if about is not None:
         found += odd_row_findings(about)
-    if n > seen.n:
-        text = f"A random sample of {seen.n} of {n} rows was looked at."
-        found.append(make_finding("sample", "note", text, rows=n, sampled=seen.n))
+    if n > view.n:
+        text = f"A random sample of {view.n} of {n} rows was looked at."
+        found.append(make_finding("sample", "note", text, rows=n, sampled=view.n))
     if schema is not None:
         found = [soften_leak(f, schema) for f in found]
-    task_found = (task or target_description(goals)) if goals else None
-    part, part_goals = rows_to_show(seen.without(set(ignore)), goals, random_state)
+    task_found = (task or target_description(targets)) if targets else None
+    part, part_targets = rows_to_show(view.without(set(ignore)), targets, random_state)
     return Exploration(
         by_severity(limit_findings(found)),
         about,
         rows=n,
-        columns=len(seen.columns),
-        sampled=seen.n,
+        columns=len(view.columns),
+        sampled=view.n,
         target=target,
         task=task_found,
         duplicates=copies,
         drift=changed,
         roles=roles,
         part=part,
-        goals=part_goals,
+        targets=part_targets,
     )
 
 
-def rows_to_show(seen, goals, seed) -> tuple[TableView | None, list[Goal]]:
+def rows_to_show(view, targets, seed) -> tuple[TableView | None, list[TargetColumn]]:
     """A sample of the rows and of their targets, for views against the target."""
-    if not goals:
+    if not targets:
         return None, []
-    pick = sample_rows(seen.n, SAMPLE, seed)
+    pick = sample_rows(view.n, SAMPLE, seed)
     if pick is None:
-        return seen, goals
-    return seen.take(pick), [g.take(pick) for g in goals]
+        return view, targets
+    return view.take(pick), [g.take(pick) for g in targets]
 
 
-def target_description(goals) -> str:
-    if len(goals) > 1:
+def target_description(targets) -> str:
+    if len(targets) > 1:
         return "multilabel"
-    return "classification" if goals[0].kind == "class" else "regression"
+    return "classification" if targets[0].kind == "class" else "regression"
 
 
 def rows_to_examine(table, most, splits, seed):
@@ -304,29 +304,31 @@ def splits_of_subset(splits, pick, n):
 
 
 def examine_table(
-    seen, goals, copies, group, time, ignore, seed, listed=False
+    view, targets, copies, group, time, ignore, seed, listed=False
 ) -> list[Finding]:
     """Findings about the columns, rows and targets of one table."""
-    targets = [g.name for g in goals]
-    used = seen.without({*targets, *ignore})
-    found = check_columns(seen)
+    target_names = [g.name for g in targets]
+    used = view.without({*target_names, *ignore})
+    found = check_columns(view)
     if listed:  # an empty text lists no labels
         found = [
-            f for f in found if f.kind != "hidden missing" or f.column not in targets
+            f
+            for f in found
+            if f.kind != "hidden missing" or f.column not in target_names
         ]
     part = used.sample(SAMPLE, seed)
     groups = [name for name in (group, time) if name is not None]
     found += check_related(used, Association(part), groups=groups)
     found += check_outliers(used)
     found += copies.findings
-    for goal in goals:
-        found += target_findings(goal, listed)
-    if goals:
-        found += dependent_rows(used, goals, group, time)
+    for target in targets:
+        found += target_findings(target, listed)
+    if targets:
+        found += dependent_rows(used, targets, group, time)
         found += find_leaks(
-            seen,
-            targets,
-            task=goals[0].kind if len(goals) == 1 else None,
+            view,
+            target_names,
+            task=targets[0].kind if len(targets) == 1 else None,
             group=group,
             time=time,
             ignore=ignore,
@@ -357,48 +359,48 @@ def soften_leak(f, schema) -> Finding:
     )
 
 
-def target_findings(goal, listed=False) -> list[Finding]:
+def target_findings(target, listed=False) -> list[Finding]:
     """Findings about a target: constant, missing values, imbalance of classes.
 
     Texts that list several labels (`listed`) are not checked for imbalance.
     """
-    known = goal.known
+    known = target.known
     out = []
-    if not goal.varies:
-        text = f"The target {goal.name!r} has one value: there is nothing to learn."
-        return [make_finding("constant target", "alarm", text, column=goal.name)]
+    if not target.varies:
+        text = f"The target {target.name!r} has one value: there is nothing to learn."
+        return [make_finding("constant target", "alarm", text, column=target.name)]
     if not known.all():
         gone = int((~known).sum())
-        text = f"The target {goal.name!r} is missing in {gone} of {len(known)} rows."
+        text = f"The target {target.name!r} is missing in {gone} of {len(known)} rows."
         out.append(
-            make_finding("missing target", "note", text, column=goal.name, count=gone)
+            make_finding("missing target", "note", text, column=target.name, count=gone)
         )
-    if goal.kind == "class" and goal.k < 0.5 * known.sum() and not listed:
-        words = np.array([c.strip("'") for c in goal.classes], object)
-        found = imbalance(words[goal.y[known]].astype(str)).findings
-        out += [f._replace(column=goal.name) for f in found]
+    if target.kind == "class" and target.k < 0.5 * known.sum() and not listed:
+        words = np.array([c.strip("'") for c in target.classes], object)
+        found = imbalance(words[target.y[known]].astype(str)).findings
+        out += [f._replace(column=target.name) for f in found]
     return out
 
 
-def simpson_reversals(seen, goals, by) -> list[Finding]:
+def simpson_reversals(view, targets, by) -> list[Finding]:
     """Findings for comparisons of binary columns that reverse within levels of `by`."""
-    z, words = strata_of(seen[by], 5)
+    z, words = strata_of(view[by], 5)
     out = []
     if not 2 <= len(words) <= 50:
         return out
-    for goal in goals:
-        if goal.kind == "class" and goal.k != 2:
+    for target in targets:
+        if target.kind == "class" and target.k != 2:
             continue
-        y = np.where(goal.known, goal.y, np.nan).astype(float)
-        for c in seen.columns:
-            if c.name in (goal.name, by) or c.kind in ("date", "empty", "other"):
+        y = np.where(target.known, target.y, np.nan).astype(float)
+        for c in view.columns:
+            if c.name in (target.name, by) or c.kind in ("date", "empty", "other"):
                 continue
             if c.categorical and len(c.levels) != 2:
                 continue
             a, levels = binary_codes(c)
-            names = (goal.name, c.name, by)
+            names = (target.name, c.name, by)
             out += compare_within_levels(
-                y, a, z, np.ones(seen.n), words, names, levels
+                y, a, z, np.ones(view.n), words, names, levels
             ).findings
     return out
 

@@ -100,17 +100,17 @@ def extrapolation(
     training row's own"
     """
     old = table_view(train).without(ignore)
-    seen = table_view(new).without(ignore)
+    view = table_view(new).without(ignore)
     outside = {}
     for a in old.columns:
-        if a.name in seen.names:
-            rows_out = out_of_range(a, seen[a.name], margin)
+        if a.name in view.names:
+            rows_out = out_of_range(a, view[a.name], margin)
             if len(rows_out):
                 outside[a.name] = rows_out
-    flags = np.zeros(seen.n, bool)
+    flags = np.zeros(view.n, bool)
     for which in outside.values():
         flags[which] = True
-    distance = scaled_nearest_distance(old, seen, rows, random_state)
+    distance = scaled_nearest_distance(old, view, rows, random_state)
     return Extrapolation(
         flags | (distance > slack), outside, distance, tuple(old.names)
     )

@@ -103,26 +103,26 @@ def group_errors(
     >>> len(found.groups), found.groups[0].about[1]
     (1, "'kind' is 'b' in 100% of them and 31% elsewhere")
     """
-    seen = table_view(table).without(ignore)
-    wrong = wrong_rows(errors, seen.n, share)
-    some = np.arange(seen.n)
-    if rows is not None and seen.n > rows:
+    view = table_view(table).without(ignore)
+    wrong = wrong_rows(errors, view.n, share)
+    some = np.arange(view.n)
+    if rows is not None and view.n > rows:
         right = np.flatnonzero(~wrong)
         keep = max(rows - int(wrong.sum()), rows // 2)
         few = make_rng(random_state).permutation(right)[:keep]
         bad = make_rng(random_state).permutation(np.flatnonzero(wrong))[:rows]
         some = np.sort(np.r_[few, bad])
-    part = seen.take(some)
+    part = view.take(some)
     M, _ = numeric_matrix(part)
     bad = np.flatnonzero(wrong[some])
     weight = np.where(
         wrong[some], 1.0, max((~wrong).sum() / max((~wrong[some]).sum(), 1), 1.0)
     )
     if len(bad) < FEWEST or M.shape[1] == 0:
-        return ErrorGroups((), int(wrong.sum()), seen.n)
+        return ErrorGroups((), int(wrong.sum()), view.n)
     found = error_clusters(M, bad, weight, part)
     whole = tuple(replace(g, rows=some[g.rows]) for g in found)
-    return ErrorGroups(whole, int(wrong.sum()), seen.n)
+    return ErrorGroups(whole, int(wrong.sum()), view.n)
 
 
 def wrong_rows(errors, n, share) -> np.ndarray:

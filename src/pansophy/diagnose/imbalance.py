@@ -188,8 +188,9 @@ def imbalance_findings(imbalance):
         k = imbalance.counts[rare]
         text = (
             f"The classes are unequal: {k} of {n} rows ({k / n:.2%}) are {rare!r}, 1 : "
-            f"{imbalance.odds:.4g} against the rest; always answering {imbalance.majority!r} "
-            f"is right in {imbalance.baseline:.1%}, so accuracy says little."
+            f"{imbalance.odds:.4g} against the rest; always answering "
+            f"{imbalance.majority!r} is right in {imbalance.baseline:.1%}, so accuracy "
+            "says little."
         )
         grave = "warning" if k / n < VERY_RARE or imbalance.baseline >= 0.9 else "note"
         yield make_finding(

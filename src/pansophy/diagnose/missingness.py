@@ -61,22 +61,22 @@ def missingness(table, *, most=10) -> Missingness:
     >>> print(missingness({"a": [1, None, 3, None], "b": ["x", None, "y", None]}))
     2 of 4 rows are complete; most missing: 'a' 50.0%, 'b' 50.0%.
     """
-    seen = table_view(table)
-    holes = [(c, c.missing) for c in seen.columns]
+    view = table_view(table)
+    holes = [(c, c.missing) for c in view.columns]
     holes = [(c, m) for c, m in holes if m.any()]
     if not holes:
-        return Missingness(seen.n, seen.n, {}, [], [], [])
+        return Missingness(view.n, view.n, {}, [], [], [])
     R = np.column_stack([m for _, m in holes])
     shares = {c.name: float(m.mean()) for c, m in holes}
     patterns = frequent_missing_patterns(R, [c.name for c, _ in holes], most)
     masks = [(c, m) for c, m in holes if 10 <= m.sum() <= len(m) - 10][:100]
     return Missingness(
-        seen.n,
+        view.n,
         int((~R.any(1)).sum()),
         shares,
         patterns,
         jointly_missing_columns(masks),
-        missingness_dependence(seen, masks[:40]),
+        missingness_dependence(view, masks[:40]),
     )
 
 
@@ -103,12 +103,12 @@ def jointly_missing_columns(masks):
     return sorted(out, key=lambda p: -p[2])
 
 
-def missingness_dependence(seen: TableView, masks):
+def missingness_dependence(view: TableView, masks):
     """Pairs (missing column, predictor, area) significant after Holm, eq. (1)."""
     found = []
     ranked = {}
     for c, gone in masks:
-        for other in seen.columns:
+        for other in view.columns:
             if other.name == c.name:
                 continue
             if other.categorical:

@@ -88,9 +88,9 @@ def row_outliers(M, random_state=0) -> RowOutliers:
     return RowOutliers(scores, limit, rows[np.argsort(-scores[rows])])
 
 
-def check_outliers(seen: TableView, most=10) -> list[Finding]:
+def check_outliers(view: TableView, most=10) -> list[Finding]:
     """Findings about outliers in single columns, the most outliers first."""
-    found = [column_outliers(c) for c in seen.columns if c.numbers is not None]
+    found = [column_outliers(c) for c in view.columns if c.numbers is not None]
     found = sorted((f for f in found if f), key=lambda f: -len(f.rows))
     out = []
     for f in found[:most]:
@@ -99,7 +99,7 @@ def check_outliers(seen: TableView, most=10) -> list[Finding]:
         text = (
             f"{f.name!r}: {k} {value} far from the others (outside {f.low:.4g} to "
             f"{f.high:.4g}), the farthest {f.farthest:.6g} in row "
-            f"{row_of(f, seen) + 1}."
+            f"{row_of(f, view) + 1}."
         )
         out.append(
             make_finding(
@@ -112,8 +112,8 @@ def check_outliers(seen: TableView, most=10) -> list[Finding]:
     return out
 
 
-def row_of(f, seen) -> int:
-    x = seen[f.name].numbers[f.rows]
+def row_of(f, view) -> int:
+    x = view[f.name].numbers[f.rows]
     return int(f.rows[np.flatnonzero(x == f.farthest)[0]])
 
 
@@ -131,7 +131,7 @@ def outliers(table, *, rows=20_000, random_state=0):
     note: 'x': 1 value is far from the others (outside -6.169 to 6.016), the farthest
     40 in row 18.
     """
-    seen = table_view(table)
-    found = check_outliers(seen)
-    part = seen.sample(rows, random_state)
+    view = table_view(table)
+    found = check_outliers(view)
+    part = view.sample(rows, random_state)
     return found, row_outliers(numeric_matrix(part)[0], random_state)

@@ -115,17 +115,17 @@ def overview(table, *, ignore=(), rows=5000, random_state=0) -> Overview:
     (silhouette 0.58).
     0 of 750 values are missing (0.0%).
     """
-    seen = table_view(table)
-    pick = sample_rows(seen.n, rows, random_state)
-    part = seen if pick is None else seen.take(pick)
-    places = np.arange(seen.n) if pick is None else pick
-    ids = {c.name for c in seen.columns if c.role == "id"}
+    view = table_view(table)
+    pick = sample_rows(view.n, rows, random_state)
+    part = view if pick is None else view.take(pick)
+    places = np.arange(view.n) if pick is None else pick
+    ids = {c.name for c in view.columns if c.role == "id"}
     M, owners = numeric_matrix(part.without({*ignore, *ids}), balanced=True)
     with single_blas():  # many small products
         return Overview(
-            seen.n,
+            view.n,
             part.n,
-            [summarize_column(c) for c in seen.columns],
+            [summarize_column(c) for c in view.columns],
             association_matrix(part),
             *project_rows(M, owners, places, random_state),
             missingness(part),

@@ -32,11 +32,11 @@ SAME = 0.999
 MOST = 5  # pairs reported one by one
 
 
-def copied_columns(seen: TableView) -> list[tuple[str, str]]:
+def copied_columns(view: TableView) -> list[tuple[str, str]]:
     """Pairs of columns with the same values, or the same levels by other names."""
     first: dict = {}
     out = []
-    for c in seen.columns:
+    for c in view.columns:
         if c.missing.all() or not has_two_values(c):
             continue
         key = content_hash(c)
@@ -68,9 +68,9 @@ def content_hash(c):
 class Association:
     """Association of all pairs of columns; NaN where it is undefined."""
 
-    def __init__(self, seen: TableView, most_levels=200):
+    def __init__(self, view: TableView, most_levels=200):
         useful = lambda c: not c.categorical or 2 <= len(c.levels) <= most_levels
-        self.columns = [c for c in seen.columns if useful(c) and has_variation(c)]
+        self.columns = [c for c in view.columns if useful(c) and has_variation(c)]
         self.names = [c.name for c in self.columns]
         self.matrix = np.full((len(self.names),) * 2, np.nan)
         plain = [i for i, c in enumerate(self.columns) if not c.categorical]
@@ -191,19 +191,19 @@ def says_the_same(a, b) -> bool:
     return runs <= 2 * k and np.count_nonzero(change & tied) <= k / 10
 
 
-def check_related(seen: TableView, association=None, *, groups=()) -> list[Finding]:
+def check_related(view: TableView, association=None, *, groups=()) -> list[Finding]:
     """Findings for copied and for strongly associated columns.
 
     Columns that name rows or groups of rows, by their role, by their name or as one of
     `groups`, are not said to be like others, whose values they merely determine.
     """
     out = []
-    unnamed = {c.name for c in seen.columns if names_groups(c)} | {*groups}
-    copies = copied_columns(seen)
+    unnamed = {c.name for c in view.columns if names_groups(c)} | {*groups}
+    copies = copied_columns(view)
     for a, b in copies:
         text = f"{b!r} is a copy of {a!r}: one of them adds nothing."
         out.append(make_finding("duplicated column", "warning", text, column=b, of=a))
-    found = association or Association(seen)
+    found = association or Association(view)
     M = np.abs(found.matrix)
     gone = {b for _, b in copies}
     pairs = [

@@ -76,9 +76,9 @@ def reference_of(table, *, values=POINTS) -> Reference:
     >>> len(kept["columns"]["a"]["values"])
     150
     """
-    seen = table_view(table)
+    view = table_view(table)
     return Reference(
-        seen.n, {c.name: reference_column(c, values) for c in seen.columns}
+        view.n, {c.name: reference_column(c, values) for c in view.columns}
     )
 
 

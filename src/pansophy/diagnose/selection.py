@@ -112,12 +112,12 @@ def selection_bias(table, reference, *, level=0.05) -> SelectionBias:
     'age' has mean 51.45 here and 44 in the reference, +0.44 standard deviations
     (p = 1.9e-18).
     """
-    seen = table_view(table)
+    view = table_view(table)
     if not isinstance(reference, dict) or looks_like_table(reference):
-        reference = statistics_of(table_view(reference), seen.names)
+        reference = statistics_of(table_view(reference), view.names)
     found = []
     for name, known in reference.items():
-        c = seen[name]
+        c = view[name]
         if isinstance(known, dict) and "mean" not in known:
             found.append(by_shares(c, known))
         else:
@@ -141,10 +141,10 @@ def looks_like_table(reference) -> bool:
     )
 
 
-def statistics_of(seen, wanted) -> dict:
+def statistics_of(view, wanted) -> dict:
     """Means, standard deviations and level shares of a reference table."""
     out = {}
-    for c in seen.columns:
+    for c in view.columns:
         if c.name not in wanted or c.missing.all():
             continue
         if c.categorical:

@@ -23,7 +23,7 @@ from ..tables import TableError
 from .columns import table_view
 from .findings import Finding, make_finding
 from .intervals import Interval, symmetric_interval
-from .target_columns import goal_of
+from .target_columns import target_column_of
 
 FEWEST = 5  # rows of each kind in a stratum
 
@@ -122,19 +122,19 @@ def simpson(table, outcome, treatment, by=None, *, bins=5, weight=None):
     The effect of 'how' on 'cured' turns round: overall +0.04571, but -0.05367 among
     rows of like 'stone'. Compare within 'stone'.
     """
-    seen = table_view(table)
-    y = outcome_of(seen[outcome])
-    a, levels = binary_codes(seen[treatment])
-    w = np.ones(seen.n) if weight is None else seen[weight].numbers
+    view = table_view(table)
+    y = outcome_of(view[outcome])
+    a, levels = binary_codes(view[treatment])
+    w = np.ones(view.n) if weight is None else view[weight].numbers
     if w is None or np.any(~(w >= 0)):
         raise TableError(f"Column {weight!r} must hold numbers of at least 0.")
     if by is not None:
-        z, words = strata_of(seen[by], bins)
+        z, words = strata_of(view[by], bins)
         return compare_within_levels(
             y, a, z, w, words, (outcome, treatment, by), levels
         )
     out = []
-    for c in seen.columns:
+    for c in view.columns:
         if c.name in (outcome, treatment, weight):
             continue
         z, words = strata_of(c, bins)
@@ -146,24 +146,26 @@ def simpson(table, outcome, treatment, by=None, *, bins=5, weight=None):
 
 def outcome_of(c) -> np.ndarray:
     """The outcome as numbers; the second of two levels is 1."""
-    goal = goal_of(c)
-    if goal.kind == "number":
-        return goal.y
-    if goal.k != 2:
+    target = target_column_of(c)
+    if target.kind == "number":
+        return target.y
+    if target.k != 2:
         if not c.categorical:
             return c.numbers
-        raise TableError(f"Column {c.name!r} has {goal.k} levels; an outcome has two.")
-    words = sorted(range(2), key=lambda k: goal.classes[k])
-    return np.where(goal.y < 0, np.nan, (goal.y == words[1]).astype(float))
+        raise TableError(
+            f"Column {c.name!r} has {target.k} levels; an outcome has two."
+        )
+    words = sorted(range(2), key=lambda k: target.classes[k])
+    return np.where(target.y < 0, np.nan, (target.y == words[1]).astype(float))
 
 
 def binary_codes(c):
     """Codes 0 and 1 of a treatment, -1 where missing, and the names of the levels."""
-    goal = goal_of(c)
-    if goal.kind == "class" and goal.k == 2:
-        order = np.argsort(goal.classes)
+    target = target_column_of(c)
+    if target.kind == "class" and target.k == 2:
+        order = np.argsort(target.classes)
         code = np.array([*np.argsort(order), -1])
-        return code[goal.y], tuple(goal.classes[i] for i in order)
+        return code[target.y], tuple(target.classes[i] for i in order)
     if c.categorical:
         raise TableError(
             f"Column {c.name!r} has {len(c.levels)} levels; a treatment has two."

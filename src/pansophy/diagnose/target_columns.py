@@ -8,7 +8,7 @@ FEW = 20  # numbers with at most this many values, all whole, are treated as cla
 
 
 @dataclass(frozen=True, eq=False)
-class Goal:
+class TargetColumn:
     """One target: y (n,) of class codes, -1 where missing, or of numbers with NaN."""
 
     name: str
@@ -29,7 +29,7 @@ class Goal:
         y = self.y[self.known]
         return len(y) > 0 and bool(np.any(y != y[0]))
 
-    def take(self, rows) -> "Goal":
+    def take(self, rows) -> "TargetColumn":
         return replace(self, y=self.y[rows])
 
     def indicators(self):
@@ -59,16 +59,16 @@ class Goal:
             yield self.classes[k], (y == k).astype(float)
 
 
-def goals_of(seen, target, task=None) -> list[Goal]:
+def target_columns_of(view, target, task=None) -> list[TargetColumn]:
     """The targets of a view; a name that is not there raises with the nearest one."""
     wanted = [target] if isinstance(target, str) else list(target)
-    return [goal_of(seen[name], task) for name in wanted]
+    return [target_column_of(view[name], task) for name in wanted]
 
 
-def goal_of(c, task=None) -> Goal:
+def target_column_of(c, task=None) -> TargetColumn:
     """A column as a target of classes or numbers."""
     if c.categorical:
-        return Goal(c.name, "class", c.codes, tuple(repr(v) for v in c.levels))
+        return TargetColumn(c.name, "class", c.codes, tuple(repr(v) for v in c.levels))
     x = c.numbers
     known = ~np.isnan(x)
     values = np.unique(x[known])
@@ -80,5 +80,5 @@ def goal_of(c, task=None) -> Goal:
     if task in ("class", "classification", "multilabel") or (task is None and whole):
         y = np.full(len(x), -1)
         y[known] = np.searchsorted(values, x[known])
-        return Goal(c.name, "class", y, tuple(c.show(v) for v in values))
-    return Goal(c.name, "number", x)
+        return TargetColumn(c.name, "class", y, tuple(c.show(v) for v in values))
+    return TargetColumn(c.name, "number", x)

@@ -27,7 +27,7 @@ from .findings import make_finding
 IMPROBABLE = 1e-6
 
 
-def target_encoding_leak(c, goal):
+def target_encoding_leak(c, target):
     """Finding for a column whose values are mean targets of its groups, eq. (1)."""
     if c.categorical or c.kind != "number" or c.missing.mean() > 0.5:
         return None
@@ -38,7 +38,7 @@ def target_encoding_leak(c, goal):
     if L < 3 or n < 3 * L:
         return None
     counts = np.bincount(z)
-    for value, t in goal.numbers(there):
+    for value, t in target.numbers(there):
         means = np.bincount(z, t) / counts
         s2 = float(((t - means[z]) ** 2).sum()) / (n - L)
         if s2 <= 1e-12 * t.var() or np.ptp(means) == 0:
@@ -46,7 +46,7 @@ def target_encoding_leak(c, goal):
         exact = bool((np.abs(means - values) <= 1e-6 * np.sqrt(s2))[counts > 1].all())
         p = improbably_close(values, means, counts, z, t, s2)
         if (exact and L >= 3) or p < IMPROBABLE:
-            what = goal.describe(value)
+            what = target.describe(value)
             how = "equals it" if exact else "follows it closer than chance allows"
             told = "" if exact else f" (p = {p:.1g})"
             text = (
@@ -77,7 +77,7 @@ def off_line(x, m, c) -> float:
     return float(c @ (m - slope * x) ** 2)
 
 
-def encoded_levels(inputs, goal, done):
+def encoded_levels(inputs, target, done):
     """Findings for columns that are mean targets by the levels of another, eq. (2)."""
     plain = [c for c in inputs.columns if c.kind == "number" and c.name not in done]
     plain = [c for c in plain if not c.missing.any() and np.ptp(c.numbers) > 0]
@@ -95,7 +95,7 @@ def encoded_levels(inputs, goal, done):
         sorted_X = X[np.argsort(z, kind="stable")]
         low = np.minimum.reduceat(sorted_X, start)
         steady = np.all(np.maximum.reduceat(sorted_X, start) - low <= 1e-9, axis=0)
-        for value, t in goal.numbers(slice(None)):
+        for value, t in target.numbers(slice(None)):
             total = np.bincount(z, t)
             left = (total[z] - t) / np.maximum(counts[z] - 1, 1)
             spread = left.std() or 1.0
@@ -107,7 +107,7 @@ def encoded_levels(inputs, goal, done):
                 exact = abs(out[j]) > 0.9999 and within_r(X[:, j], left, z, counts)
                 if abs(r) > 0.995 or exact > 0.9999:
                     done.add(c.name)
-                    yield encoding_finding(c, g, goal.describe(value), r or out[j])
+                    yield encoding_finding(c, g, target.describe(value), r or out[j])
 
 
 def encoding_finding(c, g, what, r):

@@ -25,7 +25,7 @@ from .columns import TableView, sample_rows, table_view
 from .exact_combinations import exact_combination_leak
 from .findings import Finding, by_severity, make_finding
 from .intervals import rate_interval, shared_level
-from .target_columns import Goal, goals_of
+from .target_columns import TargetColumn, target_columns_of
 from .target_encodings import encoded_levels, target_encoding_leak
 from .temporal_leakage import later_dates
 
@@ -76,29 +76,29 @@ def find_leaks(
     ...     print(f)
     alarm: 'cents' is a copy of the target 'y' on another scale (r = 1.000000).
     """
-    seen = table_view(table)
-    pick = sample_rows(seen.n, rows, random_state)
-    seen = seen if pick is None else seen.take(pick)
-    goals = goals_of(seen, target, task)
-    names = {g.name for g in goals}
-    inputs = seen.without({*names, *ignore} - {time})
+    view = table_view(table)
+    pick = sample_rows(view.n, rows, random_state)
+    view = view if pick is None else view.take(pick)
+    targets = target_columns_of(view, target, task)
+    names = {g.name for g in targets}
+    inputs = view.without({*names, *ignore} - {time})
     out: list[Finding] = []
     with single_blas():  # many small products
-        for goal in goals:
-            out += leaks_of(inputs, goal, group, time, random_state)
-            out += sorted_by_target(goal)
+        for column in targets:
+            out += leaks_of(inputs, column, group, time, random_state)
+            out += sorted_by_target(column)
     return by_severity(out)
 
 
 def leaks_of(
-    inputs: TableView, goal: Goal, group=None, time=None, seed=0
+    inputs: TableView, target: TargetColumn, group=None, time=None, seed=0
 ) -> list[Finding]:
     """Findings about columns that reveal one target."""
-    known = np.flatnonzero(goal.known)
-    if len(known) < FEWEST or not goal.varies:
+    known = np.flatnonzero(target.known)
+    if len(known) < FEWEST or not target.varies:
         return []
     inputs = inputs.take(known)
-    goal = goal.take(known)
+    target = target.take(known)
     level = shared_level(0.95, len(inputs.columns))
     fold = np.random.default_rng(seed).permutation(len(known)) % FOLDS
     out = []
@@ -107,46 +107,46 @@ def leaks_of(
         if c.name == time:  # known before the answer; a trend is no leak
             continue
         found = (
-            missingness_leak(c, goal)
-            or target_copy_leak(c, goal)
-            or target_encoding_leak(c, goal)
-            or single_column_leak(c, goal, fold, level, group)
+            missingness_leak(c, target)
+            or target_copy_leak(c, target)
+            or target_encoding_leak(c, target)
+            or single_column_leak(c, target, fold, level, group)
         )
         if found:
             out.append(found)
             reported.add((c.name, found.severity == "alarm"))
     done = {name for name, grave in reported if grave}
-    out += list(encoded_levels(inputs, goal, done))
-    out += list(exact_combination_leak(inputs, goal, done))
-    return out + list(later_dates(inputs, goal, time, fold, level))
+    out += list(encoded_levels(inputs, target, done))
+    out += list(exact_combination_leak(inputs, target, done))
+    return out + list(later_dates(inputs, target, time, fold, level))
 
 
-def sorted_by_target(goal):
+def sorted_by_target(target):
     """Finding for rows that are sorted by the target."""
-    y = goal.y[goal.known]
-    if len(y) < FEWEST or not goal.varies:
+    y = target.y[target.known]
+    if len(y) < FEWEST or not target.varies:
         return
     changes = int(np.sum(y[1:] != y[:-1]))
-    if goal.kind == "class":
-        ordered = changes < goal.k and len(y) >= 3 * goal.k
+    if target.kind == "class":
+        ordered = changes < target.k and len(y) >= 3 * target.k
     else:
         steps = np.diff(y)
         ordered = bool(np.all(steps >= 0) or np.all(steps <= 0))
     if ordered:
         text = (
-            f"The rows are sorted by the target {goal.name!r}: folds must be shuffled, "
-            "as those of `compare` are unless they follow time."
+            f"The rows are sorted by the target {target.name!r}: folds must be "
+            "shuffled, as those of `compare` are unless they follow time."
         )
-        yield make_finding("sorted rows", "note", text, column=goal.name)
+        yield make_finding("sorted rows", "note", text, column=target.name)
 
 
-def missingness_leak(c, goal):
+def missingness_leak(c, target):
     """Finding for a column that is missing exactly where the target has one value."""
     gone = c.missing
     k = int(gone.sum())
     if k < 5 or len(gone) - k < 5:
         return None
-    for value, here in goal.indicators():
+    for value, here in target.indicators():
         if here.all() or not here.any():
             continue
         both = int((gone & here).sum())
@@ -155,47 +155,49 @@ def missingness_leak(c, goal):
             word = "missing" if phi > 0 else "present"
             share = both / here.sum() if phi > 0 else 1 - both / here.sum()
             text = (
-                f"{c.name!r} is {word} exactly where the target {goal.name!r} is "
+                f"{c.name!r} is {word} exactly where the target {target.name!r} is "
                 f"{value} ({share:.1%} of these rows): its presence gives the answer "
                 "away."
             )
             return leak_finding("missingness leak", c, text, phi=phi)
-    if goal.kind == "number":
-        return threshold_absence(c, goal, gone)
+    if target.kind == "number":
+        return threshold_absence(c, target, gone)
     return None
 
 
-def threshold_absence(c, goal, gone):
+def threshold_absence(c, target, gone):
     """Finding for a column missing exactly where the target passes a threshold."""
-    ranks = scipy.stats.rankdata(goal.y)
+    ranks = scipy.stats.rankdata(target.y)
     k = int(gone.sum())
     m = int((~gone).sum())
     area = (ranks[gone].sum() - k * (k + 1) / 2) / (k * m)
     if max(area, 1 - area) < 0.999:
         return None
     word, limit = (
-        ("above", goal.y[~gone].max()) if area > 0.5 else ("below", goal.y[~gone].min())
+        ("above", target.y[~gone].max())
+        if area > 0.5
+        else ("below", target.y[~gone].min())
     )
     text = (
-        f"{c.name!r} is missing exactly where the target {goal.name!r} is {word} "
+        f"{c.name!r} is missing exactly where the target {target.name!r} is {word} "
         f"{limit:.4g} (AUC {max(area, 1 - area):.4f}): its absence gives the answer "
         "away."
     )
     return leak_finding("missingness leak", c, text, area=area)
 
 
-def target_copy_leak(c, goal):
+def target_copy_leak(c, target):
     """Finding for a copy of the target: rescaled, monotone, or with renamed levels."""
     there = ~c.missing
     if there.sum() < FEWEST:
         return None
-    if goal.kind == "number" and not c.categorical:
-        x, y = c.numbers[there], goal.y[there]
+    if target.kind == "number" and not c.categorical:
+        x, y = c.numbers[there], target.y[there]
         if not (np.ptp(x) > 0 and np.ptp(y) > 0 and len(np.unique(y)) > 2):
             return None
         r = np.corrcoef(x, y)[0, 1]
         s = np.corrcoef(scipy.stats.rankdata(x), scipy.stats.rankdata(y))[0, 1]
-        name = f"{c.name!r} is a copy of the target {goal.name!r}"
+        name = f"{c.name!r} is a copy of the target {target.name!r}"
         if np.array_equal(x, y):
             return leak_finding("target copy", c, name + ".", r=1.0)
         if abs(r) >= EXACT:
@@ -206,21 +208,21 @@ def target_copy_leak(c, goal):
             text = f"{name} up to a monotone change (rank r = {s:.6f})."
             return leak_finding("target copy", c, text, rank_r=s)
         return None
-    if goal.kind == "class":
-        z, y = c.labelled()[there], goal.y[there]
+    if target.kind == "class":
+        z, y = c.labelled()[there], target.y[there]
         k = int(z.max(initial=-1)) + 1
-        pairs = len(np.unique(z * (goal.k + 1) + y))
+        pairs = len(np.unique(z * (target.k + 1) + y))
         if k == len(np.unique(z)) == pairs == len(np.unique(y)) > 1:
-            text = f"{c.name!r} is the target {goal.name!r} by other names."
+            text = f"{c.name!r} is the target {target.name!r} by other names."
             return leak_finding("target copy", c, text, levels=k)
     return None
 
 
-def single_column_leak(c, goal, fold, level, group):
+def single_column_leak(c, target, fold, level, group):
     """Finding for a column that alone predicts the target almost perfectly, eq. (1)."""
     best = max(
         (
-            out_of_fold_score(z, goal, fold, level) + (grouping,)
+            out_of_fold_score(z, target, fold, level) + (grouping,)
             for z, grouping in groupings_of_column(c)
         ),
         key=lambda s: s[0],
@@ -233,17 +235,17 @@ def single_column_leak(c, goal, fold, level, group):
     if not met.any() or (c.name == group and grouping != "bins"):
         return None
     grave = ["alarm", "warning", "note"][int(np.argmax(met))]
-    measure = "balanced accuracy" if goal.kind == "class" else "r2"
-    claim = f"predicts the target {goal.name!r} almost perfectly by itself"
+    measure = "balanced accuracy" if target.kind == "class" else "r2"
+    claim = f"predicts the target {target.name!r} almost perfectly by itself"
     if grave == "note":
-        claim = f"is a strong predictor of the target {goal.name!r} by itself"
+        claim = f"is a strong predictor of the target {target.name!r} by itself"
     text = f"{c.name!r} {claim} (out-of-fold {measure} {score:.4f})"
     kind = "strong column" if grave == "note" else "near-perfect column"
     if grouping == "groups":
         kind = "deciding group"
         grave = "note" if grave == "note" else "warning"
         text = (
-            f"Rows with the same {c.name!r} share their {goal.name!r} (out-of-fold "
+            f"Rows with the same {c.name!r} share their {target.name!r} (out-of-fold "
             f"{measure} {score:.4f}): keep them in one fold (group={c.name!r})"
         )
     elif grave != "note" and grouping == "order":
@@ -279,11 +281,11 @@ def groupings_of_column(c):
             yield labels, "groups"
 
 
-def out_of_fold_score(z, goal, fold, level):
+def out_of_fold_score(z, target, fold, level):
     """Out-of-fold balanced accuracy or r2 of a grouping, and its lower limit."""
     k = int(z.max()) + 1
-    if goal.kind == "number":
-        y = goal.y - goal.y.mean()
+    if target.kind == "number":
+        y = target.y - target.y.mean()
         total = np.bincount(z, y, k)
         count = np.bincount(z, minlength=k)
         p = np.empty(len(y))
@@ -298,16 +300,16 @@ def out_of_fold_score(z, goal, fold, level):
         score = 1 - e.mean() / v.mean()
         spread = np.std(e - (1 - score) * v) / (v.mean() * np.sqrt(len(y)))
         return score, score - scipy.stats.norm.ppf((1 + level) / 2) * spread
-    K = goal.k
-    size = np.bincount(goal.y, minlength=goal.k)
-    joint = np.bincount(z * K + goal.y, minlength=k * K).reshape(k, K)
+    K = target.k
+    size = np.bincount(target.y, minlength=target.k)
+    joint = np.bincount(z * K + target.y, minlength=k * K).reshape(k, K)
     right = np.zeros(K)
     for f in range(FOLDS):
         here = fold == f
-        part = np.bincount(z[here] * K + goal.y[here], minlength=k * K).reshape(k, K)
+        part = np.bincount(z[here] * K + target.y[here], minlength=k * K).reshape(k, K)
         answer = np.argmax((joint - part) / np.maximum(size, 1), axis=1)
-        hit = answer[z[here]] == goal.y[here]
-        right += np.bincount(goal.y[here][hit], minlength=K)
+        hit = answer[z[here]] == target.y[here]
+        right += np.bincount(target.y[here][hit], minlength=K)
     there = size > 0
     recalls = right[there] / size[there]
     if recalls.mean() < LEVELS.min():  # spares the intervals of thousands of columns

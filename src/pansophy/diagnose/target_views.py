@@ -54,22 +54,22 @@ class TargetView:
     dates: bool = False  # whether the column is drawn in seconds since 1970
 
 
-def drawable_columns(seen, goals) -> list:
+def drawable_columns(view, targets) -> list:
     """The columns that a view can be made of."""
-    inputs = seen.without({g.name for g in goals})
+    inputs = view.without({g.name for g in targets})
     return [c for c in inputs.columns if is_drawable(c)]
 
 
-def target_views(seen, goals) -> list[TargetView]:
+def target_views(view, targets) -> list[TargetView]:
     """Views of the columns of a `TableView`, at most MAX_VIEWS, most telling first.
 
     Each column is shown against the target that it tells most about.
     """
-    columns = drawable_columns(seen, goals)
-    goals = [known_classes(g) for g in goals if g.varies]
+    columns = drawable_columns(view, targets)
+    targets = [known_classes(g) for g in targets if g.varies]
     found = []
     for c in columns:
-        views = [one_view(c, goal) for goal in goals]
+        views = [one_view(c, target) for target in targets]
         views = [v for v in views if v is not None]
         if views:
             found.append(max(views, key=lambda v: v.strength))
@@ -87,12 +87,12 @@ def is_drawable(c) -> bool:
     return len(x) > 1 and bool(np.any(x != x[0]))
 
 
-def known_classes(goal):
-    """A goal with at most MAX_CLASSES classes, the rarest taken together."""
-    if goal.kind == "number" or goal.k <= MAX_CLASSES:
-        return goal
-    y, names = common_parts(goal.y, goal.classes, MAX_CLASSES - 1)
-    return replace(goal, y=y, classes=tuple(names))
+def known_classes(target):
+    """A target with at most MAX_CLASSES classes, the rarest taken together."""
+    if target.kind == "number" or target.k <= MAX_CLASSES:
+        return target
+    y, names = common_parts(target.y, target.classes, MAX_CLASSES - 1)
+    return replace(target, y=y, classes=tuple(names))
 
 
 def common_parts(codes, levels, most) -> tuple[np.ndarray, list[str]]:
@@ -108,20 +108,20 @@ def common_parts(codes, levels, most) -> tuple[np.ndarray, list[str]]:
     return np.where(known, place[codes], -1), [*names, OTHER_PART] if rest else names
 
 
-def one_view(c, goal) -> TargetView | None:
+def one_view(c, target) -> TargetView | None:
     """One column against one target; None where too few rows have both."""
-    known = goal.known
+    known = target.known
     if known.sum() < 3:
         return None
     c = c.take(np.flatnonzero(known))
-    y = goal.y[known]
+    y = target.y[known]
     codes, levels = codes_and_levels(c)
     if levels:
-        return level_view(c.name, codes, levels, goal, y)
+        return level_view(c.name, codes, levels, target, y)
     present = ~c.missing
     if present.sum() < 3 or np.ptp(c.numbers[present]) == 0:
         return None
-    view = number_view(c.name, c.numbers[present], goal, y[present])
+    view = number_view(c.name, c.numbers[present], target, y[present])
     return replace(view, dates=c.kind == "date")
 
 
@@ -139,7 +139,7 @@ def codes_and_levels(c) -> tuple[np.ndarray, tuple]:
     return np.where(c.missing, -1, codes), tuple(names)
 
 
-def level_view(name, codes, levels, goal, y) -> TargetView:
+def level_view(name, codes, levels, target, y) -> TargetView:
     """Of a column of levels: bars of classes, or boxes of a number."""
     codes, names = common_parts(codes, levels, MAX_LEVELS)
     if (codes < 0).any():
@@ -149,35 +149,35 @@ def level_view(name, codes, levels, goal, y) -> TargetView:
     rows = np.bincount(codes, minlength=len(names))
     common = {
         "column": name,
-        "target": goal.name,
+        "target": target.name,
         "parts": names,
         "rows": rows.tolist(),
-        "strength": explained_share(codes, target_numbers(goal, y)),
+        "strength": explained_share(codes, target_numbers(target, y)),
     }
-    if goal.kind == "number":
+    if target.kind == "number":
         boxes = [np.quantile(y[codes == k], BOX).tolist() for k in parts]
         return TargetView(kind="target boxes", values=boxes, **common)
-    shares = [np.bincount(y[codes == k], minlength=goal.k) / rows[k] for k in parts]
+    shares = [np.bincount(y[codes == k], minlength=target.k) / rows[k] for k in parts]
     return TargetView(
         kind="bars",
-        classes=[str(v).strip("'") for v in goal.classes],
+        classes=[str(v).strip("'") for v in target.classes],
         values=[s.tolist() for s in shares],
         **common,
     )
 
 
-def number_view(name, x, goal, y) -> TargetView:
+def number_view(name, x, target, y) -> TargetView:
     """Of a column of numbers: boxes by class, or points and their means."""
     codes = quantile_codes(x)
-    strength = explained_share(codes, target_numbers(goal, y))
-    if goal.kind == "class":
-        used = [k for k in range(goal.k) if (y == k).any()]
+    strength = explained_share(codes, target_numbers(target, y))
+    if target.kind == "class":
+        used = [k for k in range(target.k) if (y == k).any()]
         return TargetView(
             name,
-            goal.name,
+            target.name,
             "column boxes",
             strength,
-            parts=[str(goal.classes[k]).strip("'") for k in used],
+            parts=[str(target.classes[k]).strip("'") for k in used],
             rows=[int((y == k).sum()) for k in used],
             values=[np.quantile(x[y == k], BOX).tolist() for k in used],
         )
@@ -186,7 +186,7 @@ def number_view(name, x, goal, y) -> TargetView:
     means = [[x[codes == k].mean(), y[codes == k].mean()] for k in np.unique(codes)]
     return TargetView(
         name,
-        goal.name,
+        target.name,
         "points",
         strength,
         rows=[len(x)],
@@ -195,11 +195,11 @@ def number_view(name, x, goal, y) -> TargetView:
     )
 
 
-def target_numbers(goal, y) -> np.ndarray:
+def target_numbers(target, y) -> np.ndarray:
     """(n, outputs): the target, or an indicator of each class."""
-    if goal.kind == "number":
+    if target.kind == "number":
         return np.asarray(y, dtype=float)[:, None]
-    return (y[:, None] == np.arange(goal.k)).astype(float)
+    return (y[:, None] == np.arange(target.k)).astype(float)
 
 
 def quantile_edges(x) -> np.ndarray:

@@ -16,7 +16,7 @@ from .findings import make_finding
 SCORE = {"class": 0.9, "number": 0.9}
 
 
-def later_dates(inputs, goal, time, fold, level):
+def later_dates(inputs, target, time, fold, level):
     """Findings about date columns that may not be known at prediction time."""
     dates = [c for c in inputs.columns if c.kind == "date" and c.missing.mean() < 0.95]
     if time is not None and time in inputs.names and inputs[time].kind == "date":
@@ -26,7 +26,7 @@ def later_dates(inputs, goal, time, fold, level):
                 yield from dates_after(c, now)
         return
     for a, b in combinations(dates[:8], 2):
-        yield from ordered_dates(a, b, goal, fold, level)
+        yield from ordered_dates(a, b, target, fold, level)
 
 
 def in_days(days) -> str:
@@ -52,7 +52,7 @@ def dates_after(c, now):
         )
 
 
-def ordered_dates(a, b, goal, fold, level):
+def ordered_dates(a, b, target, fold, level):
     """Finding for two date columns of which one is never before the other."""
     from .target_leakage import out_of_fold_score  # which asks this module for dates
 
@@ -67,16 +67,17 @@ def ordered_dates(a, b, goal, fold, level):
     edges = np.unique(np.quantile(ahead[both], np.linspace(0, 1, 33)[1:-1]))
     z = np.searchsorted(edges, ahead)
     z[~both] = len(edges) + 1
-    score, low = out_of_fold_score(z, goal, fold, level)
+    score, low = out_of_fold_score(z, target, fold, level)
     days = float(np.median(ahead[both])) / DAY
     text = (
         f"{b.name!r} is never before {a.name!r} and {in_days(days)} later in the middle"
     )
-    if low >= SCORE[goal.kind]:
-        measure = "balanced accuracy" if goal.kind == "class" else "r2"
+    if low >= SCORE[target.kind]:
+        measure = "balanced accuracy" if target.kind == "class" else "r2"
         text += (
-            f"; the time between them predicts {goal.name!r} almost perfectly (out-of-"
-            f"fold {measure} {score:.4f}): is {b.name!r} known before the answer is?"
+            f"; the time between them predicts {target.name!r} almost perfectly "
+            f"(out-of-fold {measure} {score:.4f}): is {b.name!r} known before the "
+            "answer is?"
         )
         yield make_finding(
             "future dates", "alarm", text, column=b.name, score=score, after=a.name

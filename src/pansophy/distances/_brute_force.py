@@ -42,9 +42,9 @@ def any_at_most(line, start, stop, limit):
 def collect_candidates(S, first, excluded, slack, k, limit, used, values, rows):
     """Collect the rows of a tile that may be among the k nearest.
 
-    S (b, m) is the tile, of rows from `first` on; excluded (b,) a row to leave out, or -1;
-    slack (b,) is e. Query i has used[i] candidates in values[i], rows[i], whose s was
-    at most limit[i] when they came. A full list is cut back to what may still count.
+    S (b, m) is the tile, of rows from `first` on; excluded (b,) a row to leave out, or
+    -1; slack (b,) is e. Query i has used[i] candidates in values[i], rows[i], whose s
+    was at most limit[i] when they came. A full list is cut back to what may still count.
     Returns False if a list stays nearly full, so that too many rows are equally near.
     """
     b, m = S.shape

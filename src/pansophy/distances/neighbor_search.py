@@ -265,7 +265,7 @@ def k_nearest_any_metric(index, Q, excluded, k):
 
 
 def k_smallest_columns(T, k, excluded=None):
-    """The k smallest entries of each row of a matrix of distances, excluded[i] left out."""
+    """The k smallest entries of each row of a distance matrix, excluded[i] left out."""
     m, n = T.shape
     D, J = np.full((m, k), np.inf, T.dtype), np.full((m, k), n, np.int64)
     excluded = np.full(m, -1) if excluded is None else excluded

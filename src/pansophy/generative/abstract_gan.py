@@ -162,15 +162,18 @@ class AbstractGAN(AbstractDecoder):
             options["stop"] = stop
         return options
 
-    def _monitors(self, rows, held, rng):
-        monitors = [AdversarialNet.recent_metrics, *super()._monitors(rows, held, rng)]
-        if held is not None:
-            monitors.append(self._held_out_monitor(held))
+    def _monitors(self, rows, held_out, rng):
+        monitors = [
+            AdversarialNet.recent_metrics,
+            *super()._monitors(rows, held_out, rng),
+        ]
+        if held_out is not None:
+            monitors.append(self._held_out_monitor(held_out))
         return monitors
 
-    def _held_out_monitor(self, held):
+    def _held_out_monitor(self, held_out):
         """A monitor of the MMD^2 between samples and held-out rows."""
-        chosen = held.take(slice(MONITORED_ROWS))
+        chosen = held_out.take(slice(MONITORED_ROWS))
         n = len(chosen.X)
 
         def evaluate(net):

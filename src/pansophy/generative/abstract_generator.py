@@ -151,18 +151,18 @@ class AbstractGenerator(Density, AbstractTraining):
         y = self._learn_classes(y, w)
         rng = make_rng(self.random_state)
         rows = GeneratorRows(X, y, w)
-        held = None
+        held_out = None
         if self.early_stopping:
             inside, outside = self._held_out_split(len(X), rng, y)
-            rows, held = rows.take(inside), rows.take(outside)
+            rows, held_out = rows.take(inside), rows.take(outside)
         self.mean_, self.scale_ = self._learn_scaling(rows.X, rows.w)
         rows = rows._replace(X=self._encode_rows(rows.X))
-        if held is not None:
-            held = held._replace(X=self._encode_rows(held.X))
+        if held_out is not None:
+            held_out = held_out._replace(X=self._encode_rows(held_out.X))
         with seeded_torch(torch.device("cpu"), draw_seed(rng)):
             net = self._build_net(rows.X.shape[1], self._n_classes())
             self._start_net(net, rows)
-        self._train(net.to(getattr(torch, self.dtype)), rows, held, rng)
+        self._train(net.to(getattr(torch, self.dtype)), rows, held_out, rng)
         self._finish_fit(rows)
         return self
 
@@ -221,14 +221,14 @@ class AbstractGenerator(Density, AbstractTraining):
         X = X.astype(self.mean_.dtype)
         return X if self.image_shape_ is None else X.reshape(-1, *self.image_shape_)
 
-    def _train(self, net, rows, held, rng):
+    def _train(self, net, rows, held_out, rng):
         """Train the net and store it."""
         data = rows.arrays(self.dtype)
-        valid = None if held is None else held.arrays(self.dtype)
+        valid = None if held_out is None else held_out.arrays(self.dtype)
         options = self._training_options(net, len(rows.X), valid)
         if self.checkpoint is not None:
             options["tag"] = run_tag(self, rows.X.shape, data.values())
-        monitors = self._monitors(rows, held, rng)
+        monitors = self._monitors(rows, held_out, rng)
         if monitors:
             join = lambda net: {k: v for f in monitors for k, v in f(net).items()}
             options["evaluate"] = join
@@ -251,7 +251,7 @@ class AbstractGenerator(Density, AbstractTraining):
         losses = self.history_.get("loss", np.empty(0))
         self.loss_ = float(losses[-1]) if len(losses) else math.inf
 
-    def _monitors(self, rows, held, rng) -> list:
+    def _monitors(self, rows, held_out, rng) -> list:
         """Functions of the net that `nn.train` calls after each epoch.
 
         Each gives a dict of numbers for the history; without gradients, in evaluation
@@ -259,7 +259,11 @@ class AbstractGenerator(Density, AbstractTraining):
         """
         if not self.quality_every:
             return []
-        return [self._quality_monitor(rows if held is None else held, draw_seed(rng))]
+        return [
+            self._quality_monitor(
+                rows if held_out is None else held_out, draw_seed(rng)
+            )
+        ]
 
     def _quality_monitor(self, rows, seed):
         """A monitor of how far samples are from rows."""

@@ -238,7 +238,7 @@ class VaDE(Clusterer, AbstractArrayVAE):
     def _n_start_epochs(self):
         return min(self.n_pretrain, self.n_epochs // 2)
 
-    def _monitors(self, rows, held, rng):
+    def _monitors(self, rows, held_out, rng):
         seed = draw_seed(rng)
 
         def end_pretraining(net):
@@ -248,7 +248,7 @@ class VaDE(Clusterer, AbstractArrayVAE):
                 net.pretraining -= 1
             return {}
 
-        return [end_pretraining, *super()._monitors(rows, held, rng)]
+        return [end_pretraining, *super()._monitors(rows, held_out, rng)]
 
     def _start_mixture(self, net, rows, seed):
         """Let the prior start from a Gaussian mixture of the codes."""

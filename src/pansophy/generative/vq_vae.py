@@ -253,14 +253,14 @@ default="elu"
         with torch.no_grad():
             return net.vectors(X).flatten(0, 1)
 
-    def _monitors(self, rows, held, rng):
+    def _monitors(self, rows, held_out, rng):
         def restart(net):
             if net.restarts:
                 net.restarts -= 1
                 net.restart_unused(self._some_vectors(net, rows))
             return {}
 
-        return [restart, *super()._monitors(rows, held, rng)]
+        return [restart, *super()._monitors(rows, held_out, rng)]
 
     def _prepare_sampling(self, net, rows):
         codes = values_in_blocks(net, self._encode, rows.X).astype(np.int64)

@@ -161,9 +161,9 @@ class Risk:
     def __call__(self, x):
         """J and its gradient, eq. (1)."""
         W, b = self.split(x)
-        kept: list[Any] = [None] * len(self.block_slices)
-        loss, g = self.sum(self.loss_gradient_of_block(W, b, kept))
-        self.cached_predictions = np.array(x, dtype=float), kept
+        predictions: list[Any] = [None] * len(self.block_slices)
+        loss, g = self.sum(self.loss_gradient_of_block(W, b, predictions))
+        self.cached_predictions = np.array(x, dtype=float), predictions
         g = np.asarray(g, dtype=float).reshape(self.k, self.d + 1)
         if not self.intercept:
             g[:, self.d] = 0.0
@@ -171,15 +171,15 @@ class Risk:
         value = float(loss) + self.alpha / 2 * float(np.sum(W * W))
         return value, g.ravel()
 
-    def loss_gradient_of_block(self, W, b, kept):
-        """The function (X_b, i) -> loss and gradient of a block; it fills `kept`."""
+    def loss_gradient_of_block(self, W, b, predictions):
+        """A function (X_b, i) -> loss and gradient, which fills `predictions`."""
         W, b = self.as_row_dtype(W, b)
         if self.foreign:
-            return lambda X, i: self.tensor_block(X, i, W, b, kept)
+            return lambda X, i: self.tensor_block(X, i, W, b, predictions)
         if self.k > 1:
-            return lambda X, i: self.softmax_block(X, i, W, b, kept)
+            return lambda X, i: self.softmax_block(X, i, W, b, predictions)
         if not self.loss.has_loop:
-            return lambda X, i: self.array_block(X, i, W[0], b[0], kept)
+            return lambda X, i: self.array_block(X, i, W[0], b[0], predictions)
         from . import _risk as loops
 
         kind = loops.loss_kind(self.loss)
@@ -202,21 +202,21 @@ class Risk:
                 value = loops.loss_and_gradient(kind, a, y, v, f, r)
                 g[:-1] = r @ X
                 g[-1] = r.sum()
-            kept[i] = f
+            predictions[i] = f
             return value, g
 
         return stats
 
-    def array_block(self, X, i, w, b, kept):
+    def array_block(self, X, i, w, b, predictions):
         """Loss and gradient of a block by the array functions of the loss."""
         y, v, offset = self.block_targets(i)
         f = initial_predictions(offset, X) + (X @ w + b)
         r = v * self.loss.gradient(y, f)
-        kept[i] = f
+        predictions[i] = f
         g = self.transposed_product(X, r[:, None])[0]
         return float(np.sum(v * self.loss.value(y, f))), g
 
-    def softmax_block(self, X, i, W, b, kept):
+    def softmax_block(self, X, i, W, b, predictions):
         from . import _risk as loops
 
         y, v, offset = self.block_targets(i)
@@ -224,7 +224,7 @@ class Risk:
         F += b if offset is None else b + offset
         R = np.empty_like(F)
         value = loops.softmax_loss_gradient(F, y, v, R)
-        kept[i] = F
+        predictions[i] = F
         return value, self.transposed_product(X, R)
 
     def transposed_product(self, X, R):
@@ -232,7 +232,7 @@ class Risk:
         G = (X.T @ R).T if self.sparse else R.T @ X
         return np.column_stack([G, R.sum(axis=0)]).astype(float)
 
-    def tensor_block(self, X, i, W, b, kept):
+    def tensor_block(self, X, i, W, b, predictions):
         """The losses on the device of X, the sums on the host."""
         xp = arrays.namespace(X)
         y, v, offset = self.block_targets(i)
@@ -241,13 +241,13 @@ class Risk:
             F = F + xp.reshape(offset, (F.shape[0], -1))
         if self.k == 1:
             y = xp.astype(y, X.dtype)
-            kept[i] = F[:, 0]
-            value = self.loss.value(y, kept[i])
-            R = (v * self.loss.gradient(y, kept[i]))[:, None]
+            predictions[i] = F[:, 0]
+            value = self.loss.value(y, predictions[i])
+            R = (v * self.loss.gradient(y, predictions[i]))[:, None]
         else:
             P = softmax(F)
             value = self.loss.value(y, F)
-            kept[i] = P
+            predictions[i] = P
             R = v[:, None] * (P - as_one_hot(y, F))
         return float(xp.sum(v * value)), tensor_transposed_product(xp, X, R)
 

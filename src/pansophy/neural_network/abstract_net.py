@@ -126,17 +126,17 @@ class AbstractNet(AbstractTraining):
             refuse_overflowing_squares(self, values)
         rows = self._learn_rows(inputs, y, w, classes)
         rng = make_rng(self.random_state)
-        rows, held = self._hold_out(rows, validation, rng, one_pass)
+        rows, held_out = self._hold_out(rows, validation, rng, one_pass)
         rows = NetRows(self._learn_inputs(rows.inputs, rows.w), rows.Y, rows.w)
-        if held is not None:
-            held = held._replace(inputs=self._encode_inputs(held.inputs))
+        if held_out is not None:
+            held_out = held_out._replace(inputs=self._encode_inputs(held_out.inputs))
         nets = []
         for _ in range(self.n_estimators):
             with seeded_torch(torch.device("cpu"), draw_seed(rng)):
                 net = self._build_net(*self._outputs())
             nets.append(net.to(getattr(torch, self.dtype)))
         self._optimiser_states = None
-        self._train(nets, rows, held, rng, one_pass=one_pass)
+        self._train(nets, rows, held_out, rng, one_pass=one_pass)
         return self
 
     def _continue_fit(self, X, y, sample_weight, validation=None, *, one_pass=False):
@@ -146,12 +146,12 @@ class AbstractNet(AbstractTraining):
         rows = self._given_rows(given, "training data")
         rows = rows._replace(w=self._row_weights(y, rows.w))
         rng = make_rng(self.random_state)
-        rows, held = self._hold_out(rows, validation, rng, one_pass)
-        if held is not None:
-            held = held._replace(inputs=self._encode_inputs(held.inputs))
+        rows, held_out = self._hold_out(rows, validation, rng, one_pass)
+        if held_out is not None:
+            held_out = held_out._replace(inputs=self._encode_inputs(held_out.inputs))
         rows = rows._replace(inputs=self._encode_inputs(rows.inputs))
         nets = [copy.deepcopy(net) for net in self.nets_]
-        self._train(nets, rows, held, rng, one_pass=one_pass)
+        self._train(nets, rows, held_out, rng, one_pass=one_pass)
         return self
 
     def _learn_rows(self, inputs, y, w, classes=None) -> NetRows:
@@ -198,10 +198,10 @@ class AbstractNet(AbstractTraining):
         weight = check_sample_weight(w[0], n) if w else None
         return NetRows(inputs, self._encode_target(np.asarray(y)), weight)
 
-    def _train(self, nets, rows, held, rng, *, one_pass=False):
+    def _train(self, nets, rows, held_out, rng, *, one_pass=False):
         """Train the nets one after the other and store them."""
         data = rows.arrays(self.dtype)
-        valid = None if held is None else held.arrays(self.dtype)
+        valid = None if held_out is None else held_out.arrays(self.dtype)
         options = self._training_options(nets[0], len(rows.inputs[0]), valid)
         if one_pass:
             options |= {"epochs": 1, "schedule": None, "stop": None}
@@ -263,7 +263,7 @@ class AbstractNet(AbstractTraining):
             w = check_sample_weight(sample_weight, len(y))
         rows = model._learn_rows(inputs, y, w)
         rng = make_rng(self.random_state)
-        rows, held = model._hold_out(rows, None, rng)
+        rows, held_out = model._hold_out(rows, None, rng)
         nets = []
         n_outputs, head = model._outputs()
         for net in self.nets_:
@@ -274,9 +274,9 @@ class AbstractNet(AbstractTraining):
             nn.freeze(net)
             nets.append(nn.unfreeze(net, *{*renewed, *layers}))
         rows = rows._replace(inputs=model._encode_inputs(rows.inputs))
-        if held is not None:
-            held = held._replace(inputs=model._encode_inputs(held.inputs))
-        model._train(nets, rows, held, rng)
+        if held_out is not None:
+            held_out = held_out._replace(inputs=model._encode_inputs(held_out.inputs))
+        model._train(nets, rows, held_out, rng)
         return model
 
     # -- prediction ------------------------------------------------------------

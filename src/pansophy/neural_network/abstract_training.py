@@ -129,16 +129,16 @@ class AbstractTraining(Estimator):
 
     def _held_out_split(self, n, rng, strata=None):
         """Positions of rows to train on, and of rows to stop by; both ascend."""
-        held = math.ceil(self.validation_fraction * n)
-        if not 0 < held < n:
+        held_out = math.ceil(self.validation_fraction * n)
+        if not 0 < held_out < n:
             raise ValueError(
                 f"early_stopping needs rows to train on and rows to stop by, but "
-                f"validation_fraction={self.validation_fraction} of {n} is {held}."
+                f"validation_fraction={self.validation_fraction} of {n} is {held_out}."
             )
         if strata is not None:
             counts = np.bincount(strata)
             counts = counts[counts > 0]
-            if counts.min() < 2 or min(held, n - held) < len(counts):
+            if counts.min() < 2 or min(held_out, n - held_out) < len(counts):
                 strata = None  # too few rows for one of each class on both sides
         inside, outside = train_test_split(
             np.arange(n),

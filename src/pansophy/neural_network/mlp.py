@@ -158,8 +158,8 @@ class AbstractMLP(Estimator):
         if self.solver == "lbfgs":
             result = self._run_lbfgs(data, validation)
         else:
-            data, held = self._hold_out(data, y, validation, rng, partial)
-            result = self._run(data, held, rng, partial)
+            data, held_out = self._hold_out(data, y, validation, rng, partial)
+            result = self._run(data, held_out, rng, partial)
         self._store(result)
         return self
 
@@ -270,11 +270,13 @@ class AbstractMLP(Estimator):
         w = arrays.asarray(w[0], X) if w else None
         return TrainingData(X, self._targets(y, X, False), w)
 
-    def _run(self, data, held, rng, partial):
+    def _run(self, data, held_out, rng, partial):
         n = int(data.X.shape[0])
         state = self._optimiser_state if partial else None
-        stop = None if partial else self._stopping(held)
-        evaluate = None if held is None else lambda net: self._evaluate(net, held)
+        stop = None if partial else self._stopping(held_out)
+        evaluate = (
+            None if held_out is None else lambda net: self._evaluate(net, held_out)
+        )
         schedule = None
         if self.solver == "sgd" and self.learning_rate == "invscaling":
             schedule = inverse_scaling(self.power_t, self.t_)
@@ -286,7 +288,7 @@ class AbstractMLP(Estimator):
             device=self._where(data.X),
             seed=rng,
             shuffle=bool(self.shuffle),
-            valid=None if held is None else held.rows(),
+            valid=None if held_out is None else held_out.rows(),
             evaluate=evaluate,
             stop=stop,
             optimiser_state=state,
@@ -334,18 +336,18 @@ class AbstractMLP(Estimator):
             snapshot=lambda state: fitted_weights(state.net),
         )
 
-    def _stopping(self, held):
+    def _stopping(self, held_out):
         adaptive = self.solver == "sgd" and self.learning_rate == "adaptive"
         rule = nn.EarlyStopping(
-            monitor="loss" if held is None else "validation_score",
-            mode="min" if held is None else "max",
+            monitor="loss" if held_out is None else "validation_score",
+            mode="min" if held_out is None else "max",
             patience=self.n_iter_no_change,
             tol=self.tol,
-            restore=held is not None,
+            restore=held_out is not None,
             cut=0.2 if adaptive else None,
             floor=1e-6 / self.learning_rate_init,
         )
-        if held is None and self.best_loss_ is not None:
+        if held_out is None and self.best_loss_ is not None:
             return rule._replace(best=self.best_loss_)
         return rule._replace(best=self.best_validation_score_)
 
@@ -371,15 +373,16 @@ class AbstractMLP(Estimator):
         """The device: with "auto", that of a tensor; else as it says."""
         return X.device if self.device == "auto" and arrays.is_torch(X) else self.device
 
-    def _evaluate(self, net, held):
+    def _evaluate(self, net, held_out):
         """Score of the held-out rows, as `score` would give it."""
         device = next(net.parameters()).device
         parts = [
-            net(b[0]) for b, _ in Batches(held.rows(), 4096, None, device).one_pass()
+            net(b[0])
+            for b, _ in Batches(held_out.rows(), 4096, None, device).one_pass()
         ]
         F = np.concatenate([arrays.to_numpy(p) for p in parts])
         host = TrainingData(
-            None, *(None if a is None else arrays.to_numpy(a) for a in held[1:])
+            None, *(None if a is None else arrays.to_numpy(a) for a in held_out[1:])
         )
         score = self._rate(F, host) if np.isfinite(F).all() else math.nan
         return {"validation_score": float(score)}
@@ -608,13 +611,13 @@ class MLPClassifier(Classifier, AbstractMLP):
             return None
         return y
 
-    def _rate(self, F, held):
+    def _rate(self, F, held_out):
         """Share of rows (weighted) with every label right."""
-        if held.Y.ndim == 1:
-            right = F.argmax(1) == held.Y
+        if held_out.Y.ndim == 1:
+            right = F.argmax(1) == held_out.Y
         else:
-            right = ((F > 0) == (held.Y > 0.5)).all(1)
-        return np.average(right, weights=held.w)
+            right = ((F > 0) == (held_out.Y > 0.5)).all(1)
+        return np.average(right, weights=held_out.w)
 
     def predict_proba(self, X):
         """Probability of each class, or of each label."""
@@ -793,10 +796,10 @@ class MLPRegressor(Regressor, AbstractMLP):
     def _strata(self, y):
         return None
 
-    def _rate(self, F, held):
+    def _rate(self, F, held_out):
         """R^2 of the predictions (weighted), averaged over the outputs."""
         mean = np.exp(F) if self.loss == "poisson" else F
-        return r2_score(held.Y, mean, sample_weight=held.w)
+        return r2_score(held_out.Y, mean, sample_weight=held_out.w)
 
     def predict(self, X):
         """The predicted number, or numbers, of each row."""

@@ -425,12 +425,12 @@ class AbstractTagger(AbstractNet):
     def _learn_target(self, y, w):
         self.classes_ = class_codes(y.values)[0]
 
-    def _train(self, nets, rows, held, rng, *, one_pass=False):
+    def _train(self, nets, rows, held_out, rng, *, one_pass=False):
         """Train with the factors of `class_weight`, which the nets do not keep."""
         factors = self._label_weights(rows)
         for net in nets:
             net.label_weights = factors
-        super()._train(nets, rows, held, rng, one_pass=one_pass)
+        super()._train(nets, rows, held_out, rng, one_pass=one_pass)
         for net in self.nets_:
             net.label_weights = None
 
@@ -536,8 +536,8 @@ default="lstm"
             return self._continue_fit(X, y, sample_weight, one_pass=True)
         return self._fit(X, y, sample_weight, classes=classes, one_pass=True)
 
-    def _train(self, nets, rows, held, rng, *, one_pass=False):
-        super()._train(nets, rows, held, rng, one_pass=one_pass)
+    def _train(self, nets, rows, held_out, rng, *, one_pass=False):
+        super()._train(nets, rows, held_out, rng, one_pass=one_pass)
         self._store_transitions()
 
     def _check_inputs(self, X, y, sample_weight):

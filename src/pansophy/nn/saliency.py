@@ -24,23 +24,30 @@ from ..params import check_count
 from .feature_extractor import net_and_inputs
 
 
-def score_gradient(net: nn.Module, x: Tensor, target: Tensor, rest=()) -> Tensor:
+def score_gradient(
+    net: nn.Module, x: Tensor, target: Tensor, other_inputs=()
+) -> Tensor:
     """Eq. (1): the gradient of each row's score of its target."""
     with torch.enable_grad():
         x = x.detach().requires_grad_()
-        scores = net(x, *rest).gather(1, target[:, None])
+        scores = net(x, *other_inputs).gather(1, target[:, None])
         return torch.autograd.grad(scores.sum(), x)[0]
 
 
 def integrated_gradient(
-    net: nn.Module, x: Tensor, target: Tensor, baseline: Tensor, steps=32, rest=()
+    net: nn.Module,
+    x: Tensor,
+    target: Tensor,
+    baseline: Tensor,
+    steps=32,
+    other_inputs=(),
 ) -> Tensor:
     """Eq. (2)."""
     nodes, weights = panel_quadrature([0.0, 1.0], steps)
     total = torch.zeros_like(x)
     for a, weight in zip(nodes, weights):
         total += weight * score_gradient(
-            net, baseline + a * (x - baseline), target, rest
+            net, baseline + a * (x - baseline), target, other_inputs
         )
     return (x - baseline) * total
 
@@ -84,16 +91,18 @@ def saliency(
     found = []
     for net, inputs in net_and_inputs(model, X):
         net = copy.deepcopy(net).double().eval()
-        x, *rest = (a.double() if a.is_floating_point() else a for a in inputs)
+        x, *other_inputs = (a.double() if a.is_floating_point() else a for a in inputs)
         x = x.double()
         with torch.no_grad():
-            best = net(x, *rest).argmax(1) if target is None else target
+            best = net(x, *other_inputs).argmax(1) if target is None else target
         column = torch.as_tensor(best, dtype=torch.int64).expand(len(x))
         if method == "gradient":
-            found.append(score_gradient(net, x, column, rest))
+            found.append(score_gradient(net, x, column, other_inputs))
         else:
             start = as_rows_of(model, baseline, x)
-            found.append(integrated_gradient(net, x, column, start, steps, rest))
+            found.append(
+                integrated_gradient(net, x, column, start, steps, other_inputs)
+            )
     mean = torch.stack(found).mean(0).numpy()
     shape = np.shape(X[0] if isinstance(X, tuple) else X)
     if mean.ndim == 4 and not isinstance(model, nn.Module):

@@ -29,21 +29,21 @@ def rounded_magnitude(s):
 
 
 @compiled
-def insert_similar_row(s, b, codes, sims, held):
-    """Put row b with similarity s into the sorted lists; how many are held then.
+def insert_similar_row(s, b, codes, sims, count):
+    """Put row b with similarity s into the sorted lists; how many there are then.
 
     Sorted by |s| falling, equal ones by row number.
     """
     n = len(codes)
     size = rounded_magnitude(s)
-    if held == n:
+    if count == n:
         least = rounded_magnitude(sims[n - 1])
         if size < least or (size == least and b > codes[n - 1]):
-            return held
+            return count
         at = n - 1
     else:
-        at = held
-        held += 1
+        at = count
+        count += 1
     while at > 0:
         other = rounded_magnitude(sims[at - 1])
         if other > size or (other == size and codes[at - 1] < b):
@@ -51,7 +51,7 @@ def insert_similar_row(s, b, codes, sims, held):
         sims[at], codes[at] = sims[at - 1], codes[at - 1]
         at -= 1
     sims[at], codes[at] = s, b
-    return held
+    return count
 
 
 @compiled
@@ -92,7 +92,7 @@ def cosine_neighbors(
                 dot[b] += v * cx[t]
         if every:
             m = n
-        held, enough = 0, 0.0
+        count, enough = 0, 0.0
         for t in range(m):
             b = t if every else np.int64(touched[t])
             d, o = dot[b], common[b]
@@ -103,9 +103,9 @@ def cosine_neighbors(
             if counted:
                 s *= o / (o + shrink)
             if abs(s) >= enough:
-                held = insert_similar_row(s, b, codes[row], sims[row], held)
-                if held == codes.shape[1]:
-                    enough = abs(sims[row, held - 1]) * (1 - 1e-9)
+                count = insert_similar_row(s, b, codes[row], sims[row], count)
+                if count == codes.shape[1]:
+                    enough = abs(sims[row, count - 1]) * (1 - 1e-9)
 
 
 @compiled
@@ -139,7 +139,7 @@ def correlation_neighbors(
                 e[3] += v * v
                 e[4] += z * z
                 e[5] += v * z
-        held = 0
+        count = 0
         for t in range(m):
             b = touched[t]
             o = sums[b, 0]
@@ -148,7 +148,7 @@ def correlation_neighbors(
                 s = correlation_from_sums(sums[b], kind) * (o / (o + shrink))
             sums[b, :] = 0
             if s != 0:
-                held = insert_similar_row(s, b, codes[row], sims[row], held)
+                count = insert_similar_row(s, b, codes[row], sims[row], count)
 
 
 @compiled

@@ -70,9 +70,11 @@ def bias_at(b, codes):
     return np.where(codes < 0, 0.0, b[codes]) if len(b) else np.zeros(np.shape(codes))
 
 
-def shrunken_means(rest, w, codes, n, reg):
-    """Eq. (3): the shrunken mean of `rest` for each code; 0 where there is none."""
-    top = np.bincount(codes, weights=rest if w is None else w * rest, minlength=n)
+def shrunken_means(residual, w, codes, n, reg):
+    """Eq. (3): the shrunken mean of `residual` for each code; 0 where there is none."""
+    top = np.bincount(
+        codes, weights=residual if w is None else w * residual, minlength=n
+    )
     mass = np.bincount(codes, weights=w, minlength=n) + reg
     return np.divide(top, mass, out=np.zeros(n), where=mass > 0)
 
@@ -85,8 +87,8 @@ def fit_biases(ratings, reg_user, reg_item, *, max_iter=500, tol=1e-10, task=SIL
     known, rated = ratings.user_counts > 0, ratings.item_counts > 0
     weight = reg_user * known.sum() + reg_item * rated.sum()
 
-    def value(rest, b, c):
-        loss = np.sum(rest * rest if w is None else w * rest * rest)
+    def value(residual, b, c):
+        loss = np.sum(residual * residual if w is None else w * residual * residual)
         return 0.5 * float(loss + reg_user * np.sum(b * b) + reg_item * np.sum(c * c))
 
     def sweep(state):
@@ -129,9 +131,9 @@ def offsets_of_new_users(known: Offsets, ratings, kind, reg=5.0) -> Offsets:
     """The offsets of other users, m and c being known: eq. (3) once."""
     b = np.zeros(ratings.shape[0])
     if kind in ("user", "biases"):
-        rest = ratings.values - known.mean - known.item[ratings.items]
+        residual = ratings.values - known.mean - known.item[ratings.items]
         reg = reg if kind == "biases" else 0.0
-        b = shrunken_means(rest, ratings.weights, ratings.users, len(b), reg)
+        b = shrunken_means(residual, ratings.weights, ratings.users, len(b), reg)
     return known._replace(user=b)
 
 

@@ -87,7 +87,7 @@ class Schema:
             used, {c.name: [r.get(c.name) for r in records] for c in used}
         )
 
-    def goal(self, table) -> np.ndarray:
+    def target_values(self, table) -> np.ndarray:
         """The target y: numbers, class codes, or a 0/1 matrix (n, L) of labels."""
         if not self.targets:
             raise TableError("The schema has no target.")

@@ -68,8 +68,8 @@ class Explanation(NamedTuple):
     values : (n, d) or (n, d, outputs), base_values : () or (outputs,), data : X as
     given, feature_names : d names, output_names : names of the outputs or None,
     interactions : (n, d, d) or (n, d, d, outputs), or None; scale : what the shares
-    are shares of, if not the predictions, method : how they were found, error : standard
-    errors shaped like values, or None where they are exact.
+    are shares of, if not the predictions, method : how they were found, error :
+    standard errors shaped like values, or None where they are exact.
     """
 
     values: np.ndarray

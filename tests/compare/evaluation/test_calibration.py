@@ -164,7 +164,7 @@ def test_edges_and_bad_input():
     for wrong, words in [
         (lambda: fit_calibration([0.5, np.nan], [0, 1]), "finite"),
         (lambda: fit_calibration([0.5], [2]), "codes from 0 to 1"),
-        (lambda: fit_calibration([0.5], [1], "beta"), "how must be one of"),
+        (lambda: fit_calibration([0.5], [1], "beta"), "method must be one of"),
         (lambda: fit_calibration([0.5], [1], weights=[0.0]), "weights must be"),
         (lambda: calibration_error([0], [1.5]), "between 0 and 1"),
         (lambda: calibration_error([0, 1], [0.5]), "must have 1 entries"),

@@ -108,7 +108,7 @@ def test_bad_input(rng):
         (lambda: interval_quantile([np.nan, 1.0]), "finite"),
         (lambda: interval_quantile([1.0], 90), "level must be"),
         (lambda: fit_prediction_sets(np.ones((2, 2)) / 2, [0, 2]), "class codes"),
-        (lambda: class_scores(np.ones((2, 2)), "raps"), "how must be"),
+        (lambda: class_scores(np.ones((2, 2)), "raps"), "kind must be"),
         (
             lambda: ConformalRegressor(method="cqr", estimator=Ridge()).fit(X, y),
             "quantile",

@@ -63,7 +63,7 @@ def test_row_interval_bad_input():
         (lambda: row_interval([1.0]), "two rows"),
         (lambda: row_interval([1.0, 2.0], groups=[1, 1]), "two rows"),
         (lambda: row_interval([1.0, np.nan]), "finite"),
-        (lambda: row_interval([1.0, 2.0], method="t"), "how must be"),
+        (lambda: row_interval([1.0, 2.0], method="t"), "method must be"),
     ]:
         with pytest.raises(ValueError, match=words):
             wrong()

@@ -77,7 +77,7 @@ def test_predictions_follow_the_probabilities_and_the_threshold(yes):
     p = yes.predict_proba(TABLE)
     assert np.allclose(p.sum(axis=1), 1)
     assert (yes.predict(TABLE) == np.where(p[:, 1] > 0.5, "yes", "no")).all()
-    y = yes.schema.goal(TABLE)
+    y = yes.schema.target_values(TABLE)
     chosen = choose_threshold(y, p, "recall", precision=0.99)
     strict = yes.with_threshold(chosen)
     assert (strict.predict(TABLE) == "yes").sum() == (p[:, 1] >= chosen.threshold).sum()

@@ -60,7 +60,7 @@ class AdaptiveReach(NamedTuple):
     """What the blocks seen so far lead to."""
 
     quantile: float  # how far the next interval reaches, or the score of a set
-    held: float  # share of the rows of the blocks predicted so far; NaN: none
+    coverage: float  # share of the rows of the blocks predicted so far; NaN: none
 
 
 class AdaptiveScores(NamedTuple):
@@ -78,23 +78,23 @@ class AdaptiveScores(NamedTuple):
         rows = np.bincount(self.block, self.counts, last)
         adapt = level_step if self.task == "classification" else reach_step
         state = 0.0
-        held = 0.0
+        covered = 0.0
         predicted = 0.0
         for f in range(1, last):
-            own = self.block == f
+            in_block = self.block == f
             used, tracked = adapt(self, f, level, state)
             if not np.isfinite(tracked) and self.task != "classification":
                 continue  # too few rows before it for the level
-            held += rows[f] * held_share(self, own, used)
+            covered += rows[f] * held_share(self, in_block, used)
             predicted += rows[f]
-            missed = 1 - held_share(self, own, tracked)
+            missed = 1 - held_share(self, in_block, tracked)
             state += STEP * rows[f] / rows.max() * (missed - (1 - level))
         used, _ = adapt(self, last, level, state)
-        return AdaptiveReach(used, held / predicted if predicted else np.nan)
+        return AdaptiveReach(used, covered / predicted if predicted else np.nan)
 
     def backtest(self, level) -> float:
         """The share of rows that intervals or sets made from earlier blocks held."""
-        return self.reach(level).held
+        return self.reach(level).coverage
 
     def interval(self, p, level) -> np.ndarray:
         """(n, 2) around predictions (n,)."""
@@ -134,20 +134,22 @@ class AdaptiveScores(NamedTuple):
         )
 
 
-def held_share(held, rows, q) -> float:
+def held_share(held_out, rows, q) -> float:
     """The share of some rows whose scores are at most q."""
-    return float(np.average(held.scores[rows] <= q, weights=held.counts[rows]))
+    return float(np.average(held_out.scores[rows] <= q, weights=held_out.counts[rows]))
 
 
-def scores_quantile(held, blocks, level) -> float:
+def scores_quantile(held_out, blocks, level) -> float:
     """The conformal quantile of the scores of some blocks."""
-    return weighted_score_quantile(held.scores[blocks], level, held.counts[blocks])
+    return weighted_score_quantile(
+        held_out.scores[blocks], level, held_out.counts[blocks]
+    )
 
 
-def reach_step(held, f, level, theta) -> tuple[float, float]:
+def reach_step(held_out, f, level, theta) -> tuple[float, float]:
     """Eq. (1) for block f: the reach that is used, and the one that is tracked."""
-    base = scores_quantile(held, held.block < f, level)
-    latest = scores_quantile(held, held.block == f - 1, level)
+    base = scores_quantile(held_out, held_out.block < f, level)
+    latest = scores_quantile(held_out, held_out.block == f - 1, level)
     if np.isfinite(latest):
         base = max(base, latest)
     theta = min(theta, MOST_WIDENING)
@@ -155,13 +157,13 @@ def reach_step(held, f, level, theta) -> tuple[float, float]:
     return float(base * np.exp(used)), float(base * np.exp(theta))
 
 
-def level_step(held, f, level, shift) -> tuple[float, float]:
+def level_step(held_out, f, level, shift) -> tuple[float, float]:
     """Eq. (3) for block f: the quantile that is used, and the one that is tracked."""
-    before = held.block < f
+    before = held_out.block < f
     at = lambda s: (
         np.inf
         if level + s >= 1
-        else scores_quantile(held, before, max(level + s, 1e-3))
+        else scores_quantile(held_out, before, max(level + s, 1e-3))
     )
     return at(max(shift, -lowered_floor(f)) / 3), at(shift / 3)
 

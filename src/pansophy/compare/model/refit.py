@@ -143,7 +143,7 @@ def first_row_of_each_class(y) -> np.ndarray:
 
 def write_prepared_rows(source, schema, prepare, file, batch):
     """Prepared rows into a file; y, weights or None, and the rows left out."""
-    goals = []
+    targets = []
     weights = []
     left = 0
     with MatrixParquetWriter(file) as write:
@@ -153,11 +153,11 @@ def write_prepared_rows(source, schema, prepare, file, batch):
             if known.num_rows == 0:
                 continue
             write(prepare.transform(schema.frame(known)))
-            goals.append(schema.goal(known))
+            targets.append(schema.target_values(known))
             if schema.weight is not None:
                 weights.append(schema.weights(known))
     w = np.concatenate(weights) if weights else None
-    return np.concatenate(goals), w, left
+    return np.concatenate(targets), w, left
 
 
 def rows_with_known_target(table, schema) -> pa.Table:

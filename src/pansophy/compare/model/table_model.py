@@ -126,7 +126,7 @@ class TableModel:
         table = table.filter(pa.array(known))
         frame = self.schema.frame(table)
         p = self.scores(frame)
-        y = self.schema.goal(table)
+        y = self.schema.target_values(table)
         if self.schema.task == "classification":
             scores = true_class_scores(y, p, frame)
         else:

@@ -25,29 +25,29 @@ def decision_sections(c) -> list[Section]:
     """Threshold, costs and sets or intervals, from held-out rows."""
     out = []
     try:
-        held = held_out_predictions(c)
+        held_out = held_out_predictions(c)
         if c.schema.task == "classification" and len(c.schema.classes) == 2:
-            out += [given_costs_section(c, held)] if c.settings.get("costs") else []
-            out += [threshold_section(c, held), cost_ratio_section(c, held)]
+            out += [given_costs_section(c, held_out)] if c.settings.get("costs") else []
+            out += [threshold_section(c, held_out), cost_ratio_section(c, held_out)]
         adaptive = c.adaptive_scores
         if adaptive is not None:
-            out.append(adaptive_section(c, held, adaptive))
+            out.append(adaptive_section(c, held_out, adaptive))
         elif c.schema.task == "classification":
-            out.append(prediction_set_section(c, held))
+            out.append(prediction_set_section(c, held_out))
         elif c.schema.task != "multilabel":
-            out.append(interval_section(c, held))
+            out.append(interval_section(c, held_out))
         else:
-            out.append(label_threshold_section(c, held))
+            out.append(label_threshold_section(c, held_out))
     except ValueError as error:
         out.append(Section("Decisions", str(error), HtmlTable("none", [], [], [])))
     return out
 
 
-def given_costs_section(c, held) -> Section:
+def given_costs_section(c, held_out) -> Section:
     """The threshold that the costs given lead to; the saved model uses it."""
     (no, yes) = map(str, c.schema.classes)
     pair = costs_of_missing(c)
-    t = least_cost_threshold(c, held)
+    t = least_cost_threshold(c, held_out)
     body = [
         [
             f"{format_number(t.threshold)}",
@@ -65,7 +65,7 @@ def given_costs_section(c, held) -> Section:
     )
 
 
-def threshold_section(c, held) -> Section:
+def threshold_section(c, held_out) -> Section:
     yes = str(c.schema.classes[1])
     body = []
     for name, words in (
@@ -73,7 +73,7 @@ def threshold_section(c, held) -> Section:
         ("balanced", "treat both classes alike (balanced accuracy)"),
         ("accuracy", "be right most often (accuracy)"),
     ):
-        t = choose_threshold(held.y, held.p, name, weights=held.weight)
+        t = choose_threshold(held_out.y, held_out.p, name, weights=held_out.weight)
         body.append(
             [
                 words,
@@ -90,9 +90,11 @@ def threshold_section(c, held) -> Section:
     )
 
 
-def cost_ratio_section(c, held) -> Section:
+def cost_ratio_section(c, held_out) -> Section:
     yes = str(c.schema.classes[1])
-    points = cost_curve(held.y, held.p, [0.1, 0.5, 1, 2, 5, 10], weights=held.weight)
+    points = cost_curve(
+        held_out.y, held_out.p, [0.1, 0.5, 1, 2, 5, 10], weights=held_out.weight
+    )
     body = [
         [
             f"{p.ratio:g}",
@@ -118,19 +120,19 @@ def cost_ratio_section(c, held) -> Section:
     )
 
 
-def calibration_halves(c, held):
+def calibration_halves(c, held_out):
     """Two halves of the held-out rows: to calibrate on, and to check on.
 
     Rows of a group stay together; rows with times that are not folded along time are
     checked in the later half.
     """
-    n = len(held.rows)
+    n = len(held_out.rows)
     rng = make_rng(c.settings["seed"])
     cut = n // 2
     if c.data.time is not None:
-        order = np.argsort(c.data.time[held.rows], kind="stable")
+        order = np.argsort(c.data.time[held_out.rows], kind="stable")
     elif c.data.group is not None:
-        _, whose = np.unique(c.data.group[held.rows], return_inverse=True)
+        _, whose = np.unique(c.data.group[held_out.rows], return_inverse=True)
         rank = rng.permutation(whose.max() + 1)[whose]
         order = np.argsort(rank, kind="stable")
         # cut where a group begins
@@ -154,20 +156,22 @@ def coverage_check_sentence(a, b, w=None) -> str:
     )
 
 
-def weights_of_halves(held, *halves):
+def weights_of_halves(held_out, *halves):
     """The weights of the rows of each half, if there are any."""
-    return [None if held.weight is None else held.weight[half] for half in halves]
+    return [
+        None if held_out.weight is None else held_out.weight[half] for half in halves
+    ]
 
 
-def prediction_set_section(c, held) -> Section:
-    a, b = calibration_halves(c, held)
-    wa, wb = weights_of_halves(held, a, b)
+def prediction_set_section(c, held_out) -> Section:
+    a, b = calibration_halves(c, held_out)
+    wa, wb = weights_of_halves(held_out, a, b)
     share = lambda values: np.average(values, weights=wb)
     body = []
     for level in COVERAGE_LEVELS:
-        rule = fit_prediction_sets(held.p[a], held.y[a], level, weights=wa)
-        found = rule.apply(held.p[b])
-        true = share(found[np.arange(len(b)), held.y[b]])
+        rule = fit_prediction_sets(held_out.p[a], held_out.y[a], level, weights=wa)
+        found = rule.apply(held_out.p[b])
+        true = share(found[np.arange(len(b)), held_out.y[b]])
         single = share(found.sum(1) == 1)
         body.append(
             [
@@ -181,15 +185,15 @@ def prediction_set_section(c, held) -> Section:
     return Section(
         "Sets that hold the truth",
         "Instead of one class, the set of classes that cannot be ruled out (conformal "
-        f"prediction). {coverage_check_sentence(a, b, held.weight)}",
+        f"prediction). {coverage_check_sentence(a, b, held_out.weight)}",
         HtmlTable("Prediction sets", head, body, [False, True, True, True]),
     )
 
 
-def interval_section(c, held) -> Section:
-    a, b = calibration_halves(c, held)
-    wa, wb = weights_of_halves(held, a, b)
-    r = held.y - held.p
+def interval_section(c, held_out) -> Section:
+    a, b = calibration_halves(c, held_out)
+    wa, wb = weights_of_halves(held_out, a, b)
+    r = held_out.y - held_out.p
     body = []
     for level in COVERAGE_LEVELS:
         q = interval_quantile(r[a], level, wa)
@@ -199,28 +203,28 @@ def interval_section(c, held) -> Section:
     return Section(
         "Intervals that hold the truth",
         "A prediction and this much on both sides (conformal prediction). "
-        f"{coverage_check_sentence(a, b, held.weight)}",
+        f"{coverage_check_sentence(a, b, held_out.weight)}",
         HtmlTable(
             "Intervals", ["promised", "held", "reach"], body, [False, True, True]
         ),
     )
 
 
-def adaptive_section(c, held, scores) -> Section:
+def adaptive_section(c, held_out, scores) -> Section:
     """Along time: what intervals or sets made from earlier rows held of later ones."""
     sets = c.schema.task == "classification"
-    frame = c.data.frame[held.rows]
+    frame = c.data.frame[held_out.rows]
     body = []
     for level in COVERAGE_LEVELS:
         found = scores.reach(level)
         if sets:
-            size = scores.sets(held.p, level, frame).sum(1).mean()
+            size = scores.sets(held_out.p, level, frame).sum(1).mean()
             reach = f"{size:.2f} classes"
         else:
             known = np.isfinite(found.quantile)
             reach = f"± {format_number(found.quantile)}" if known else "too few rows"
-        told = "–" if np.isnan(found.held) else f"{100 * found.held:.1f} %"
-        body.append([f"{100 * level:.0f} %", told, reach])
+        covered = "–" if np.isnan(found.coverage) else f"{100 * found.coverage:.1f} %"
+        body.append([f"{100 * level:.0f} %", covered, reach])
     return Section(
         "Sets that hold the truth" if sets else "Intervals that hold the truth",
         "Widened by what earlier ones missed (adaptive conformal prediction). Held: "
@@ -231,12 +235,12 @@ def adaptive_section(c, held, scores) -> Section:
     )
 
 
-def label_threshold_section(c, held) -> Section:
+def label_threshold_section(c, held_out) -> Section:
     body = []
     for j, name in enumerate(c.schema.labels):
-        y = held.y[:, j].astype(int)
+        y = held_out.y[:, j].astype(int)
         if 0 < y.sum() < len(y):
-            t = choose_threshold(y, held.p[:, j], "f1", weights=held.weight)
+            t = choose_threshold(y, held_out.p[:, j], "f1", weights=held_out.weight)
             cells = (t.threshold, t.expected, t.plain)
             body.append([name, *(format_number(v) for v in cells)])
     head = ["label", "say yes from", "F1 expected", "F1 at one half"]

@@ -226,7 +226,7 @@ def exploration_context(e, name=None) -> dict:
         "findings": found,
         "pictures": [] if o is None else exploration_figures(o),
         "views": target_figures(e.target_views()),
-        "drawable": len(drawable_columns(e.part, e.goals)) if e.goals else 0,
+        "drawable": len(drawable_columns(e.part, e.targets)) if e.targets else 0,
         "columns": [] if o is None else column_summaries(o),
         "unlisted": 0 if o is None else max(len(o.columns) - MAX_COLUMNS_LISTED, 0),
         "patterns": None if o is None else missing_pattern_table(o),
