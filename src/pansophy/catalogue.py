@@ -407,10 +407,10 @@ def find_guide(query) -> Guide | None:
     >>> find_guide("Viterbi") is None
     True
     """
-    asked = set(words_of(query))
+    query_words = set(words_of(query))
     scores = guide_index().scores(query)
     best = max(scores, key=lambda row: (scores[row], -row), default=None)
-    is_question = bool(asked & QUESTION_WORDS) or "?" in query
+    is_question = bool(query_words & QUESTION_WORDS) or "?" in query
     least = ASKED_GUIDE if is_question else NAMED_GUIDE
     if best is None or scores[best] < least:
         return None

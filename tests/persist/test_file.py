@@ -100,6 +100,7 @@ def test_older_schema_is_migrated(tmp_path, monkeypatch):
         -1: lambda m: {**m, "model": {"$": "tuple", "v": m["model"]["v"]}},
         0: lambda m: m,
         1: lambda m: m,
+        2: lambda m: m,
     }
     monkeypatch.setattr(file, "MIGRATIONS", steps)
     assert persist.load(path) == (1,)
@@ -112,7 +113,7 @@ def test_file_of_the_first_schema_gets_one_clear_sentence():
         persist.load(HERE / "data" / "schema1.pansophy")
 
 
-def test_file_of_this_schema_still_loads():
+def test_file_of_the_second_schema_still_loads():
     model = persist.load(HERE / "data" / "schema2.pansophy")
     assert np.allclose(model.predict([[1.0, 2.0], [np.nan, 1.0]]), [2.5, 0.75])
 

@@ -44,8 +44,8 @@ class HelpfulCommand(TyperCommand):
     def format_help(self, ctx, formatter):
         for p in self.get_params(ctx):
             if p.name in self.late_help:
-                said = getattr(p, "help", None) or ""
-                setattr(p, "help", self.late_help[p.name](said))  # noqa: B010
+                help_text = getattr(p, "help", None) or ""
+                setattr(p, "help", self.late_help[p.name](help_text))  # noqa: B010
         super().format_help(ctx, formatter)
 
 

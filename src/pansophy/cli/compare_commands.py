@@ -77,9 +77,9 @@ def compare(table: TableFile, as_json: AsJson = False, quiet: Quiet = False, **f
 
 def default_folder(stem, resume) -> Path:
     """A folder here that does not exist yet; the latest that does, to resume."""
-    taken = [Path(stem), *(Path(f"{stem}-{i}") for i in range(2, 1000))]
-    free = next(i for i, p in enumerate(taken) if not p.exists())
-    return taken[max(free - 1, 0) if resume else free]
+    candidates = [Path(stem), *(Path(f"{stem}-{i}") for i in range(2, 1000))]
+    free = next(i for i, p in enumerate(candidates) if not p.exists())
+    return candidates[max(free - 1, 0) if resume else free]
 
 
 def print_and_write(result, as_json):
@@ -162,7 +162,7 @@ def explore(
         from ..tables import infer_schema, sample_table_rows
 
         goal = target[0] if target and len(target) == 1 else target or None
-        asked = {"group": group, "time": time, "ignore": split_names(ignore) or ()}
+        roles = {"group": group, "time": time, "ignore": split_names(ignore) or ()}
         found = look(
             table,
             goal,
@@ -170,7 +170,7 @@ def explore(
             other=other,
             by=by,
             random_state=seed,
-            **asked,
+            **roles,
         )
         if as_json:
             typer.echo(json.dumps(found.to_dict(), indent=2, default=str))
@@ -182,7 +182,7 @@ def explore(
             out.mkdir(parents=True, exist_ok=True)
             write_exploration(found, out / "explore.html", table.name)
             seen = infer_schema(
-                sample_table_rows(table, SCHEMA_ROWS, seed), goal, task, **asked
+                sample_table_rows(table, SCHEMA_ROWS, seed), goal, task, **roles
             )
             seen.write(out / "schema.toml")
             print_error(f"Report: {(out / 'explore.html').resolve()}")

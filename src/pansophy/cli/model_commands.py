@@ -193,11 +193,11 @@ def plot(
             )
         result = reopen(folder, table)
         drawing = getattr(result, f"plot_{kind.replace('-', '_')}")
-        asked = {}
+        options = {}
         if method is not None:
             if "method" not in inspect.signature(drawing).parameters:
                 raise ValueError(f"{kind} is a picture of all methods.")
-            asked["method"] = ranked_method_name(result, method)
+            options["method"] = ranked_method_name(result, method)
         out = out or folder / f"{kind}.svg"
-        save(drawing(**asked), out)
+        save(drawing(**options), out)
         print_error(f"Wrote {out}.")

@@ -183,20 +183,20 @@ def check_given_schema(table, options) -> Schema:
             f"The schema is for the target {schema.target!r}, not "
             f"{', '.join(targets)!r}."
         )
-    said, wanted = {}, {}
+    stated, wanted = {}, {}
     for name in ("task", "group", "time", "weight"):
-        said[name] = getattr(schema, name)
+        stated[name] = getattr(schema, name)
         if name == "task" and schema.ordered:
-            said[name] = "ordinal"
+            stated[name] = "ordinal"
         if getattr(options, name) not in (None, "auto"):
             wanted[name] = getattr(options, name)
-    said |= {f"role of {c.name!r}": c.role for c in schema.columns}
+    stated |= {f"role of {c.name!r}": c.role for c in schema.columns}
     wanted |= {f"role of {n!r}": r for n, r in (options.roles or {}).items()}
     wanted |= {f"role of {n!r}": "ignore" for n in as_name_list(options.ignore or ())}
     for what, value in wanted.items():
-        if said.get(what) != value:
+        if stated.get(what) != value:
             raise TableError(
-                f"The schema says {said.get(what)!r} for the {what}, not {value!r}: "
+                f"The schema says {stated.get(what)!r} for the {what}, not {value!r}: "
                 "change it there."
             )
     return schema

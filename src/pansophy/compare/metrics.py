@@ -133,10 +133,10 @@ def f1_metric(y, p, w=None):
     """Of the second of two classes; of more, the mean over classes that occur."""
     k = p.shape[1]
     w = np.ones(len(y)) if w is None else w
-    said = p.argmax(1)
-    hit = np.bincount(y, w * (said == y), k)
+    predicted = p.argmax(1)
+    hit = np.bincount(y, w * (predicted == y), k)
     all_of = np.bincount(y, w, k)
-    either = all_of + np.bincount(said, w, k)
+    either = all_of + np.bincount(predicted, w, k)
     f1 = np.divide(2 * hit, either, out=np.zeros(k), where=either > 0)
     return float(f1[1] if k == 2 else f1[np.unique(y)].mean())
 

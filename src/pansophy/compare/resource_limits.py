@@ -33,8 +33,8 @@ def default_workers() -> int:
     """One for each core, or what PANSOPHY_WORKERS says."""
     import joblib
 
-    told = os.environ.get("PANSOPHY_WORKERS", "")
-    return int(told) if told.isdigit() else joblib.cpu_count()
+    setting = os.environ.get("PANSOPHY_WORKERS", "")
+    return int(setting) if setting.isdigit() else joblib.cpu_count()
 
 
 def thread_environment(threads) -> dict[str, str]:

@@ -296,7 +296,7 @@ def grouped_split(
     """Folds of whole groups, with like shares of the classes as far as that goes."""
     _, group = np.unique(group, return_inverse=True)
     total = int(group.max()) + 1
-    asked = folds
+    requested = folds
     if total < 2:
         raise TableError("All rows are of one group, so that none can be held out.")
     y = data.y
@@ -326,8 +326,8 @@ def grouped_split(
         )
     if schema.task == "classification" and len(np.unique(y)) > 2:
         notes += rare_class_notes(np.bincount(y), schema, k)
-    if k < asked:
-        notes.append(f"{k} folds, since there are too few groups for {asked}.")
+    if k < requested:
+        notes.append(f"{k} folds, since there are too few groups for {requested}.")
     kind = "stratified grouped" if balanced else "grouped"
     return Split(kind, why, cut, repeats, tuple(notes))
 

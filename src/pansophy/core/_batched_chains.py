@@ -90,7 +90,7 @@ def forward_messages_batch(
     likelihoods = np.empty((k, w))
     total = np.ones(w)
     power = np.zeros(w, np.int64)
-    taken = np.zeros(w, np.int64)
+    exponents = np.zeros(w, np.int64)
     last = np.ones(w)
     bits, two = total.view(np.int64), power.view(np.float64)
     depth = stored.shape[0]
@@ -108,7 +108,7 @@ def forward_messages_batch(
         gather_likelihoods(table, x, likelihoods)
         for c in range(w):
             e = (bits[c] >> 52) - EXPONENT_BIAS
-            taken[c] += e if t < lengths[c] else 0
+            exponents[c] += e if t < lengths[c] else 0
         multiply_and_rescale(row, likelihoods, bits, total, power, two)
         for c in range(w):
             last[c] = total[c] if t < lengths[c] else last[c]
@@ -117,7 +117,7 @@ def forward_messages_batch(
             logliks[c] += top[x[c]] if t < lengths[c] else 0.0
     for c in range(w):
         if last[c] > 0.0:
-            logliks[c] += math.log(last[c]) + taken[c] * math.log(2.0)
+            logliks[c] += math.log(last[c]) + exponents[c] * math.log(2.0)
         else:
             logliks[c] = -math.inf
 

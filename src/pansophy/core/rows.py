@@ -250,11 +250,11 @@ def numeric_columns(schema, columns=None) -> list[str]:
     if len(good) == len(names):
         return names
     other = [c for c in names if c not in set(good)]
-    said = ", ".join(f"{c!r} ({schema.field(c).type})" for c in other[:8])
-    said += f" and {len(other) - 8} more" if len(other) > 8 else ""
+    listed = ", ".join(f"{c!r} ({schema.field(c).type})" for c in other[:8])
+    listed += f" and {len(other) - 8} more" if len(other) > 8 else ""
     few = ", ".join(repr(c) for c in good[:3]) + (", ..." if len(good) > 3 else "")
     raise ValueError(
-        f"the table has columns that are not numbers: {said}. Say which columns to "
+        f"the table has columns that are not numbers: {listed}. Say which columns to "
         "read with pansophy.core.rows.DatasetRows(table, "
         f"columns=[{few}]), or turn the others into numbers first."
     )

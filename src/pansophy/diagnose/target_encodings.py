@@ -47,12 +47,12 @@ def target_encoding_leak(c, target):
         p = improbably_close(values, means, counts, z, t, s2)
         if (exact and L >= 3) or p < IMPROBABLE:
             what = target.describe(value)
-            how = "equals it" if exact else "follows it closer than chance allows"
-            told = "" if exact else f" (p = {p:.1g})"
+            relation = "equals it" if exact else "follows it closer than chance allows"
+            evidence = "" if exact else f" (p = {p:.1g})"
             text = (
-                f"Over the {L} values of {c.name!r} {what} {how}{told}. A column that "
-                "was made as a mean of the target looks like this: if it was, scores "
-                "here are too good."
+                f"Over the {L} values of {c.name!r} {what} {relation}{evidence}. A "
+                "column that was made as a mean of the target looks like this: if it "
+                "was, scores here are too good."
             )
             return make_finding(
                 "target encoding", "alarm", text, column=c.name, values=L, p=p

@@ -44,8 +44,8 @@ def collect_candidates(S, first, excluded, slack, k, limit, used, values, rows):
 
     S (b, m) is the tile, of rows from `first` on; excluded (b,) a row to leave out, or
     -1; slack (b,) is e. Query i has used[i] candidates in values[i], rows[i], whose s
-    was at most limit[i] when they came. A full list is cut back to what may still count.
-    Returns False if a list stays nearly full, so that too many rows are equally near.
+    was at most limit[i] when they came. A full list is cut back to what may still
+    count. Returns False if a list stays nearly full: too many rows are equally near.
     """
     b, m = S.shape
     size = values.shape[1]
@@ -125,15 +125,15 @@ def pairs_within(S, X, Q, norms, slack, r):
     """Pairs of a tile with squared distance at most r: (query, row, distance)."""
     b, m = S.shape
     size, used = 1024, 0
-    who, row = np.empty(size, np.int64), np.empty(size, np.int64)
+    query, row = np.empty(size, np.int64), np.empty(size, np.int64)
     far = np.empty(size, X.dtype)
     for i in range(b):
         line = S[i]
         limit = S.dtype.type((r[i] - norms[i] + slack[i]) / 2)
         if used + m > size:
             size = 2 * size + m
-            who, row, far = (
-                resized_copy(who, size),
+            query, row, far = (
+                resized_copy(query, size),
                 resized_copy(row, size),
                 resized_copy(far, size),
             )
@@ -144,9 +144,9 @@ def pairs_within(S, X, Q, norms, slack, r):
             for j in range(start, stop):
                 if line[j] <= limit:
                     value = squared_row_distance(X[j], Q[i])
-                    who[used], row[used], far[used] = i, j, value
+                    query[used], row[used], far[used] = i, j, value
                     used += value <= r[i]
-    return who[:used].copy(), row[:used].copy(), far[:used].copy()
+    return query[:used].copy(), row[:used].copy(), far[:used].copy()
 
 
 @compiled

@@ -138,8 +138,8 @@ def pairs_within_radius(index, Q, radius):
         ask = query_block(index.tiles, Q[cut])
         for rows in block_slices(index.n, ROWS):
             S = ask.rows @ index.tiles.rows[rows].T
-            who, row, far = _brute_force.pairs_within(
+            query, row, far = _brute_force.pairs_within(
                 S, index.X[rows], Q[cut], ask.norms, ask.slack, radius[cut]
             )
-            pairs.append((who + cut.start, row + rows.start, far))
+            pairs.append((query + cut.start, row + rows.start, far))
     return pairs

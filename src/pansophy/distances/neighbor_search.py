@@ -327,16 +327,16 @@ def tree_radius_lists(index, Q, r):
 def product_radius_lists(index, Q, r):
     """The same by tiles of matrix products."""
     pairs = zip(*pairs_within_radius(index, Q, r), strict=True)
-    who, rows, far = (np.concatenate(part) for part in pairs)
-    order = np.argsort(who, kind="stable")
-    return list_ends(who, len(Q)), rows[order], unreduced(far[order], index)
+    queries, rows, far = (np.concatenate(part) for part in pairs)
+    order = np.argsort(queries, kind="stable")
+    return list_ends(queries, len(Q)), rows[order], unreduced(far[order], index)
 
 
 def metric_radius_lists(index, Q, r):
     """The same for a metric known only as a function."""
     T = to_numpy(metric_tile(index, Q, index.X))
-    who, rows = np.nonzero(r[:, None] >= T)
-    return list_ends(who, int(Q.shape[0])), rows, T[who, rows]
+    queries, rows = np.nonzero(r[:, None] >= T)
+    return list_ends(queries, int(Q.shape[0])), rows, T[queries, rows]
 
 
 def list_ends(queries, m):
@@ -364,8 +364,8 @@ def count_within(index: NeighborIndex, Q, r, w=None):
         if w is None:
             out[cut] = np.diff(ends)
         else:
-            who = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-            out[cut] = np.bincount(who, w[rows], len(ends) - 1)
+            query_of_pair = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+            out[cut] = np.bincount(query_of_pair, w[rows], len(ends) - 1)
     return out
 
 

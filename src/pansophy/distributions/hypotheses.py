@@ -204,10 +204,10 @@ class HypothesisSet:
 
 def hypothesis_labels(h, X):
     """The labels that a hypothesis without probabilities predicts: (n,)."""
-    said = h.predict(X) if hasattr(h, "predict") else h(X)
-    said = arrays.to_numpy(said)
-    if said.shape != (X.shape[0],):
+    labels = h.predict(X) if hasattr(h, "predict") else h(X)
+    labels = arrays.to_numpy(labels)
+    if labels.shape != (X.shape[0],):
         raise ValueError(
-            f"a hypothesis gave labels of shape {said.shape} for {X.shape[0]} rows."
+            f"a hypothesis gave labels of shape {labels.shape} for {X.shape[0]} rows."
         )
-    return said
+    return labels

@@ -124,7 +124,7 @@ class CascadeClassifier(Classifier, AbstractCommittee):
         """Fit the stages one after the other."""
         X, y, w, classes = self._check_inputs(X, y, sample_weight, {})
         members = self._members()
-        asked = self._member_params(members, w, {})
+        member_params = self._member_params(members, w, {})
         thresholds = self._thresholds(len(members))
         self._costs(len(members))  # raises if there are too few
         fitted: list = []
@@ -133,7 +133,7 @@ class CascadeClassifier(Classifier, AbstractCommittee):
         for m, (name, estimator) in enumerate(members):
             if not hasattr(estimator, "predict_proba"):
                 raise ParameterError(f"stage {name!r} has no predict_proba.")
-            weights = {key: value[kept] for key, value in asked[name].items()}
+            weights = {key: value[kept] for key, value in member_params[name].items()}
             part = (rows_of_table(X, kept), y[kept], weights)
             fitted.append(fit_clone(estimator, *part, name))
             learned.append(len(kept))

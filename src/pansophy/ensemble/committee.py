@@ -106,10 +106,10 @@ class AbstractCommittee(Estimator):
         if len(set(names)) < len(names):
             raise ParameterError(f"Names provided are not unique: {names!r}")
         parameters = type(self)._get_param_names()
-        taken = sorted(set(names) & set(parameters))
-        if taken:
+        clashes = sorted(set(names) & set(parameters))
+        if clashes:
             raise ParameterError(
-                f"Estimator names conflict with constructor arguments: {taken!r}"
+                f"Estimator names conflict with constructor arguments: {clashes!r}"
             )
         bad = [n for n in names if "__" in n]
         if bad:

@@ -577,10 +577,10 @@ def choose_solver(solver, kernel, data) -> SolverChoice:
 
 def reason_of_request(solver, data) -> str:
     """Why a solver that a user named is taken, and the size of its matrix if any."""
-    asked = "it was asked for"
+    requested = "it was asked for"
     if isinstance(solver, ExactSolver | LaplaceSolver):
-        return f"{asked}; {matrix_size(sample_count(data.X))}"
-    return asked
+        return f"{requested}; {matrix_size(sample_count(data.X))}"
+    return requested
 
 
 def solver_for(kernel, data) -> SolverChoice:

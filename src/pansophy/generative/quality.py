@@ -377,12 +377,12 @@ def sample_quality(
     X, _ = drawn_rows(X, None, rows, rng)
     Z, _ = drawn_rows(Z, None, rows, rng)
     discrepancy = mmd(X, Z, permutations=permutations, rows=None, random_state=rng)
-    told = classifier_two_sample_accuracy(X, Z, random_state=rng)
+    two_sample = classifier_two_sample_accuracy(X, Z, random_state=rng)
     return {
         "frechet": frechet_distance(X, Z),
         "mmd": discrepancy.value,
         "mmd_pvalue": discrepancy.p,
-        "c2st": told.accuracy,
+        "c2st": two_sample.accuracy,
         **precision_recall(X, Z, k=k)._asdict(),
     }
 

@@ -17,10 +17,10 @@ def encode_classes(model, y, w):
         raise ValueError(
             f"{type(model).__name__} needs at least 2 classes, y has one class."
         )
-    asked = getattr(model, "class_weight", None)
-    if asked is not None:
+    class_weight = getattr(model, "class_weight", None)
+    if class_weight is not None:
         factors = compute_class_weight(
-            asked, classes=model.classes_, codes=codes, sample_weight=w
+            class_weight, classes=model.classes_, codes=codes, sample_weight=w
         )
         w = factors[codes] if w is None else w * factors[codes]
     return codes, w

@@ -226,12 +226,14 @@ def hsic_test(
         )
     rng = make_rng(random_state)
     matrices, used = [], []
-    for rows, asked in ((X, kernel), (Y, kernel_y)):
-        objects = isinstance(asked, AbstractKernel) and not asked.requires_vector_input
+    for rows, choice in ((X, kernel), (Y, kernel_y)):
+        objects = (
+            isinstance(choice, AbstractKernel) and not choice.requires_vector_input
+        )
         if not objects:
             rows = np.asarray(rows, dtype=float)
             rows = rows[:, None] if rows.ndim == 1 else rows
-        k = chosen_kernel(asked, rows, rng)
+        k = chosen_kernel(choice, rows, rng)
         used.append(k)
         matrices.append(k(rows))
     K = center(matrices[0])

@@ -158,13 +158,13 @@ def fit_and_note_degeneracy(model, X):
 
     Other warnings are given again.
     """
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = clone(model).fit(X)
-    for w in told:
+    for w in caught:
         if not issubclass(w.category, DegenerateWarning):
             warnings.warn(w.message, w.category, stacklevel=4)
-    return model, any(issubclass(w.category, DegenerateWarning) for w in told)
+    return model, any(issubclass(w.category, DegenerateWarning) for w in caught)
 
 
 def held_out_log_likelihood(model, X, folds) -> float:

@@ -32,23 +32,25 @@ def check_class_prior(model, name, k):
     value = getattr(model, name)
     if value is None:
         return None
-    who = type(model).__name__
+    model_name = type(model).__name__
     try:
         prior = np.asarray(arrays.to_numpy(value), dtype=np.float64)
     except (TypeError, ValueError):
         raise ParameterError(
-            f"{name} of {who} must hold numbers, got {value!r}."
+            f"{name} of {model_name} must hold numbers, got {value!r}."
         ) from None
     if prior.shape != (k,):
         raise ParameterError(
-            f"Number of priors must match number of classes: {name} of {who} has "
-            f"shape {prior.shape}, y has {k} classes."
+            f"Number of priors must match number of classes: {name} of {model_name} "
+            f"has shape {prior.shape}, y has {k} classes."
         )
     if not np.all(prior >= 0):
-        raise ParameterError(f"Priors must be non-negative: {name} of {who} is not.")
+        raise ParameterError(
+            f"Priors must be non-negative: {name} of {model_name} is not."
+        )
     if not np.isclose(prior.sum(), 1.0):
         raise ParameterError(
-            f"The sum of the priors should be 1: {name} of {who} sums to "
+            f"The sum of the priors should be 1: {name} of {model_name} sums to "
             f"{prior.sum():g}."
         )
     return prior

@@ -47,15 +47,15 @@ class AbstractCountNB(AbstractNaiveBayes):
     def _alpha(self):
         """The pseudo-counts, checked, as a number or (d,)."""
         alpha = np.asarray(self.alpha, dtype=np.float64)
-        who = type(self).__name__
+        name = type(self).__name__
         if alpha.ndim and alpha.shape != (self.n_features_in_,):
             raise ParameterError(
                 "When alpha is an array, it should contains `n_features`: alpha of "
-                f"{who} has shape {alpha.shape}, X has {self.n_features_in_} columns."
+                f"{name} has shape {alpha.shape}, X has {self.n_features_in_} columns."
             )
         if not np.all(alpha >= 0):
             raise ParameterError(
-                f"All values in alpha must be greater than 0: alpha of {who} is not."
+                f"All values in alpha must be greater than 0: alpha of {name} is not."
             )
         if alpha.min() < LEAST_ALPHA and not self.force_alpha:
             warnings.warn(

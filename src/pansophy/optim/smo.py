@@ -372,8 +372,8 @@ def values_at(places, *vectors) -> list:
         return [vector[places] for vector in vectors]
     xp = arrays.namespace(vectors[0])
     places = xp.asarray(places, device=arrays.device(vectors[0]))
-    taken = xp.stack([xp.take(vector, places) for vector in vectors])
-    return [*arrays.to_numpy(taken)]
+    entries = xp.stack([xp.take(vector, places) for vector in vectors])
+    return [*arrays.to_numpy(entries)]
 
 
 class DualSolver:
@@ -400,10 +400,10 @@ class DualSolver:
         self.cache = cache
         self.tol = tol
         self.max_steps = max_steps
-        asked = cache.working if working is None else working
-        self.working = min(asked, cache.capacity)
-        self.max_working = min(max(MAX_WORKING, asked), cache.capacity)
-        if asked < WORKING:
+        requested = cache.working if working is None else working
+        self.working = min(requested, cache.capacity)
+        self.max_working = min(max(MAX_WORKING, requested), cache.capacity)
+        if requested < WORKING:
             self.max_working = self.working  # a small set that was asked for stays
         elif cache.whole is not None and len(problem.row) <= ONE_SET:
             self.working = len(problem.row)

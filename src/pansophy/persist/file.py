@@ -23,9 +23,9 @@ from .. import __version__
 from ..core.atomic_files import replacing_file
 from .classes import PersistError
 from .codec import Decoder, Encoder
+from .migrations import MIGRATIONS
 
-SCHEMA = 2  # 2: many classes and modules have other names than in 1
-MIGRATIONS: dict = {}  # {schema: function from its manifest to the next schema's}
+SCHEMA = 3  # classes, modules and fields have had other names in 1 and in 2
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 

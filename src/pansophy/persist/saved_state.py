@@ -145,10 +145,12 @@ class ArrayRule:
         last = shape[len(shape) - k :] if self.leading else shape
         last = shape[:k] if self.trailing else last
         if len(last) != k or not all(map(sizes.agree, self.shape, last)):
-            told = [sizes.value(s) for s in self.shape]
-            told = ["any" if s is None else str(s) for s in told]
-            told = ", ".join(["..."] * self.leading + told + ["..."] * self.trailing)
-            raise UnfitState(f"have the shape ({told}), not {tuple(shape)}")
+            expected = [sizes.value(s) for s in self.shape]
+            expected = ["any" if s is None else str(s) for s in expected]
+            expected = ", ".join(
+                ["..."] * self.leading + expected + ["..."] * self.trailing
+            )
+            raise UnfitState(f"have the shape ({expected}), not {tuple(shape)}")
 
     def check_values(self, value, sizes):
         least = np.minimum.reduce(value, axis=None)
@@ -255,8 +257,8 @@ class Whole:
         low, high = (sizes.value(s) for s in (self.low, self.high))
         if (low is not None and value < low) or (high is not None and value > high):
             upper = "" if high is None else f" and at most {high}"
-            told = value if abs(value) < 10**20 else "so large a number"
-            raise UnfitState(f"be at least {low}{upper}, not {told}")
+            shown = value if abs(value) < 10**20 else "so large a number"
+            raise UnfitState(f"be at least {low}{upper}, not {shown}")
 
 
 class Part:

@@ -199,39 +199,39 @@ def verdict_sentences(comparison: AgentComparison) -> list[str]:
     """The result in words."""
     best = comparison.best
     runs = len(comparison.scores[best])
-    told = []
+    sentences = []
     if comparison.interrupted:
-        told.append(
+        sentences.append(
             "The comparison was interrupted: it is of the runs up to then. --resume "
             "does the rest."
         )
-    told += [
+    sentences += [
         f"{best.upper()} has the highest interquartile mean return over "
         f"{counted(runs)}: {comparison.intervals[best]}."
     ]
     chance = comparison.intervals[RANDOM].value
     if comparison.intervals[best].low <= chance:
-        told.append(
+        sentences.append(
             f"It is not told from an agent that acts at random ({chance:.4g}): more "
             "steps or other parameters are needed."
         )
     rivals = [n for n in comparison.names if n not in (best, RANDOM)]
     if rivals:
         p = comparison.improvement[best, rivals[0]]
-        told.append(
+        sentences.append(
             f"A run of it beats a run of {rivals[0].upper()} with probability {p}."
         )
         chance = equal_agents_p_value(
             comparison.scores[best], comparison.scores[rivals[0]]
         )
         if p.low <= 0.5 or chance > LEVEL:
-            told.append(
+            sentences.append(
                 "The two cannot be told apart with so few runs: equal agents would "
                 f"differ as much with probability {chance:.2g}."
             )
-    told.append(
+    sentences.append(
         "The kept run was chosen by its score, so it was scored again on fresh "
         "episodes: "
         f"{comparison.check!r}."
     )
-    return told
+    return sentences

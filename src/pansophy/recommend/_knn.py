@@ -79,9 +79,9 @@ def cosine_neighbors(
         for j in range(ptr[row], ptr[row + 1]):
             c, v = col[j], x[j]
             if every:
-                who, z = crow[cptr[c] : cptr[c + 1]], cx[cptr[c] : cptr[c + 1]]
-                for t in range(len(who)):
-                    dot[who[t]] += v * z[t]
+                raters, z = crow[cptr[c] : cptr[c + 1]], cx[cptr[c] : cptr[c + 1]]
+                for t in range(len(raters)):
+                    dot[raters[t]] += v * z[t]
                 continue
             for t in range(cptr[c], cptr[c + 1]):
                 b = crow[t]

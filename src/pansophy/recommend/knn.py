@@ -130,8 +130,8 @@ class AbstractKNN(Recommender, Estimator):
         return False
 
     def _find_neighbors(self, query, train):
-        how = (self.metric, self.pool, self.shrinkage, self.min_overlap)
-        self.neighbors_, self.similarities_ = similar_rows(query, train, *how)
+        settings = (self.metric, self.pool, self.shrinkage, self.min_overlap)
+        self.neighbors_, self.similarities_ = similar_rows(query, train, *settings)
 
     def _means(self, ratings, mean=None):
         if self.implicit:
@@ -149,11 +149,11 @@ class AbstractKNN(Recommender, Estimator):
         out[met] = row_means[rows[met]]
         both = np.flatnonzero(met & (cols >= 0))
         lists = (self.neighbors_, self.similarities_)
-        (x, how) = self._parts()
+        (x, rule) = self._parts()
 
         def part(at):
             more = np.empty(len(at))
-            loops.predict_pairs(rows[at], cols[at], *lists, *x, turned, *how, more)
+            loops.predict_pairs(rows[at], cols[at], *lists, *x, turned, *rule, more)
             return more
 
         cuts = np.array_split(both, max(1, len(both) // 5000))
@@ -232,10 +232,10 @@ class UserKNN(AbstractKNN):
         return self._rows(u, i, self.user_means_, self.item_means_, False)
 
     def _scores(self, u):
-        x, how = self._parts()
+        x, rule = self._parts()
         u = mask_unrated(u, self.ratings_.user_counts)
         out = np.empty((len(u), len(self.items_)))
-        loops.score_all_columns(u, self.neighbors_, self.similarities_, *x, *how, out)
+        loops.score_all_columns(u, self.neighbors_, self.similarities_, *x, *rule, out)
         out += bias_at(self.user_means_, u)[:, None]
         out[u < 0] = self.item_means_
         return out
@@ -315,9 +315,9 @@ class ItemKNN(AbstractKNN):
         return self._rows(i, u, self.item_means_, self.user_means_, True)
 
     def _scores(self, u):
-        x, how = self._parts()
+        x, rule = self._parts()
         out = np.empty((len(u), len(self.items_)))
-        loops.score_all_rows(u, self.neighbors_, self.similarities_, *x, *how, out)
+        loops.score_all_rows(u, self.neighbors_, self.similarities_, *x, *rule, out)
         out += self.item_means_
         own = self.mean_ + bias_at(self.user_means_ - self.mean_, u)
         out[:, self.popularity_ == 0] = own[:, None]

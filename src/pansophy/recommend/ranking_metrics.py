@@ -233,9 +233,9 @@ def hits_of_model(model, test, k, exclude_seen):
     row = np.searchsorted(own, test.users).astype(np.int64)
     width = len(model.items_)
     cells = np.sort(row[at >= 0] * width + at[at >= 0])
-    asked = np.arange(len(own))[:, None] * width + codes
-    place = np.minimum(np.searchsorted(cells, asked), max(len(cells) - 1, 0))
-    there = cells[place] == asked if len(cells) else np.zeros(asked.shape, bool)
+    keys = np.arange(len(own))[:, None] * width + codes
+    place = np.minimum(np.searchsorted(cells, keys), max(len(cells) - 1, 0))
+    there = cells[place] == keys if len(cells) else np.zeros(keys.shape, bool)
     n = counts[own]
     ideal = (np.arange(k) < n[:, None]).astype(float)
     return Hits((there & (codes >= 0)).astype(float), n, ideal), codes

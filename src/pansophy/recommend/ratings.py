@@ -370,10 +370,10 @@ def as_ratings(X, y=None, sample_weight=None) -> Ratings:
     columns = split_columns(X)
     wanted = 3 if y is None else 2
     if len(columns) != wanted:
-        told = "users, items and ratings" if y is None else "users and items"
+        expected = "users, items and ratings" if y is None else "users and items"
         raise ValueError(
-            f"X must have {wanted} columns ({told}), got {len(columns)}; a matrix of "
-            "ratings goes through Ratings.from_matrix."
+            f"X must have {wanted} columns ({expected}), got {len(columns)}; a matrix "
+            "of ratings goes through Ratings.from_matrix."
         )
     values = columns[2] if y is None else y
     return Ratings.from_triplets(columns[0], columns[1], values, weights=sample_weight)

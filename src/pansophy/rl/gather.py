@@ -137,10 +137,10 @@ def merge_masks(old, info):
     new = info.get("action_mask")
     if new is None:
         return old
-    told = info.get("_action_mask")
-    if old is None or told is None:
+    mask_present = info.get("_action_mask")
+    if old is None or mask_present is None:
         return np.array(new)
-    return np.where(told[:, None], new, old)
+    return np.where(mask_present[:, None], new, old)
 
 
 class SeparateActs:
@@ -383,5 +383,5 @@ def final_masks(info, at, mask) -> np.ndarray:
     """Masks that came with `final_parts`; those of the next episode where untold."""
     if mask is None:
         return np.empty((len(at), 0))
-    told = info.get("final_info", {}).get("action_mask")
-    return mask[at] if told is None else np.asarray(told)[at]
+    final = info.get("final_info", {}).get("action_mask")
+    return mask[at] if final is None else np.asarray(final)[at]

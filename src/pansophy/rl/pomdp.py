@@ -216,7 +216,7 @@ def tiger_problem(accuracy=0.85) -> POMDP:
     """
     if not 0.5 <= accuracy <= 1:
         raise ValueError(f"accuracy must be from 0.5 to 1, got {accuracy!r}.")
-    heard = np.array([[accuracy, 1 - accuracy], [1 - accuracy, accuracy]])
+    listen = np.array([[accuracy, 1 - accuracy], [1 - accuracy, accuracy]])
     half = np.full((2, 2), 0.5)
     R = np.array([[-1.0, -100.0, 10.0], [-1.0, 10.0, -100.0]])
-    return as_pomdp([np.eye(2), half, half], [heard, half, half], R)
+    return as_pomdp([np.eye(2), half, half], [listen, half, half], R)

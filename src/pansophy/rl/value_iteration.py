@@ -54,10 +54,10 @@ class MDPSolution(NamedTuple):
 
     def __repr__(self):
         S, A = self.Q.shape
-        how = "converged" if self.converged else "not converged"
+        state = "converged" if self.converged else "not converged"
         return (
-            f"Values of {S} states and {A} actions, {how} after {self.n_iter} sweeps: "
-            f"max |V - V*| <= {self.bound:.2g}"
+            f"Values of {S} states and {A} actions, {state} after {self.n_iter} "
+            f"sweeps: max |V - V*| <= {self.bound:.2g}"
         )
 
 
@@ -225,8 +225,8 @@ def evaluate_between_sweeps(model, state, gamma, n):
 
 def policy_rows(T, policy):
     """CSR arrays of the rows that a policy takes from the actions' matrices."""
-    taken = np.bincount(policy, minlength=len(T)).cumsum()
-    states = np.split(np.argsort(policy, kind="stable"), taken[:-1])  # by action
+    ends = np.bincount(policy, minlength=len(T)).cumsum()
+    states = np.split(np.argsort(policy, kind="stable"), ends[:-1])  # by action
     width = np.zeros(len(policy) + 1, np.int64)
     for M, some in zip(T, states, strict=True):
         loops.row_lengths(M.indptr, some, width[1:])

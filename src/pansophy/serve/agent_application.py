@@ -88,10 +88,10 @@ class AgentService:
 
 def layout_summary(layout) -> dict:
     """Kind and sizes of a layout, for JSON."""
-    told = {"kind": layout.kind, "shape": list(layout.shape), "width": layout.width}
+    summary = {"kind": layout.kind, "shape": list(layout.shape), "width": layout.width}
     if layout.sizes:
-        told |= {"sizes": list(layout.sizes), "starts": list(layout.starts)}
-    return told
+        summary |= {"sizes": list(layout.sizes), "starts": list(layout.starts)}
+    return summary
 
 
 def parsed_observations(body, most):

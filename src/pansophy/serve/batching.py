@@ -55,8 +55,10 @@ class RequestBatcher:
             batch.append(self.queue.pop(0))
             n += batch[-1][1]
         if self.cost[0] + n * self.cost[1] > MAX_INLINE_SECONDS:
-            told = lambda f: self._end(loop, batch, n, result_or_exception(f))
-            loop.run_in_executor(self.pool, self._work, batch).add_done_callback(told)
+            on_done = lambda f: self._end(loop, batch, n, result_or_exception(f))
+            loop.run_in_executor(self.pool, self._work, batch).add_done_callback(
+                on_done
+            )
             return
         try:
             result = self._work(batch)

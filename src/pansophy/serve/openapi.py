@@ -21,7 +21,7 @@ def row_model(model, reader):
     fields: dict[str, Any] = {}
     for j, one in enumerate(reader.inputs):
         c = one.column
-        how = Field(
+        field = Field(
             alias=c.name,
             title=c.name,
             description=describe_column(c, model.reference),
@@ -29,7 +29,7 @@ def row_model(model, reader):
         )
         default = ... if one.required else None
         kind: Any = json_type(c) | None
-        fields[f"c{j}"] = (Annotated[kind, how], default)
+        fields[f"c{j}"] = (Annotated[kind, field], default)
     strict = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
     return create_model("Row", __config__=strict, **fields)
 

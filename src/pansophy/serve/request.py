@@ -19,12 +19,12 @@ class RequestRefused(Exception):  # noqa: N818 - an answer, not a failure
 def requested_level(request) -> float | None:
     if not request.url.query:
         return None
-    asked = request.query_params.multi_items()
-    other = [name for name, _ in asked if name != "level"]
+    parameters = request.query_params.multi_items()
+    other = [name for name, _ in parameters if name != "level"]
     if other:
         text = f"There is no parameter {other[0][:60]!r}, only 'level'."
         raise RequestRefused(422, text)
-    text = asked[0][1] if len(asked) == 1 else ""
+    text = parameters[0][1] if len(parameters) == 1 else ""
     try:
         level = float(text)
     except ValueError:

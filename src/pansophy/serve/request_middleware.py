@@ -42,8 +42,10 @@ class AccessRule(NamedTuple):
                 return 421, text, []
         if self.token is None or scope["path"] == "/health":
             return None
-        told = [v for name, v in scope["headers"] if name == b"authorization"]
-        kind, _, given = (told[0] if len(told) == 1 else b"").partition(b" ")
+        credentials = [v for name, v in scope["headers"] if name == b"authorization"]
+        kind, _, given = (credentials[0] if len(credentials) == 1 else b"").partition(
+            b" "
+        )
         right = hmac.compare_digest(given.strip(), self.token)  # the same time for any
         if right and kind.lower() == b"bearer":
             return None

@@ -35,13 +35,13 @@ def prediction_objects(model, p, level=None, frame=None) -> list[dict]:
     if schema.task == "classification":
         out = class_prediction_objects(model, p)
     elif schema.task == "multilabel":
-        said = model.decide(p)
+        decided = model.decide(p)
         out = [
             {
                 "prediction": {n: int(k) for n, k in zip(schema.labels, yes)},
                 "probabilities": dict(zip(schema.labels, map(finite_or_none, q))),
             }
-            for yes, q in zip(said, p.tolist())
+            for yes, q in zip(decided, p.tolist())
         ]
     else:
         out = [{"prediction": finite_or_none(v)} for v in p.tolist()]
@@ -52,12 +52,12 @@ def prediction_objects(model, p, level=None, frame=None) -> list[dict]:
 
 def class_prediction_objects(model, p) -> list[dict]:
     names = [str(c) for c in model.schema.classes]
-    said = [model.schema.classes[k] for k in model.decide(p).tolist()]
+    labels = [model.schema.classes[k] for k in model.decide(p).tolist()]
     if p.shape[1] > MOST_CLASSES:
-        return [{"prediction": c} for c in said]
+        return [{"prediction": c} for c in labels]
     return [
         {"prediction": c, "probabilities": dict(zip(names, map(finite_or_none, q)))}
-        for c, q in zip(said, p.tolist())
+        for c, q in zip(labels, p.tolist())
     ]
 
 

@@ -58,9 +58,9 @@ def run(
 
     hosts = allowed_hosts(host, hosts)
     AccessRule.of(token, hosts)  # what is wrong with them is said once, here
-    asked = {"rows": max_rows, "body_bytes": max_bytes}
-    asked = {name: value for name, value in asked.items() if value is not None}
-    limits = replace(limits or ServerLimits(), **asked)
+    requested = {"rows": max_rows, "body_bytes": max_bytes}
+    requested = {name: value for name, value in requested.items() if value is not None}
+    limits = replace(limits or ServerLimits(), **requested)
     set_up_log(log)
     common: dict[str, Any] = {
         "host": host,

@@ -712,12 +712,13 @@ class AbstractHMM(Density, Estimator):
             (k, n), best first.
         """
         names = {"viterbi": "viterbi", "map": "map", "posterior": "map"}
-        asked = method or algorithm or self.algorithm
-        if asked not in names:
+        algorithm_name = method or algorithm or self.algorithm
+        if algorithm_name not in names:
             raise ValueError(
-                f'algorithm must be "viterbi" or "map" (or "posterior"), got {asked!r}.'
+                'algorithm must be "viterbi" or "map" (or "posterior"), got '
+                f"{algorithm_name!r}."
             )
-        if names[asked] == "map":
+        if names[algorithm_name] == "map":
             G = self.predict_proba(X, lengths)
             return float(G.max(axis=1).sum()), G.argmax(axis=1)
         chain, seen = self._chain_and_evidence(X, lengths)

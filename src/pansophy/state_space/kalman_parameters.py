@@ -96,7 +96,7 @@ def entries_in_time(a, n, letter):
 def infer_sizes(given: dict, n_state, n_obs, columns):
     """k, p and l as the arrays, the numbers given and the data say."""
     found: dict[str, Any] = {"k": n_state, "p": n_obs, "l": None}
-    said = {"k": "n_dim_state", "p": "n_dim_obs"}
+    parameter_names = {"k": "n_dim_state", "p": "n_dim_obs"}
     for name, (letter, shape, _) in PARAMETERS.items():
         a = given.get(name)
         if a is None:
@@ -111,18 +111,18 @@ def infer_sizes(given: dict, n_state, n_obs, columns):
             )
         for axis, size in zip(shape, a.shape[-len(shape) :], strict=True):
             if found[axis] is None:
-                found[axis], said[axis] = size, name
+                found[axis], parameter_names[axis] = size, name
             elif found[axis] != size:
                 raise ValueError(
-                    f"{name} has shape {a.shape}, but {said[axis]} says that there are "
-                    f"{found[axis]} {AXIS_WORDS[axis]}."
+                    f"{name} has shape {a.shape}, but {parameter_names[axis]} says "
+                    f"that there are {found[axis]} {AXIS_WORDS[axis]}."
                 )
     k, p, m = found["k"], found["p"], found["l"]
     p = p or columns or k or 1
     if columns is not None and p != columns:
         raise ValueError(
-            f"X has {columns} columns, but {said['p']} says that {p} numbers are "
-            "observed in each row."
+            f"X has {columns} columns, but {parameter_names['p']} says that {p} "
+            "numbers are observed in each row."
         )
     return k or p, p, m or 0
 

@@ -406,13 +406,13 @@ class MarkovChain(Estimator):
         left = np.inf if n is None else n - len(path[0])
         while left > 0:
             room = np.empty(int(min(left, 1 << 16)), np.int64)
-            taken = follow_chain(edges, here, k, rng.random(len(room)), room)
-            path.append(room[:taken])
-            if taken < len(room):
+            steps = follow_chain(edges, here, k, rng.random(len(room)), room)
+            path.append(room[:steps])
+            if steps < len(room):
                 break
             for j in room[-p:]:
                 here = (here * k + int(j)) % k**p
-            left -= taken
+            left -= steps
         return self.states_[np.concatenate(path)[: n if n is not None else None]]
 
     def matrix(self):

@@ -107,8 +107,8 @@ def fuzzy_join(
     joined = A.take(pa.array(rows, pa.int64()))
     other = B.take(pa.array(places, pa.int64(), mask=missing))
     for name in other.column_names:
-        taken = set(joined.column_names)
-        kept = name if name not in taken else unused_name(name + suffix, taken)
+        used = set(joined.column_names)
+        kept = name if name not in used else unused_name(name + suffix, used)
         joined = joined.append_column(kept, other.column(name))
     score = unused_name("similarity", set(joined.column_names))
     joined = joined.append_column(score, pa.array(similarity, mask=missing))

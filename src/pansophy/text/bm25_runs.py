@@ -200,12 +200,16 @@ def merge_runs(segments, is_live, folder, settings, most_postings) -> None:
         }
         np.zeros(1, np.int64).tofile(files["starts"])
         while not all(c.is_done() for c in cursors):
-            taken = [[] if c.is_done() else c.next_terms(share) for c in cursors]
+            terms_of_cursors = [
+                [] if c.is_done() else c.next_terms(share) for c in cursors
+            ]
             # up to here every segment has shown all of its terms
-            bound = min(t[-1] for t in taken if t)
-            taken = [t[: bisect.bisect_right(t, bound)] for t in taken]
-            union = sorted(set(itertools.chain(*taken)))
-            joined = join_postings(cursors, taken, union, n_terms)
+            bound = min(t[-1] for t in terms_of_cursors if t)
+            terms_of_cursors = [
+                t[: bisect.bisect_right(t, bound)] for t in terms_of_cursors
+            ]
+            union = sorted(set(itertools.chain(*terms_of_cursors)))
+            joined = join_postings(cursors, terms_of_cursors, union, n_terms)
             documents, counts, ends = joined
             if not all_live:
                 kept = is_live[documents]

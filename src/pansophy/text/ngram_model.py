@@ -186,8 +186,8 @@ def smooth_by_discount(ngrams, discounts) -> Interpolation:
     D = np.minimum(D, ngrams.count)
     total = np.maximum(ngrams.total, 1e-300)
     a = (ngrams.count - D) / total[ngrams.prefix]
-    taken = sum_by_context(D, ngrams.prefix, len(a))
-    return with_unseen_contexts(ngrams, a, taken / total)
+    discounted = sum_by_context(D, ngrams.prefix, len(a))
+    return with_unseen_contexts(ngrams, a, discounted / total)
 
 
 def smooth_by_share(ngrams, share) -> Interpolation:

@@ -94,24 +94,24 @@ def title_questions(
     entries = [(str(title).strip(), str(text)) for title, text in entries]
     documents = [without_title(title, text) for title, text in entries]
     times = Counter(title.lower() for title, _ in entries)
-    asked = [
+    questions = [
         i
         for i, (title, _) in enumerate(entries)
         if title
         and times[title.lower()] == 1
         and len(documents[i].split()) >= min_words
     ]
-    if max_questions is not None and len(asked) > max_questions:
+    if max_questions is not None and len(questions) > max_questions:
         rng = make_rng(random_state)
-        chosen = rng.permutation(len(asked))[
+        chosen = rng.permutation(len(questions))[
             : check_count("max_questions", max_questions)
         ]
-        asked = [asked[i] for i in np.sort(chosen)]
+        questions = [questions[i] for i in np.sort(chosen)]
     # a title in quotation marks would be asked for as a phrase
     return EvaluationSet(
-        [entries[i][0].replace('"', " ").strip() for i in asked],
+        [entries[i][0].replace('"', " ").strip() for i in questions],
         documents,
-        [{i} for i in asked],
+        [{i} for i in questions],
     )
 
 

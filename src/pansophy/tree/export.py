@@ -52,7 +52,7 @@ def export_text(
     """
     seen = view_tree(decision_tree, feature_names)
     leaf = leaf_writer(decision_tree, class_names, decimals, show_weights)
-    how = {"decimals": decimals, "pad": " ", "missing": show_missing}
+    options = {"decimals": decimals, "pad": " ", "missing": show_missing}
     bar, edge = "|" + " " * spacing, "|" + "-" * spacing
     lines, stack = [], [(0, "")]
     while stack:
@@ -68,7 +68,7 @@ def export_text(
             depth = subtree_height(seen.children, node)
             lines.append(f"{lead} truncated branch of depth {depth}")
         else:
-            words = lambda c: seen.tests[c].words(seen.names, seen.tables, **how)
+            words = lambda c: seen.tests[c].words(seen.names, seen.tables, **options)
             stack.extend((c, f"{lead} {words(c)}") for c in reversed(below))
     return "\n".join(lines) + "\n"
 

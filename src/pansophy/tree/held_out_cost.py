@@ -75,11 +75,11 @@ def misclassification_costs(model, tree, stop, Y, w):
     best = tree.value.argmax(axis=2)
     label, back = label_row_codes(Y, classes)
     answer = np.stack([c[b] for c, b in zip(classes, best.T)], axis=1)
-    said, _ = label_row_codes(answer, classes, back)
+    predicted, _ = label_row_codes(answer, classes, back)
     n = tree.node_count
     K = len(back) + 1
     mass = np.bincount(stop * K + label, w, n * K).reshape(n, K)
-    alone = lambda m: m.sum(axis=1) - m[np.arange(n), said]
+    alone = lambda m: m.sum(axis=1) - m[np.arange(n), predicted]
     return alone(sums_of_subtrees(tree, mass)), alone(mass)
 
 

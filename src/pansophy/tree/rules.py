@@ -88,8 +88,8 @@ class RuleList:
 
     def conditions(self, rule, missing=False) -> list:
         """The tests of a rule as texts."""
-        how = {"decimals": self.decimals, "missing": missing}
-        return [t.words(self.names, self.tables, **how) for t in rule.tests]
+        options = {"decimals": self.decimals, "missing": missing}
+        return [t.words(self.names, self.tables, **options) for t in rule.tests]
 
     def text(self, rule, missing=False) -> str:
         """A rule as one sentence."""

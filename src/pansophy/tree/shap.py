@@ -98,8 +98,8 @@ class Explanation(NamedTuple):
         base = np.array2string(np.asarray(self.base_values), precision=4)
         lines = [f"{n} rows, {d} features, base {base}; mean |value|:"]
         if self.scale:
-            told = f"{self.method} shares of the {self.scale}"
-            lines = [f"{n} rows, {d} columns, {told}; mean |share|:"]
+            heading = f"{self.method} shares of the {self.scale}"
+            lines = [f"{n} rows, {d} columns, {heading}; mean |share|:"]
         wide = max(len(name) for name in self.feature_names)
         for j in np.argsort(-size, kind="stable")[:10]:
             lines.append(f"  {self.feature_names[j]:<{wide}}  {size[j]:.4g}")

@@ -152,10 +152,10 @@ def node_captions(model, seen, class_names, decimals):
             return (outcome(v), count, "...")
         test = seen.tests[below[0]]
         if has_branch_per_level(seen, v):
-            asked = f"{seen.names[test.feature]}?"
+            question = f"{seen.names[test.feature]}?"
         else:
-            asked = test.words(seen.names, seen.tables, decimals)
-        return (asked, outcome(v), count)
+            question = test.words(seen.names, seen.tables, decimals)
+        return (question, outcome(v), count)
 
     return lines
 

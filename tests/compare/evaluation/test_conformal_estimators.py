@@ -32,9 +32,9 @@ def numbers(rng, n):
 
 MODELS = {
     "cv+": {},
-    "split": {"how": "split"},
-    "jackknife+": {"how": "jackknife+"},
-    "cqr": {"how": "cqr"},
+    "split": {"method": "split"},
+    "jackknife+": {"method": "jackknife+"},
+    "cqr": {"method": "cqr"},
     "spread": {"spread": RandomForestRegressor(10, max_depth=4, random_state=0)},
 }
 

@@ -60,11 +60,11 @@ class ArchitectureComparison(NamedTuple):
         for row in sorted(self.table, key=lambda r: -r.score):
             mark = " (best)" if row is self.best else ""
             mark += " (simplest)" if row is self.simplest and mark == "" else ""
-            told = ", ".join(f"{k}={v!r}" for k, v in row.settings.items())
+            settings = ", ".join(f"{k}={v!r}" for k, v in row.settings.items())
             lines.append(
                 f"{row.depth:>5} {row.width:>5} {row.activation:>10} "
                 f"{row.parameters:>10,} {row.flops:>9.3g} {row.seconds:>8.2g} "
-                f"{row.train_loss:>10.4g} {row.score:>8.4g}  {told}{mark}"
+                f"{row.train_loss:>10.4g} {row.score:>8.4g}  {settings}{mark}"
             )
         return "\n".join(lines)
 

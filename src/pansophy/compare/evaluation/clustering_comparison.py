@@ -149,7 +149,7 @@ def evaluate_clusterer(name, method, X, y, samples, seed):
             adjusted_rand_score(labels[s], fit_labels(method, X[s], seed)[0])
             for s in samples
         ]
-    told = {w.category.__name__ for w in caught}
+    warned = {w.category.__name__ for w in caught}
     from ...cluster import validity
 
     v = validity(X, labels, y)
@@ -163,7 +163,7 @@ def evaluate_clusterer(name, method, X, y, samples, seed):
         v.get("davies_bouldin", float("nan")),
         v.get("adjusted_rand", float("nan")),
         seconds,
-        "; ".join(sorted(told)),
+        "; ".join(sorted(warned)),
     )
     return row, labels
 

@@ -106,8 +106,10 @@ class AbstractConformalEstimator(Estimator):
             part = min(max(part, K), n - K)
         seed = self.random_state
         seed = None if seed is None else draw_seed(make_rng(seed))
-        told = {"test_size": part, "random_state": seed}
-        return train_test_split(np.arange(n), stratify=y if classes else None, **told)
+        options = {"test_size": part, "random_state": seed}
+        return train_test_split(
+            np.arange(n), stratify=y if classes else None, **options
+        )
 
     def _folds(self, X, y, cv):
         """The fold that holds out each row (n,)."""

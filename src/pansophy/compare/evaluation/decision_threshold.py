@@ -209,23 +209,23 @@ def choose_threshold(
         raise ValueError(f"objective must be one of {known}, got {objective!r}.")
     y, p, w = check_binary_scores(y, p, weights)
     pair = cost_pair(costs) if objective == "cost" else None
-    how = (objective, pair, precision)
-    t = optimal_threshold(y, p, w, *how)
-    said = np.zeros(len(p))
+    rule = (objective, pair, precision)
+    t = optimal_threshold(y, p, w, *rule)
+    decided = np.zeros(len(p))
     fold = np.empty(len(p), dtype=int)
     for k in (0, 1):  # the same shares of yes and no in every part
         rows = make_rng(random_state).permutation(np.flatnonzero(y == k))
         fold[rows] = np.arange(len(rows)) % folds
     for f in range(folds):
         rest = fold != f
-        cut = optimal_threshold(y[rest], p[rest], w[rest], *how) if rest.any() else t
-        said[~rest] = p[~rest] >= cut
-    of = lambda yes: objective_of_decisions(y, np.asarray(yes, dtype=float), w, *how)
+        cut = optimal_threshold(y[rest], p[rest], w[rest], *rule) if rest.any() else t
+        decided[~rest] = p[~rest] >= cut
+    of = lambda yes: objective_of_decisions(y, np.asarray(yes, dtype=float), w, *rule)
     sign = -1 if objective == "cost" else 1
     name = objective if isinstance(objective, str) else "objective"
     name = getattr(objective, "__name__", name).replace("_", " ")
     some = float(np.average(p >= t, weights=w))
-    value, expected, plain = (sign * of(yes) for yes in (p >= t, said, p >= 0.5))
+    value, expected, plain = (sign * of(yes) for yes in (p >= t, decided, p >= 0.5))
     return DecisionThreshold(t, name, value, expected, plain, some)
 
 

@@ -97,10 +97,10 @@ class MultiDatasetResult:
             say = "they differ" if p < 0.05 else "no difference is shown"
             lines.append(f"Friedman (Iman-Davenport): p = {p:.2g}, {say}.")
         best = self.methods[0]
-        how = (self.rope, self.metric, self.relative)
+        settings = (self.rope, self.metric, self.relative)
         for other in self.methods[1:]:
             q = self.pair(best, other)
-            words = describe_probabilities(q.probabilities, best, other, *how)
+            words = describe_probabilities(q.probabilities, best, other, *settings)
             lines.append(f"{words} Wilcoxon p = {q.adjusted:.2g} after Holm.")
         return "\n".join(lines)
 

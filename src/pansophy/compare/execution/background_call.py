@@ -30,16 +30,16 @@ class BackgroundCall:
 
     def result(self):
         """What the function returns; its exception, if it raises one."""
-        heard = None
+        answer = None
         if self.process is not None:
             with contextlib.suppress(Exception):
-                heard = receive_message(self.process.stdout)
+                answer = receive_message(self.process.stdout)
             self.process.end()
             self.process.stdin.close()
             self.process.stdout.close()
             self.process = None
-        if heard is not None and heard[0] == "done":
-            return heard[1]
+        if answer is not None and answer[0] == "done":
+            return answer[1]
         return self.function(*self.arguments)
 
 

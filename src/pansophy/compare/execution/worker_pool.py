@@ -242,8 +242,8 @@ def fit_on_workers(pool, job_queue):
                         worker.has_user_fit or job[0] in pool.user_methods
                     )
                     worker.assign(job, pool.memory)
-        heard = pool.next_message()
-        outcome = None if heard is None else pool.handle_message(*heard, job_queue)
+        message = pool.next_message()
+        outcome = None if message is None else pool.handle_message(*message, job_queue)
         if outcome is not None and job_queue.is_needed(outcome.method, outcome.fold):
             yield outcome
         if time.monotonic() - looked >= POLL_SECONDS:

@@ -132,20 +132,22 @@ class Blend(Estimator):
     def fit(self, frame, y, sample_weight=None, groups=None, times=None):
         y = np.asarray(y)
         codes = y.ndim == 1 and self.task == "classification"
-        told = sample_weight, groups, times
+        row_information = sample_weight, groups, times
         shelf = {}
         fitted = []
         for _, model in self.members:
             model = clone(model)
             if not has_preparation(model):
-                fitted.append(fit_pipeline(model, frame, y, *told))
+                fitted.append(fit_pipeline(model, frame, y, *row_information))
                 continue
             key = preparation_key(model[0])
             if key not in shelf:
                 made = model[0].fit_transform(frame, y, sample_weight)
                 shelf[key] = model[0], made
             prepare, X = shelf[key]
-            fit_pipeline(model[1:], X.copy(), y, *told)  # one may write on it
+            fit_pipeline(
+                model[1:], X.copy(), y, *row_information
+            )  # one may write on it
             fitted.append(Pipeline([("prepare", prepare), *model.steps[1:]]))
         return self.take(fitted, int(y.max()) + 1 if codes else 0)
 

@@ -105,10 +105,10 @@ def capability_of(cls) -> Capability:
     """
     model = cls()
     tags = get_tags(model)
-    told = tags.classifier_tags
+    classifier_tags = tags.classifier_tags
     several = tags.target_tags.multi_output
     kind = tags.estimator_type or ("transformer" if tags.transformer_tags else "other")
-    labels = bool(told and told.multi_label)
+    labels = bool(classifier_tags and classifier_tags.multi_label)
     return Capability(
         cls.__name__,
         f"{'.'.join(cls.__module__.split('.')[:2])}.{cls.__name__}",

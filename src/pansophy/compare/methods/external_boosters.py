@@ -55,7 +55,7 @@ def lightgbm_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
     X = rows.X
 
     names = {"squared_error": "regression", "classes": "multiclass"}
-    told = {
+    parameters = {
         "objective": names.get(task.objective, task.objective),
         "learning_rate": model.learning_rate,
         "num_leaves": model.max_leaves,
@@ -70,7 +70,7 @@ def lightgbm_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
         "verbosity": -1,
     }
     if task.objective == "classes":
-        told["num_class"] = task.classes
+        parameters["num_class"] = task.classes
     data = lightgbm.Dataset(
         X,
         rows.y,
@@ -85,7 +85,7 @@ def lightgbm_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
         valid = data.create_valid(validation.X, validation.y, weight=validation.w)
         more = {"valid_sets": [valid], "callbacks": [stop]}
     with warnings.catch_warnings(action="ignore"):  # that bins are those of `data`
-        fitted = lightgbm.train(told, data, rounds, **more)
+        fitted = lightgbm.train(parameters, data, rounds, **more)
     return fitted.model_to_string().encode(), fitted.best_iteration
 
 
@@ -124,7 +124,7 @@ def xgboost_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
         "binary": "binary:logistic",
         "classes": "multi:softprob",
     }
-    told = {
+    parameters = {
         "objective": names[task.objective],
         "eta": model.learning_rate,
         "tree_method": "hist",
@@ -139,13 +139,13 @@ def xgboost_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
         "verbosity": 0,
     }
     if task.objective == "classes":
-        told["num_class"] = task.classes
+        parameters["num_class"] = task.classes
     data = xgboost_data(task, *rows)
     more = {}
     if validation is not None:
         more = {"evals": [(xgboost_data(task, *validation), "aside")]}
         more["early_stopping_rounds"] = model.patience
-    fitted = xgboost.train(told, data, rounds, verbose_eval=False, **more)
+    fitted = xgboost.train(parameters, data, rounds, verbose_eval=False, **more)
     best = rounds if validation is None else fitted.best_iteration + 1
     return bytes(fitted.save_raw("json")), best
 
@@ -193,7 +193,7 @@ def catboost_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
         "binary": "Logloss",
         "classes": "MultiClass",
     }
-    told = {
+    parameters = {
         "loss_function": names[task.objective],
         "learning_rate": model.learning_rate,
         "iterations": rounds,
@@ -209,7 +209,7 @@ def catboost_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
     if validation is not None:
         more = {"eval_set": catboost_data(task, *validation), "use_best_model": True}
         more["early_stopping_rounds"] = model.patience
-    fitted = catboost.CatBoost(told).fit(catboost_data(task, *rows), **more)
+    fitted = catboost.CatBoost(parameters).fit(catboost_data(task, *rows), **more)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.cbm"
         fitted.save_model(str(path), format="cbm")

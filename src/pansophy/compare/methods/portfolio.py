@@ -103,10 +103,10 @@ def external_booster_parameters(library, objective=None):
     given = {} if objective is None else {"objective": objective}
 
     def parameters(s):
-        told = {"min_samples_leaf": 5 if s.n < 2000 else 20}
+        shared = {"min_samples_leaf": 5 if s.n < 2000 else 20}
         if library == "catboost" and s.split == "plain" and s.n in EARLY_STOPPING_ROWS:
-            told |= {"n_estimators": 1000, "patience": 30}
-        return {"library": library, **told, **given}
+            shared |= {"n_estimators": 1000, "patience": 30}
+        return {"library": library, **shared, **given}
 
     return parameters
 

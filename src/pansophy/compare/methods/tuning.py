@@ -126,9 +126,9 @@ class BayesianSearch:
     def ask(self):
         from ...gaussian_process.bayesian_search import cell_middles, propose_point
 
-        asked = len(self.U) - (self.default is not None and len(self.U) > 0)
-        if asked < len(self.start):
-            u = cell_middles(self.levels, self.start[asked])
+        n_proposed = len(self.U) - (self.default is not None and len(self.U) > 0)
+        if n_proposed < len(self.start):
+            u = cell_middles(self.levels, self.start[n_proposed])
         elif len(self.names) == 0:
             u = np.empty(0)
         else:

@@ -94,8 +94,8 @@ class ScoreCalibrated(Classifier, Estimator):
                 self.slope_ = pairwise_slope(S, y[rows], k, v)
                 S = pairwise_votes(S, k, self.slope_)
             self.scale_ = float(S.std()) or 1.0
-            how = "sigmoid" if k == 2 else "temperature"
-            self.map_ = fit_calibration(self._raw(S), y[rows], how, v)
+            method = "sigmoid" if k == 2 else "temperature"
+            self.map_ = fit_calibration(self._raw(S), y[rows], method, v)
         self.model_ = self._fitted(X, y, w, slice(None))
         return self
 

@@ -47,13 +47,13 @@ def add_distinct_columns(columns, added) -> dict:
 def prediction_columns(model, p) -> dict:
     """The predictions themselves, under the names of the targets."""
     schema = model.schema
-    said = None
+    decided = None
     if schema.task == "classification":
-        said = pa.array(list(schema.classes)).take(pa.array(model.decide(p)))
-        return {schema.target: said}
+        decided = pa.array(list(schema.classes)).take(pa.array(model.decide(p)))
+        return {schema.target: decided}
     if schema.task == "multilabel":
-        said = model.decide(p)
-        return {label: pa.array(said[:, k]) for k, label in enumerate(schema.labels)}
+        decided = model.decide(p)
+        return {label: pa.array(decided[:, k]) for k, label in enumerate(schema.labels)}
     return {schema.target: pa.array(p)}
 
 
@@ -85,11 +85,11 @@ def reason_columns(model, table, frame, p, k) -> dict:
     out = {"reasons for": pa.array(explained_quantities(model, found, p), pa.string())}
     out[f"{model.schema.target} base"] = pa.array(base)
     for r in range(order.shape[1]):
-        told = [
+        reasons = [
             f"{names[j]} = {cells[names[j]](i)} ({values[i, j]:+.3g})"
             for i, j in enumerate(order[:, r])
         ]
-        out[f"reason {r + 1}"] = pa.array(told, pa.string())
+        out[f"reason {r + 1}"] = pa.array(reasons, pa.string())
     return out
 
 
@@ -104,8 +104,8 @@ def explained_quantities(model, explanation, p) -> list[str]:
     names = list(schema.classes if classes else schema.labels)
     if explanation.values.ndim == 2:  # of two classes the second, of one label that one
         return [f"{scale} of {names[-1]}"] * n
-    said = model.decide(p) if classes else p.argmax(axis=1)
-    return [f"{scale} of {names[k]}" for k in said]
+    decided = model.decide(p) if classes else p.argmax(axis=1)
+    return [f"{scale} of {names[k]}" for k in decided]
 
 
 def explained_output(model, explanation, p) -> tuple[np.ndarray, np.ndarray]:
@@ -120,10 +120,10 @@ def explained_output(model, explanation, p) -> tuple[np.ndarray, np.ndarray]:
     if values.ndim == 2:
         return values, np.full(n, float(base))
     if model.schema.task == "classification":
-        said = model.decide(p)
+        decided = model.decide(p)
     else:
-        said = p.argmax(axis=1)
-    return values[np.arange(n), :, said], base[said]
+        decided = p.argmax(axis=1)
+    return values[np.arange(n), :, decided], base[decided]
 
 
 def cell_formatter(column):

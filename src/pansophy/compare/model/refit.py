@@ -56,12 +56,12 @@ def refit_on_all_rows(
         warnings.simplefilter("ignore")
         plan = []
         for one in method.members or (method,):
-            model, said, why = streamable_pipeline(
+            model, note, why = streamable_pipeline(
                 one, comparison, Path(place) / "few.parquet"
             )
             if why:
                 return fit_on_sample(method, comparison, one.name, why)
-            plan.append((model, said))
+            plan.append((model, note))
         file = Path(place) / "rows.parquet"
         y = np.empty(0)
         left = 0
@@ -70,8 +70,8 @@ def refit_on_all_rows(
             y, w, left = write_prepared_rows(source, schema, prepare, file, batch)
             extra = {} if w is None else {"sample_weight": w}
             drop_feature_names(estimator.fit(str(file), y, **extra))
-    said = next((s for _, s in plan if s), "")
-    facts = {"fitted_on": len(y), "refit": f"on all rows, read from disk{said}"}
+    note = next((s for _, s in plan if s), "")
+    facts = {"fitted_on": len(y), "refit": f"on all rows, read from disk{note}"}
     if left:
         facts["left_out"] = f"{left} rows without a known {schema.target!r}"
     model = plan[0][0]
@@ -85,10 +85,10 @@ def streamable_pipeline(method, comparison, file):
     """A pipeline that can be streamed, what is changed for it; or why there is none."""
     model: Any = None
     why = ""
-    for form, said in streamable_variants(method):
+    for form, note in streamable_variants(method):
         model, why = prepared_pipeline(form, comparison, file)
         if not why:
-            return model, said, ""
+            return model, note, ""
     return model, "", why
 
 
@@ -114,8 +114,8 @@ def prepared_pipeline(method, comparison, file):
 def fit_on_sample(method, comparison, name, why) -> TableModel:
     model = fit_table_model(method, comparison.data, comparison)
     n = len(comparison.data)
-    told = f"on a sample of {n:,} rows, as {name} cannot be streamed: {why}"
-    model.facts.update(fitted_on=n, refit=told)
+    note = f"on a sample of {n:,} rows, as {name} cannot be streamed: {why}"
+    model.facts.update(fitted_on=n, refit=note)
     return model
 
 

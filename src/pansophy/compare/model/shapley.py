@@ -145,11 +145,11 @@ def linear_form(fitted, inner, Z, schema) -> LinearForm | None:
         own = np.asarray(inner.decision_function(Z)).reshape(len(Z), -1)
         scale = "log odds" if own.shape[1] == 1 else "score"
         return LinearForm(W.T, c, scale) if nearly_equal(own, raw) else None
-    said = np.asarray(fitted.predict(Z), float).reshape(len(Z), -1)
+    predicted = np.asarray(fitted.predict(Z), float).reshape(len(Z), -1)
     _, a, b = unwrap_affine(fitted)
-    if nearly_equal(said, a * raw + b):
+    if nearly_equal(predicted, a * raw + b):
         return LinearForm(a * W.T, a * c + b, schema.target)
-    if nearly_equal(said, np.exp(np.minimum(raw, 700.0))):
+    if nearly_equal(predicted, np.exp(np.minimum(raw, 700.0))):
         return LinearForm(W.T, c, f"logarithm of {schema.target}")
     return None
 
@@ -181,8 +181,10 @@ def tree_shapley(model, inner, X, Z, owners, a, b):
 
 
 def explains_predictions(inner, Z, explanation) -> bool:
-    said = np.asarray(inner.predict(Z), float).mean()
-    return abs(said - float(explanation.base_values)) <= TOLERANCE * max(1.0, abs(said))
+    mean_prediction = np.asarray(inner.predict(Z), float).mean()
+    return abs(mean_prediction - float(explanation.base_values)) <= TOLERANCE * max(
+        1.0, abs(mean_prediction)
+    )
 
 
 def sum_by_column(shares, owners, columns) -> np.ndarray:

@@ -471,14 +471,14 @@ def fit_table_model(method, data, comparison) -> TableModel:
 
 
 def full_fit_context(comparison) -> FitContext:
-    told, schema = comparison.settings, comparison.schema
+    settings, schema = comparison.settings, comparison.schema
     n = len(comparison.data)
     split = comparison.split
     horizon = 0
     if split is not None:
         horizon = fold_horizon(split.folds, split.times(comparison.data))
-    metric = told.get("metric", "")
-    return FitContext(schema.task, n, told["seed"], metric=metric, horizon=horizon)
+    metric = settings.get("metric", "")
+    return FitContext(schema.task, n, settings["seed"], metric=metric, horizon=horizon)
 
 
 def assemble_table_model(method, model, data, comparison, **more) -> TableModel:

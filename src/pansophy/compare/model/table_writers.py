@@ -97,8 +97,8 @@ def csv_writer_factory(delimiter):
     def make(out, schema):
         from pyarrow import csv
 
-        how = csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
-        return csv.CSVWriter(out, schema, write_options=how)
+        options = csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
+        return csv.CSVWriter(out, schema, write_options=options)
 
     return make
 

@@ -165,12 +165,14 @@ class ReferenceCheck:
         far = range_findings(self.ends, self.far)
         if self.rows < MIN_ROWS_FOR_DRIFT:
             return out + far
-        told = {f.column for f in out if f.severity == "warning"}
+        warned = {f.column for f in out if f.severity == "warning"}
         found = drift(self.reference, table, whole=False).findings
-        wanted = lambda f: f.kind in ("drift", "unit changed") and f.column not in told
+        wanted = lambda f: (
+            f.kind in ("drift", "unit changed") and f.column not in warned
+        )
         drifted = [f for f in found if wanted(f)]
-        told = {f.column for f in drifted}  # a column that has moved is told once
-        return out + [f for f in far if f.column not in told] + drifted
+        warned = {f.column for f in drifted}  # a column that has moved is told once
+        return out + [f for f in far if f.column not in warned] + drifted
 
 
 class TrainingRanges(NamedTuple):

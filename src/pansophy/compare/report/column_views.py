@@ -182,14 +182,14 @@ def draw_column_view(view, ax=None):
         ax.hlines(at, view.low[k], view.high[k], lw=2, **style)
         label = short_name(output, 18)
         ax.plot(view.mean[k], at, mark, ms=5, ls="none", label=label, **style)
-        said = [
+        labels = [
             f"{view.column} {name}: {output} {format_number(m)} "
             f"({format_number(a)} to {format_number(b)}), {rows:,} rows"
             for name, m, a, b, rows in zip(
                 view.names, view.mean[k], view.low[k], view.high[k], view.rows
             )
         ]
-        add_hover(ax, view.mean[k], at, said)
+        add_hover(ax, view.mean[k], at, labels)
     if view.ordered and single:
         known = [i for i in range(n) if view.names[i] != "missing"]
         ax.plot(view.mean[0][known], place[known], color=GREY, lw=1, zorder=1)

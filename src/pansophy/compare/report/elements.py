@@ -63,5 +63,5 @@ def make_figure(title, caption, draw, key, label="", **size) -> Figure:
     try:
         return Figure(title, caption, figure_svg(draw, label or title, key=key, **size))
     except Exception as error:  # the page must come out whatever a plot meets
-        said = " ".join(plain_text(error).split())
-        return Figure(title, f"This picture could not be drawn: {said}")
+        reason = " ".join(plain_text(error).split())
+        return Figure(title, f"This picture could not be drawn: {reason}")

@@ -150,8 +150,10 @@ def draw_associations(A, names, ax):
             place = {"ha": "center", "va": "center", "fontsize": 7 if n > 8 else 8}
             ax.text(at[j], at[i], text, color=color, **place)
     pairs = [(i, j) for i, j in np.ndindex(n, n) if i < j]
-    said = [f"{names[i]} and {names[j]}: {A[i, j]:.2f}" for i, j in pairs]
-    add_hover(ax, [at[j] for _, j in pairs], [at[i] for i, _ in pairs], said, size=120)
+    labels = [f"{names[i]} and {names[j]}: {A[i, j]:.2f}" for i, j in pairs]
+    add_hover(
+        ax, [at[j] for _, j in pairs], [at[i] for i, _ in pairs], labels, size=120
+    )
     ax.set_yticks(at, short_names(names, 18), fontsize=size)
     ax.set_xticks(at, short_names(names, 12), fontsize=size, rotation=90)
     ax.tick_params(length=0)
@@ -163,12 +165,14 @@ def missing_values_figure(o) -> Figure | None:
     shares = sorted(o.missing.shares.items(), key=lambda kv: -kv[1])
     if not shares:
         return None
-    told = f"{o.missing.complete:,} of {o.missing.rows:,} rows are complete."
+    caption = f"{o.missing.complete:,} of {o.missing.rows:,} rows are complete."
     if len(shares) > MAX_MISSING_COLUMNS:
-        told += f" The {MAX_MISSING_COLUMNS} of {len(shares)} columns that miss most."
+        caption += (
+            f" The {MAX_MISSING_COLUMNS} of {len(shares)} columns that miss most."
+        )
     return make_figure(
         "Missing values",
-        f"Share of the rows without a value. {told}",
+        f"Share of the rows without a value. {caption}",
         lambda ax: draw_missing_values(shares[:MAX_MISSING_COLUMNS], ax),
         "w",
         f"Missing values of {len(shares)} columns",

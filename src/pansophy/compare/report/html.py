@@ -120,8 +120,10 @@ def with_code(text):
         return escape(text)
     pairs = zip(parts[::2], [*parts[1::2], None])
     return Markup("").join(
-        escape(said) if code is None else Markup("{}<code>{}</code>").format(said, code)
-        for said, code in pairs
+        escape(sentence)
+        if code is None
+        else Markup("{}<code>{}</code>").format(sentence, code)
+        for sentence, code in pairs
     )
 
 

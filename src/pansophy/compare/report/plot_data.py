@@ -164,8 +164,8 @@ def compute_partial_dependence(c, name, method):
     some = np.sort(rng.permutation(len(test))[: affordable_rows(c, method, GRID) // 4])
     names = [k.name for k in columns]
     frame = c.data.frame[test]
-    asked = PredictionAdapter(model, c.schema.task)
-    d = response_along_column(asked, frame, places[name], names, some, GRID)
+    adapter = PredictionAdapter(model, c.schema.task)
+    d = response_along_column(adapter, frame, places[name], names, some, GRID)
     if c.data.weight is not None:
         w = c.data.weight[test][some]
         d = d._replace(mean=np.average(d.rows, axis=0, weights=w))

@@ -30,8 +30,8 @@ def add_hover(ax, x, y, texts, size=160):
     ]
     if not kept:
         return
-    said = ["".join(k if k.isprintable() else " " for k in t) for _, _, t in kept]
-    ax.add_artist(HoverPoints([(a, b) for a, b, _ in kept], said, size))
+    titles = ["".join(k if k.isprintable() else " " for k in t) for _, _, t in kept]
+    ax.add_artist(HoverPoints([(a, b) for a, b, _ in kept], titles, size))
 
 
 def show_dates(axis):
@@ -57,12 +57,12 @@ def plot_scores(c, ax=None):
         ax=ax,
         **highlighted_methods(c),
     )
-    said = [
+    labels = [
         f"{r.method}: {c.metric} {format_mean(s)}, {format_interval(s)}; "
         f"{standing_and_p(r)}"
         for r, s in zip(rows, spans)
     ]
-    add_hover(ax, [s.mean for s in spans], np.arange(len(rows)), said)
+    add_hover(ax, [s.mean for s in spans], np.arange(len(rows)), labels)
     return ax
 
 
@@ -89,12 +89,12 @@ def plot_quality_time(c, ax=None):
         ax.plot(x[i], means[i], "o", color=GREY, mfc="white", ms=11, mew=1, zorder=3)
         at = {"ha": "center", "va": "center", "fontsize": 7, "clip_on": True}
         ax.text(x[i], means[i], str(rows[i].rank), color=INK, zorder=4, **at)
-    said = [
+    labels = [
         f"{r.rank}. {r.method}: {c.metric} {format_mean(r.scores[c.metric])}, a fit "
         f"takes {format_seconds(r.fit_seconds)}"
         for r in rows
     ]
-    add_hover(ax, x, means, said)
+    add_hover(ax, x, means, labels)
     return ax
 
 
@@ -208,9 +208,9 @@ def plot_confusion(c, method=None, ax=None):
         raise ValueError("A table of confusions is for classes.")
     h = held_out_predictions(c, method)
     names = np.array([str(k) for k in c.schema.classes])
-    said = names[h.p.argmax(1)]
+    predicted = names[h.p.argmax(1)]
     return plot.confusion_matrix(
-        names[h.y], said, labels=names, weights=h.weight, ax=ax
+        names[h.y], predicted, labels=names, weights=h.weight, ax=ax
     )
 
 
@@ -263,12 +263,12 @@ def plot_importance(c, method=None, ax=None):
         ax=ax,
     )
     shown = [f for f in found if short_name(f.column) in tick_names(ax)][:MAX_BARS]
-    said = [
+    labels = [
         f"{f.column}: {c.metric} worse by {format_number(f.mean)} when shuffled"
         for f in shown
     ]
     places = [tick_names(ax).index(short_name(f.column)) for f in shown]
-    add_hover(ax, [f.mean / 2 for f in shown], ax.get_yticks()[places], said)
+    add_hover(ax, [f.mean / 2 for f in shown], ax.get_yticks()[places], labels)
     return ax
 
 

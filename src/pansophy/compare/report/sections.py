@@ -223,13 +223,13 @@ def learning_curve_figure(c) -> Figure:
     )
     if not made.svg:
         return made
-    told = {
+    captions = {
         "rising": "The held-out score still rises: more rows are likely to help.",
         "flat": "The held-out score is flat: more rows of the same kind would hardly "
         "help.",
         "unclear": "Whether more rows would help cannot be told from these folds.",
     }[plot_data.learning_curve_data(c).verdict]
-    return made._replace(caption=f"{told} Score by the number of training rows.")
+    return made._replace(caption=f"{captions} Score by the number of training rows.")
 
 
 def weak_subgroups(c) -> list[str]:
@@ -310,22 +310,22 @@ def column_target_figures(c, place) -> list[Figure]:
 def method_block(c, row) -> MethodBlock:
     trial = c.trial(row.method)
     brief = f"{c.metric} {format_mean(row.scores[c.metric])}, {standing_and_p(row)}"
-    told = []
+    paragraphs = []
     if row.probabilities is not None:
         d = row.difference
-        told.append(
+        paragraphs.append(
             f"Against {c.leaderboard[0].method}: {format_probabilities(row)}. "
             f"Difference {d.mean:.3g}, 95 % interval {d.low:.3g} to {d.high:.3g}, p "
             f"{row.p:.2g} (adjusted)."
         )
-    told.append(
+    paragraphs.append(
         f"A fit took {format_seconds(row.fit_seconds)} in the median, "
         f"{format_seconds(max(trial.fit_seconds))} at most, "
         f"{format_seconds(float(np.sum(trial.fit_seconds)))} in all."
     )
-    told += [f"Warning: {describe_warnings(row)}."] if row.warnings else []
+    paragraphs += [f"Warning: {describe_warnings(row)}."] if row.warnings else []
     if row.method == c.winner:
-        told.append("Its pictures are in the section of the kept model.")
+        paragraphs.append("Its pictures are in the section of the kept model.")
     body = [
         [name, format_mean(s), format_interval(s)] for name, s in row.scores.items()
     ]
@@ -335,7 +335,7 @@ def method_block(c, row) -> MethodBlock:
     return MethodBlock(
         row.method,
         brief,
-        " ".join(told),
+        " ".join(paragraphs),
         facts,
         fold_table(c, trial),
         estimator_code(trial),

@@ -76,11 +76,11 @@ def draw_points(v, ax):
     if len(v.line) > 1:
         means = np.asarray(v.line)
         ax.plot(*means.T, color=INK, lw=1.4, marker="o", ms=3)
-        said = [
+        labels = [
             f"near {format_number(a)}: mean {v.target} {format_number(b)}"
             for a, b in means
         ]
-        add_hover(ax, means[:, 0], means[:, 1], said, size=80)
+        add_hover(ax, means[:, 0], means[:, 1], labels, size=80)
     ax.set_xlabel(short_name(v.column, 34))
     ax.set_ylabel(short_name(v.target, 22))
     if not v.dates:
@@ -98,13 +98,13 @@ def draw_boxes(v, ax):
         ax.plot([low, high], [i, i], color=color, lw=1, solid_capstyle="butt")
         ax.barh(i, q3 - q1, left=q1, height=0.56, color=PALE, edgecolor=color, lw=0.8)
         ax.plot([middle] * 2, [i - 0.28, i + 0.28], color=INK, lw=1.6)
-    said = [
+    labels = [
         f"{name}: half of {shown} lies between {format_number(b[1])} and "
         f"{format_number(b[3])}, middle {format_number(b[2])}; {rows:,} rows"
         for name, b, rows in zip(v.parts, v.values, v.rows)
     ]
     if not v.dates:
-        add_hover(ax, [b[2] for b in v.values], place, said)
+        add_hover(ax, [b[2] for b in v.values], place, labels)
         use_log_axis(ax, "x", v.values)
     part_axis(ax, v)
     ax.set_xlabel(short_name(shown, 34))
@@ -125,11 +125,11 @@ def draw_class_shares(v, ax):
             color=series_color(k),
             label=label,
         )
-        said = [
+        labels = [
             f"{part}: {name} {share:.1f} % of {rows:,} rows"
             for part, share, rows in zip(v.parts, shares[:, k], v.rows)
         ]
-        add_hover(ax, start + shares[:, k] / 2, np.arange(len(v.parts)), said, 60)
+        add_hover(ax, start + shares[:, k] / 2, np.arange(len(v.parts)), labels, 60)
         start = start + shares[:, k]
     ax.set_xlim(0, 100)
     part_axis(ax, v)

@@ -1,0 +1,56 @@
+"""Migrations: manifests of older schemas, brought up to the next one.
+
+`MIGRATIONS[k]` takes a manifest of schema k, as it was read, and returns one of schema
+k + 1. There is none for schema 1, whose classes had other names throughout.
+"""
+
+import copy
+
+# schema 2 -> 3: fields that have other names now, by class
+RENAMED_IN_3 = {
+    "pansophy.compare.evaluation.calibration.CalibrationMap": {"how": "method"},
+    "pansophy.compare.evaluation.conformal.PredictionSetRule": {"how": "kind"},
+    "pansophy.compare.evaluation.conformal_estimators.ConformalClassifier": {
+        "how": "method"
+    },
+    "pansophy.compare.evaluation.conformal_estimators.ConformalRegressor": {
+        "how": "method"
+    },
+    "pansophy.gaussian_process.abstract_gaussian_process.FittedProcess": {
+        "own": "solver_params"
+    },
+    "pansophy.gaussian_process.gaussian_process_classifier.ClassProcess": {
+        "own": "solver_params"
+    },
+    "pansophy.gaussian_process.gaussian_process_regressor.GaussianProcessRegressor": {
+        "_own": "_solver_params"
+    },
+    "pansophy.tree.shap.Explanation": {"how": "method"},
+}
+
+
+def rename_fields(manifest, renamed=RENAMED_IN_3) -> dict:
+    """A copy of a manifest in which fields of some classes have other names.
+
+    Examples
+    --------
+    >>> from pansophy.persist.migrations import rename_fields
+    >>> node = {"$": "record", "class": "a.B", "v": {"how": 1}}
+    >>> rename_fields({"model": [node]}, {"a.B": {"how": "method"}})["model"]
+    [{'$': 'record', 'class': 'a.B', 'v': {'method': 1}}]
+    """
+    manifest = copy.deepcopy(manifest)
+    waiting = [manifest["model"]]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting += node
+        elif isinstance(node, dict):
+            names = renamed.get(str(node.get("class")))
+            if names and isinstance(node.get("v"), dict):
+                node["v"] = {names.get(k, k): v for k, v in node["v"].items()}
+            waiting += node.values()
+    return manifest
+
+
+MIGRATIONS = {2: rename_fields}
