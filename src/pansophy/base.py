@@ -278,7 +278,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             )
 
     def _not_converged_text(self, limit) -> str:
-        """What a fit says that reached its limit, which is a parameter."""
+        """Warning text of a fit that reached its limit, which is a parameter."""
         return (
             f"{type(self).__name__} did not converge in {self.n_iter_} iterations. "
             f"Raise {limit} or tol, or scale the data."

@@ -38,7 +38,7 @@ class CatalogueEntry(NamedTuple):
 
 
 class Guide(NamedTuple):
-    """Which rows of the catalogue suit a situation."""
+    """Rows of the catalogue that suit a situation."""
 
     title: str
     asks: tuple[str, ...]  # what people type
@@ -299,7 +299,7 @@ class CatalogueIndex:
         return found
 
     def query_weight(self, stem, matches) -> float:
-        """How much a word of the query counts."""
+        """Weight of a word of the query."""
         known = [self.weights[other] for other in matches]
         return self.weights.get(stem) or min(known, default=self.unknown * self.rare)
 

@@ -118,7 +118,7 @@ class Sampler(Protocol):
 
 @runtime_checkable
 class Agent(Protocol):
-    """What acts in a Gymnasium environment and learns from transitions.
+    """Contract of agents: act in a Gymnasium environment and learn from transitions.
 
     Optional: `begin(observation)` at the start of every episode; a parameter `mask` of
     `act`; `act_batch` and `begin_batch` for many environments at once (`rl.gather`).

@@ -50,7 +50,7 @@ class ActiveLearningReport(NamedTuple):
 
 
 class ActiveLearningState(NamedTuple):
-    """What one round passes to the next."""
+    """State carried from one round to the next."""
 
     objective: float  # minus the score; without test rows the labels left to query
     queried: tuple

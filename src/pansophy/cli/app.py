@@ -1,4 +1,4 @@
-"""What all commands share: the application, its errors, and common options.
+"""Parts shared by all commands: the application, its errors, and common options.
 
 Results go to standard output, everything else to standard error. What the user can
 put right is one sentence and exit code 2; Ctrl-C is 130, being terminated 143.

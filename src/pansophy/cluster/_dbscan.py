@@ -85,7 +85,7 @@ def cell_boxes(X, start, lo, hi):
 
 @compiled
 def find_core_points(X, w, grid, min_weight, a, b, core):
-    """Which points of cells a .. b have enough weight within the radius.
+    """Mask of the core points among cells a .. b: enough weight within the radius.
 
     All points of a cell are within the radius of each other; counting ends as soon
     as there is enough.

@@ -42,7 +42,7 @@ def count_tiles_in_reach(lo, hi, limit):
 
 @compiled(fastmath=FASTMATH)
 def rows_in_reach(P, rows, lo, hi, limit):
-    """Those of the rows that are within the radius of a box."""
+    """The rows that are within the radius of a box."""
     out = np.empty(len(rows), np.int64)
     count = 0
     for i in rows:
@@ -77,7 +77,7 @@ def project_onto_direction(P, rows, g):
 
 @compiled
 def facing_masks(P, a, b, start, stop, limit):
-    """Which rows of a and of b may be within reach, seen along a line."""
+    """Masks of the rows of a and of b that may be within reach, seen along a line."""
     g = stop - start
     size = 0.0
     for c in range(len(g)):
@@ -97,7 +97,7 @@ def facing_masks(P, a, b, start, stop, limit):
 
 @compiled
 def count_at_most(line, limit):
-    """How many entries are at most the limit."""
+    """Number of entries that are at most the limit."""
     count = 0
     for j in range(len(line)):
         count += line[j] <= limit

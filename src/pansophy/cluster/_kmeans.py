@@ -158,7 +158,7 @@ def nearest_few_columns(T, A, c2, best, z):
 
 @compiled(inner=True, inline="always", fastmath=FASTMATH)
 def nearest_of_two(X, m, rows, count, A, c2, z):
-    """Which of two centres is nearer: the side of the plane half way between them.
+    """Index of the nearer of two centres: the side of the plane half way between them.
 
     A_2 is A_1 - A_0.
     """
@@ -521,7 +521,7 @@ def update_nearest_seed(X, D2, z, c, j, gap):
 
 @compiled(refcount=False, fastmath=FASTMATH)
 def sample_along_order(order, mass, targets, out):
-    """Where the running sum of `mass` along `order` first passes each target.
+    """Positions where the running sum of `mass` along `order` passes each target.
 
     `targets` are rising fractions of the total, which is returned. Rows without mass
     are never drawn.

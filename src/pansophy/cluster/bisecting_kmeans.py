@@ -65,7 +65,7 @@ class Leaf(NamedTuple):
 
 
 class BisectingState(NamedTuple):
-    """What one split hands to the next."""
+    """State carried from one split to the next."""
 
     leaves: tuple
     centers: list  # of every node

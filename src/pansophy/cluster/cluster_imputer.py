@@ -40,7 +40,7 @@ from .kmedians import relative_fall
 
 
 class ImputerState(NamedTuple):
-    """What one iteration hands to the next."""
+    """State carried from one iteration to the next."""
 
     centers: np.ndarray  # C
     labels: Any  # z, nearest to the previous centres; -1 if nothing is observed

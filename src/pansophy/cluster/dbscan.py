@@ -319,7 +319,7 @@ class DBSCAN(Clusterer, Estimator):
         return self.fit(X, sample_weight=sample_weight).labels_
 
     def _blocks(self, X):
-        """Where neighbours come from; None for euclidean cells or search."""
+        """Source of the neighbours; None for euclidean cells or search."""
         params = dict(self.metric_params or {})
         if "p" in params and self.p is not None:
             warnings.warn(

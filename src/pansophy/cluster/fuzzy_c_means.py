@@ -39,7 +39,7 @@ AboveOne = Annotated[float, number_rule("a number above 1", 1, open_low=True)]
 
 
 class FuzzyState(NamedTuple):
-    """What one iteration hands to the next."""
+    """State carried from one iteration to the next."""
 
     centers: np.ndarray  # C
     objective: float  # J at the previous centres

@@ -148,7 +148,7 @@ def cluster_stabilities(tree, n):
 def select_clusters(
     tree, n, *, method="eom", allow_single=False, epsilon=0.0, max_size=None
 ):
-    """Which clusters are chosen, a flag for each."""
+    """Flags of the clusters that are selected."""
     S, birth = cluster_stabilities(tree, n)
     count = len(S)
     splits = tree[tree[:, 1] >= n]

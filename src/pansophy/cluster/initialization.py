@@ -125,7 +125,7 @@ def is_random_init(init) -> bool:
 
 
 def number_of_starts(init, n_init) -> int:
-    """How many starts to make; warns if the parameters disagree about it."""
+    """Number of starts; warns if the parameters disagree about it."""
     if n_init == "auto":
         return 10 if is_random_init(init) and init != "k-means++" else 1
     if not is_random_init(init) and n_init != 1:

@@ -49,7 +49,7 @@ ROUNDING = 16  # rounding errors of k(x, x) that a squared distance may be off b
 
 
 class KernelKMeansState(NamedTuple):
-    """What one iteration hands to the next."""
+    """State carried from one iteration to the next."""
 
     labels: np.ndarray  # z
     objective: float  # J of the clusters of z

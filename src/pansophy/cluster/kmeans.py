@@ -89,7 +89,7 @@ SMALL_VARIANCE = 1e-30  # below it, squares of differences may leave the floats
 
 
 class KMeansState(NamedTuple):
-    """What one iteration hands to the next."""
+    """State carried from one iteration to the next."""
 
     centers: np.ndarray  # C, the means of the clusters
     labels: Any  # z, nearest to the previous centres
@@ -139,7 +139,7 @@ def unit_centers(C):
 
 
 def kmeans_change(old, new) -> float:
-    """What is compared with tol: 0 if no label changed, else the squared shift."""
+    """Change compared with tol: 0 if no label changed, else the squared shift."""
     return 0.0 if new.moved == 0 else new.shift
 
 

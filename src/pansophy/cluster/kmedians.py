@@ -42,7 +42,7 @@ from .initialization import (
 
 
 class KMediansState(NamedTuple):
-    """What one iteration hands to the next."""
+    """State carried from one iteration to the next."""
 
     centers: np.ndarray  # C
     labels: Any  # z, nearest to the previous centres

@@ -74,7 +74,7 @@ BLOCK = 1 << 22  # distances made at a time where they are not
 
 
 class KMedoidsState(NamedTuple):
-    """What one sweep hands to the next."""
+    """State carried from one sweep to the next."""
 
     medoids: np.ndarray  # (k,) row numbers
     objective: float  # J
@@ -182,7 +182,7 @@ def pam_swap(source, w, medoids, order, *, max_iter=100, task=SILENT) -> Result:
 
 
 def number_moved(old, new):
-    """What is compared with tol: medoids that changed."""
+    """Change that is compared with tol: the number of medoids that changed."""
     return new.moved
 
 

@@ -154,7 +154,7 @@ class CompiledAssignment:
         return self.labels, ClusterSums(*self.sums, moved)
 
     def _mode(self):
-        """What the next iteration does about bounds."""
+        """How the next iteration uses bounds."""
         if self.keep_bounds is False or self.suspended > 0:
             self.suspended -= 1
             return loops.WITHOUT_BOUNDS
@@ -368,7 +368,7 @@ def stored_centers(C, X):
 
 
 def rounded_to_dtype(a, X):
-    """What is left of float64 numbers in the dtype of X, as float64 on the host."""
+    """float64 numbers rounded to the dtype of X, as float64 on the host."""
     return arrays.to_numpy(stored_centers(a, X)).astype(np.float64)
 
 
@@ -398,6 +398,6 @@ def row_mean_and_variance(X, w):
 
 
 def unusable_column_message(X, s2):
-    """Which column of a table holds what cannot be clustered."""
+    """Error message that names the column of a table that cannot be clustered."""
     name = getattr(X, "columns", range(X.shape[1]))[int(np.argmin(np.isfinite(s2)))]
     return f"column {name!r} contains NaN, infinity or values too large to square."

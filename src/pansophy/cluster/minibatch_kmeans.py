@@ -67,7 +67,7 @@ from .lloyd_iteration import (
 
 
 class MiniBatchState(NamedTuple):
-    """What one step hands to the next."""
+    """State carried from one step to the next."""
 
     centers: np.ndarray  # C
     mass: np.ndarray  # v

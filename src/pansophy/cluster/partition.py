@@ -119,7 +119,7 @@ class Partition:
 
     @property
     def n(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         return len(self.labels)
 
     @property

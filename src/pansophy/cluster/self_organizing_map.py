@@ -63,7 +63,7 @@ Grid = Annotated[
 
 
 class SOMState(NamedTuple):
-    """What one epoch hands to the next."""
+    """State carried from one epoch to the next."""
 
     centers: np.ndarray  # C
     objective: float  # mean squared distance to the best unit
@@ -80,7 +80,7 @@ def grid_positions(shape, topology):
 
 
 def adjacent_units(G, topology):
-    """Which units are adjacent: sides and corners of a square, sides of a hexagon."""
+    """Adjacency of the units: sides and corners of a square, sides of a hexagon."""
     reach = 2.5 if topology == "rectangular" else 1.5
     return (G > 0) & (reach > G)
 

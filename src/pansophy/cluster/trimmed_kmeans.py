@@ -43,7 +43,7 @@ from .lloyd_iteration import center_distances, nearest_centers, row_mean_and_var
 
 
 class TrimmedState(NamedTuple):
-    """What one iteration hands to the next."""
+    """State carried from one iteration to the next."""
 
     centers: np.ndarray  # C
     labels: Any  # z

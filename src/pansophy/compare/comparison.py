@@ -36,7 +36,7 @@ def dataframe_library(table) -> str:
 
 @dataclass(repr=False)
 class Comparison:
-    """What `compare` returns.
+    """Result of `compare`.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class Comparison:
 
     @property
     def tradeoff(self) -> Tradeoff | None:
-        """What the top scorer would be expected to gain, if a simpler one is kept."""
+        """Expected gain of the top scorer, if a simpler method is kept."""
         greater = self.metrics[0].greater
         return tradeoff_of_best(
             self.leaderboard, self.winner, greater, self.expected, self.metric

@@ -27,7 +27,7 @@ ORDERED = "ordinal"  # of classes that are in order, beside those of classes
 
 
 class Metric(NamedTuple):
-    """How well predictions p (numbers or probabilities) meet y."""
+    """Score of predictions p (numbers or probabilities) against y."""
 
     name: str
     task: str

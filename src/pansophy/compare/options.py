@@ -50,7 +50,7 @@ DATA, RUNNING, ANSWER = "Data", "Running", "Answer"
 
 
 class CommandLineFlag(NamedTuple):
-    """How an option is given on the command line."""
+    """Flag of an option on the command line."""
 
     help: str
     panel: str | None = None
@@ -90,7 +90,7 @@ def option(default, kind, text, flag=None, *, recorded=True, affects_scores=Fals
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a comparison is asked to do; see `compare` for every option.
+    """Options of a comparison; see `compare` for every one of them.
 
     Examples
     --------

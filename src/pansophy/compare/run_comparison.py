@@ -174,7 +174,7 @@ def default_repeats(n) -> int:
 
 
 def execution_limits(options) -> ExecutionLimits:
-    """What the options say about how fits are run."""
+    """Execution limits from the options."""
     memory = options.memory_limit
     return ExecutionLimits(
         workers=options.workers,
@@ -199,7 +199,7 @@ def open_run_folder(options, plan, schema, as_recorded=False):
 
 
 def explore_dataset(dataset, split, by):
-    """What is suspicious about the table, before anything is fitted."""
+    """Findings about the table, before anything is fitted."""
     from ..diagnose import explore
 
     return explore(
@@ -251,7 +251,7 @@ def findings_and_notes(findings, dataset) -> tuple[list, list[str]]:
 
 
 def version_notes(folder) -> list[str]:
-    """That the scores of a run folder were made with other versions, if they were."""
+    """Notes that the scores of a run folder were made with other versions."""
     changes = getattr(folder, "changes", ())
     if not changes:
         return []

@@ -80,7 +80,7 @@ class Split:
         return float(np.mean([len(b) / len(a) for a, b in self.folds]))
 
     def tested(self, n) -> np.ndarray:
-        """Which of n rows are held out in the first repeat: all, but along time."""
+        """Rows, of n, that are held out in the first repeat: all, but along time."""
         out = np.zeros(n, dtype=bool)
         for _, test in self.folds[: self.per_repeat]:
             out[test] = True
@@ -417,7 +417,7 @@ def forward_folds(order, t, folds, gap, group) -> list:
 
 
 def fold_horizon(folds, time) -> int:
-    """How many moments a fold along time looks ahead, in the median; 0 without time."""
+    """Median number of moments that a fold along time looks ahead; 0 without time."""
     if time is None:
         return 0
     return int(np.median([len(np.unique(time[test])) for _, test in folds]))

@@ -35,7 +35,7 @@ def namespace(*arrays) -> Any:
 
 
 def device(x):
-    """Where x lives, or None for NumPy."""
+    """Device of x, or None for NumPy."""
     return array_api_compat.device(x) if is_foreign(x) else None
 
 

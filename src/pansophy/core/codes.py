@@ -42,7 +42,7 @@ def is_missing(value) -> bool:
 
 
 def missing_mask(values) -> np.ndarray:
-    """Which values of a column are missing: (n,) of bool.
+    """Mask of the missing values of a column: (n,) of bool.
 
     Examples
     --------

@@ -13,7 +13,7 @@ HEADER = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 
 
 def section_bounds(text: str, name: str) -> tuple[int, int] | None:
-    """Where the entries of a numpydoc section begin and end in a cleaned docstring."""
+    """Start and end of the entries of a numpydoc section in a cleaned docstring."""
     headers = list(HEADER.finditer(text))
     for i, header in enumerate(headers):
         if header[1] == name:

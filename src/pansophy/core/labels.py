@@ -46,7 +46,7 @@ def class_codes(y, X=None, classes=None):
 
 
 def known_labels(y):
-    """Which labels are known: a number unless it is -1, a text unless it is empty.
+    """Mask of the known labels: a number unless it is -1, a text unless it is empty.
 
     Examples
     --------

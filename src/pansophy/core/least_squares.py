@@ -254,7 +254,7 @@ def extended_precision_triangle(problem):
 
 
 def column_noise(norm, part, problem):
-    """How far rounding of the data can move a column, relative to its length."""
+    """Bound on how far rounding of the data moves a column, relative to its length."""
     at = np.abs(part.mean)
     if problem.shift is not None:
         at = at + np.abs(to_numpy(problem.shift))

@@ -37,7 +37,7 @@ class NotPositiveDefiniteError(np.linalg.LinAlgError, ValueError):
 
 
 def matrix_size(n) -> str:
-    """What a dense matrix of n rows and columns takes, in words."""
+    """Memory of a dense matrix of n rows and columns, in words."""
     return f"a matrix of {n} rows takes {8e-6 * n * n:.3g} MB"
 
 

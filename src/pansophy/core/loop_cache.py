@@ -149,7 +149,7 @@ def host_levels() -> list[str]:
 
 
 def target_name() -> str:
-    """What this process compiles for, with the versions that compile."""
+    """Name of the CPU target of this process, with the versions that compile."""
     triple = binding.get_default_triple()
     cpu = numba.config.CPU_NAME or binding.get_host_cpu_name()
     versions = f"{numba.__version__} {llvmlite.__version__}"
@@ -473,7 +473,7 @@ def note_direct_use(name: str) -> None:
 
 
 class LoopCache(_Cache):
-    """What Numba asks before it compiles a loop, and tells afterwards."""
+    """Cache that Numba asks before it compiles a loop, and fills afterwards."""
 
     def __init__(self, loop):
         self.loop = loop

@@ -117,7 +117,7 @@ class Ragged:
 
     @property
     def ends(self) -> np.ndarray:
-        """Where each sequence ends."""
+        """Ends of the sequences."""
         return self.offsets[1:]
 
     @property
@@ -345,7 +345,7 @@ def vector_as_column(X):
 
 
 def sequence_ends(n: int, lengths) -> np.ndarray:
-    """Where each sequence ends. Lengths must be whole, positive and sum to n.
+    """Ends of the sequences. Lengths must be whole, positive and sum to n.
 
     n whole numbers that sum to n are all 1, so any other vector of n entries is not
     lengths but the y of scikit-learn's conventions, which has no meaning here.

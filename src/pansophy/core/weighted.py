@@ -83,7 +83,7 @@ def check_sample_weight(sample_weight, X, name="sample_weight"):
 
 
 def _converted(w, X, n) -> tuple:
-    """What is wrong with weights, in a sentence (None: nothing), and their array."""
+    """Sentence on what is wrong with weights (None: nothing), and their array."""
     if isinstance(w, str):
         return f"sample_weight must hold numbers, got {w!r}.", None
     if arrays.is_foreign(X):

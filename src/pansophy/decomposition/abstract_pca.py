@@ -32,7 +32,7 @@ SPARSE = {"accept_sparse": ("csr", "csc")}
 
 
 class StorageSize(NamedTuple):
-    """How many numbers scores, axes and mean hold, and how many X holds."""
+    """Numbers stored in scores, axes and mean, and in X."""
 
     reduced: int  # k (n + d) + d
     full: int  # n d
@@ -158,7 +158,7 @@ class AbstractPCA(PrefixedOutput, Transformer, Estimator, ABC):
         return as_rows(X.tocsr() if sp.issparse(X) else X).sum(stats) / int(X.shape[0])
 
     def storage(self) -> StorageSize:
-        """How many numbers scores, axes and mean hold in place of X."""
+        """Numbers stored in scores, axes and mean in place of X."""
         check_is_fitted(self)
         k = self.n_components_
         d = self.n_features_in_

@@ -109,7 +109,7 @@ class NMFData(NamedTuple):
     entries: int  # that are not 0, however X is stored
 
     def sweeps(self, W):
-        """How often a row of W is swept for one product."""
+        """Sweeps over a row of W for one product."""
         return int(np.clip(1 + 0.5 * self.entries / W.size, 1, MAX_SWEEPS))
 
     def times(self, H):
@@ -164,7 +164,7 @@ class MultiplicativeProgress:
         return float(np.sqrt(2 * max(self.objective(W, H), 0.0)))
 
     def change(self, W, H) -> float:
-        """What `tol` is compared with; inf between two checks."""
+        """Change that is compared with `tol`; inf between two checks."""
         self.iterations += 1
         if self.iterations % CHECK_EVERY:
             return np.inf

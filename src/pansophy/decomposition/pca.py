@@ -59,7 +59,7 @@ WEAK = 1e-5  # S_j / S_1 below which products of rows no longer give an axis
 
 
 class PrincipalAxes(NamedTuple):
-    """What a solver finds, all in NumPy but V, which may be a tensor."""
+    """Result of a solver, all in NumPy but V, which may be a tensor."""
 
     mean: np.ndarray  # m
     V: Any  # (k, d)
@@ -344,7 +344,7 @@ class PCA(AbstractPCA):
         return "full" if small or k >= 0.8 * min(n, d) else "randomized"
 
     def _iterative_rank(self, X, k):
-        """How many axes an iterative solver computes."""
+        """Number of axes that an iterative solver computes."""
         limit = min(X.shape) - (self.solver_ == "arpack")
         k = limit if k is None else k
         if k > limit:

@@ -27,7 +27,7 @@ SLACK = 1.5
 
 @dataclass(frozen=True)
 class Extrapolation:
-    """Which new rows lie outside the training data, and why."""
+    """New rows outside the training data, and why they are."""
 
     flags: np.ndarray  # (m,) bool
     outside: dict[str, np.ndarray]  # by column: rows out of range or of new levels

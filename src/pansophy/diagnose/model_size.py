@@ -183,7 +183,7 @@ def growth_with_rows(model, X, y, random_state):
 
 
 def stored_numbers(model) -> tuple[int, int]:
-    """How many numbers, and bytes of them, a fitted model keeps."""
+    """Count of the numbers, and of their bytes, that a fitted model keeps."""
     seen = set()
     total = [0, 0]
 
@@ -222,7 +222,7 @@ def fitted_state(model):
 
 
 def contained_values(value):
-    """What an object of a model holds, or None."""
+    """Values inside an object of a model, or None."""
     if isinstance(value, (str, bytes, type)) or callable(value):
         return None
     if hasattr(value, "get_params"):

@@ -1,4 +1,4 @@
-"""What `explore` found, as HTML for a cell of a notebook: findings and columns.
+"""HTML view of `explore` for a cell of a notebook: findings and columns.
 
 Small and self-contained, in the colours of the notebook; all text is escaped.
 """

@@ -53,7 +53,7 @@ LEAST_GROUP_ROWS = 10  # of a group that can be said to be misled
 
 
 class Shortcut(NamedTuple):
-    """How a model uses one suspect column; prints as a sentence or two."""
+    """Use that a model makes of one suspect column; prints as a sentence or two."""
 
     column: str
     score: float  # with the column, on all held-out rows

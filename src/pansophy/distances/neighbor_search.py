@@ -340,7 +340,7 @@ def metric_radius_lists(index, Q, r):
 
 
 def list_ends(queries, m):
-    """Where the list of each of m queries ends: (m + 1,)."""
+    """Ends of the lists of m queries: (m + 1,)."""
     ends = np.zeros(m + 1, np.int64)
     np.cumsum(np.bincount(queries, minlength=m), out=ends[1:])
     return ends

@@ -198,7 +198,7 @@ class HypothesisSet:
         return np.mean(self.classes_[predicted] != y, axis=1)
 
     def consistent(self, X, y):
-        """Which hypotheses make no error on the data: (r,)."""
+        """Mask of the hypotheses that make no error on the data: (r,)."""
         return self.errors(X, y) == 0
 
 

@@ -271,7 +271,7 @@ def simulate_mle(
     repeats=200,
     seed=None,
 ) -> Simulation:
-    """What an estimator does when the data are drawn again and again.
+    """Simulate the sampling distribution of an estimator on repeated draws of the data.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ def loss_factor(e, a, K) -> float:
 
 
 class AdaBoostState(NamedTuple):
-    """What one round passes to the next."""
+    """State carried from one round to the next."""
 
     w: np.ndarray  # (n,) weights, sum 1
     models: tuple = ()
@@ -135,7 +135,7 @@ def change_until_done(old, new) -> float:
 
 
 class AdaBoostData(NamedTuple):
-    """What the members are fitted to."""
+    """Data that the members are fitted to."""
 
     X: Any
     y: np.ndarray

@@ -107,7 +107,7 @@ def columns_of_member(X, columns):
 
 
 class BaggingTask(NamedTuple):
-    """What the members of a bag are fitted from."""
+    """Data and settings that the members of a bag are fitted from."""
 
     template: Any
     resampling: ResamplingPlan
@@ -212,7 +212,7 @@ class AbstractBagging(Estimator):
         return self
 
     def _resampling(self, X, sample_weight):
-        """How rows and columns are drawn; weights that members get, or None."""
+        """Resampling of rows and columns; weights that members get, or None."""
         n, d = X.shape
         w = check_sample_weight(sample_weight, n)
         n_rows = number_of_rows_to_draw(

@@ -220,7 +220,7 @@ class BoostingOptions(NamedTuple):
 
 
 class BoostingState(NamedTuple):
-    """What one round passes to the next."""
+    """State carried from one round to the next."""
 
     objective: float  # J
     f: np.ndarray  # (K, n)

@@ -42,7 +42,7 @@ from .stacking import cross_val_predictions
 
 
 class CascadeReport(NamedTuple):
-    """Which stage predicted how many rows, at what cost; prints as a table."""
+    """Rows predicted by each stage and their cost; prints as a table."""
 
     names: list[str]
     answered: np.ndarray  # share of rows that stop at a stage

@@ -30,7 +30,7 @@ from .voting import mean_of_members, vote_shares
 
 
 class Diversity(NamedTuple):
-    """How members differ; prints as a few lines. NaN where y is needed but absent."""
+    """Measures of diversity; prints as a few lines. NaN if they need y."""
 
     members: int
     kind: str  # "numbers" or "classes"

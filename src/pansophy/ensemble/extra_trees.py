@@ -105,7 +105,7 @@ default=None
 
     @property
     def splitter(self) -> str:
-        """How thresholds are found, as decision trees name it."""
+        """Splitter of the trees, as decision trees name it."""
         return "random"
 
 
@@ -193,5 +193,5 @@ default="squared_error"
 
     @property
     def splitter(self) -> str:
-        """How thresholds are found, as decision trees name it."""
+        """Splitter of the trees, as decision trees name it."""
         return "random"

@@ -128,7 +128,7 @@ PositiveFactor = Annotated[
 
 
 class ForestPlan(NamedTuple):
-    """What every tree of a forest is grown from."""
+    """Data and settings that every tree of a forest is grown from."""
 
     columns: PreparedColumns
     y: np.ndarray  # (n, m) numbers, or classes from 0
@@ -298,7 +298,7 @@ class AbstractForest(VirtualSubclass, Estimator):
         return self
 
     def _resampling(self, X, w) -> ResamplingPlan:
-        """How each tree draws its rows."""
+        """Resampling plan of the rows of each tree."""
         n, d = X.shape
         if not self.bootstrap and self.max_samples is not None:
             raise ParameterError(
@@ -357,7 +357,7 @@ class AbstractForest(VirtualSubclass, Estimator):
 
     @property
     def splitter(self) -> str:
-        """How thresholds are found, as decision trees name it."""
+        """Splitter of the trees, as decision trees name it."""
         return "best"
 
     @property
@@ -368,7 +368,7 @@ class AbstractForest(VirtualSubclass, Estimator):
         return [np.repeat(np.arange(len(c), dtype=np.int32), c) for c in drawn]
 
     def _draw_counts(self, n):
-        """How often each of n rows was drawn, tree by tree."""
+        """Counts of the draws of each of n rows, tree by tree."""
         left = len(self.forest_)  # a fit that was stopped has fewer trees than seeds
         for resampling, seeds, positive in self._draws:
             for seed in seeds[:left]:

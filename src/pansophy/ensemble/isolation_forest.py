@@ -234,7 +234,7 @@ class IsolationForest(OneClass, VirtualSubclass, Estimator):
         return self
 
     def _resampling(self, X, w):
-        """How each tree draws rows and columns; sets `max_samples_`."""
+        """Resampling plan of the rows and columns of each tree; sets `max_samples_`."""
         n, d = X.shape
         n_positive = n if w is None else int(np.count_nonzero(w))
         rows = self.max_samples

@@ -36,7 +36,7 @@ MEMBER_CHECKS = {
 
 
 class LevelCoding(NamedTuple):
-    """How the levels of a table become numbers."""
+    """Coding of the levels of a table as numbers."""
 
     inputs: InputEncoder  # the levels, by column
     periods: dict  # of the directional columns, by number

@@ -40,7 +40,7 @@ from ..core.rows import is_dataset
 
 
 class ResamplingPlan(NamedTuple):
-    """How members draw rows and columns: a seed and this repeat a draw."""
+    """Plan of drawing rows and columns for members: a seed and this repeat a draw."""
 
     n: int  # rows
     d: int  # columns

@@ -114,7 +114,7 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
 
     @property
     def splitter(self) -> str:
-        """How thresholds are found, as decision trees name it."""
+        """Splitter of the trees, as decision trees name it."""
         return "random"
 
     @property

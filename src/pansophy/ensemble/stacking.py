@@ -181,7 +181,7 @@ class AbstractStacking(Transformer, AbstractCommittee):
         return getattr(estimator, method)(X)
 
     def _final_prediction(self, X, params):
-        """What the final model predicts, `params` being arguments of its `predict`."""
+        """Prediction of the final model, `params` being arguments of its `predict`."""
         check_is_fitted(self)
         if routing_enabled():
             routed = routed_params(self, "predict", params)

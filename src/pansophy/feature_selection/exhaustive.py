@@ -21,7 +21,7 @@ from .sequential import subset_score
 
 
 def count_subsets(d, low, high):
-    """How many sets have from low to high of d columns."""
+    """Number of sets that have from low to high of d columns."""
     return sum(math.comb(d, k) for k in range(low, high + 1))
 
 

@@ -40,7 +40,7 @@ class FilterWarning(UserWarning):
 
 
 def varying_columns(X):
-    """Which columns hold more than one value, (d,)."""
+    """Mask of the columns that hold more than one value, (d,)."""
     return (X[1:] != X[0]).any(axis=0)
 
 

@@ -309,7 +309,7 @@ class SequentialFeatureSelector(AbstractSelector):
         )
 
     def get_metadata_routing(self):
-        """What the estimator, the splitter and the scorer ask for."""
+        """Metadata that the estimator, the splitter and the scorer ask for."""
         inner = estimator_or_least_squares(self.estimator)
         to = lambda callee: MethodMapping().add(caller="fit", callee=callee)
         router = MetadataRouter(owner=self)

@@ -1,4 +1,4 @@
-"""What estimators with a Gaussian process share: parameters, rows, and one fit."""
+"""Base class of the Gaussian process estimators: parameters, rows, and one fit."""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass

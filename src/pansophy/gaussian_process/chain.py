@@ -254,7 +254,7 @@ def white_variance(terms) -> float:
 
 
 def jitter_of_equal_rows(terms, x, noise) -> float:
-    """What equal rows without noise need so that a likelihood exists."""
+    """Jitter that equal rows without noise need so that a likelihood exists."""
     if noise.min() > 0 or np.diff(x).min(initial=np.inf) > 0:
         return 0.0
     return len(x) * EPS * sum(t.variance for t in terms)

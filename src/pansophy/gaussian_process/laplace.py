@@ -298,7 +298,7 @@ def laplace_gradient(kernel, X, K, y, likelihood, state):
 
 
 class LaplaceData(NamedTuple):
-    """What the evidence depends on beside the kernel."""
+    """Data that the evidence depends on beside the kernel."""
 
     X: Any
     y: np.ndarray

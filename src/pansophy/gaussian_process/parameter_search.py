@@ -277,7 +277,7 @@ class SearchOptions(NamedTuple):
 
 
 class FoundParameters(NamedTuple):
-    """Where the search ended."""
+    """Parameters where the search ended."""
 
     theta: np.ndarray
     likelihood: Any

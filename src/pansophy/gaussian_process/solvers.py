@@ -1,4 +1,4 @@
-"""How a Gaussian process computes its evidence and its posterior: the solver is a part.
+"""Solvers of a Gaussian process: they compute its evidence and its posterior.
 
 A solver gives
 
@@ -71,19 +71,19 @@ LAPLACE_NUMBERS = 9_000_000  # n^2 times classes up to which "auto" takes Laplac
 
 
 class AbstractSolver(ABC):
-    """What every solver of a Gaussian process gives."""
+    """Contract of every solver of a Gaussian process."""
 
     name: ClassVar[str]
     likelihoods: ClassVar[str] = "normal"  # or "other", or "any"
     takes_tensors: ClassVar[bool] = False
 
     def training_rows(self, n, rng) -> np.ndarray | None:
-        """Which of n rows `evidence` is maximised on; None is all of them."""
+        """Rows, of n, on which `evidence` is maximised; None is all of them."""
         rows: np.ndarray | None = None
         return rows
 
     def start(self, kernel, data, rng) -> np.ndarray:
-        """What the solver learns beside the kernel, at the start of the search."""
+        """Parameters learned beside the kernel, at the start of the search."""
         return NOTHING
 
     def coarse(self, data) -> "AbstractSolver":
@@ -185,7 +185,7 @@ class GridSolver(AbstractSolver):
 
 
 def column_units(X):
-    """What inducing inputs are measured in."""
+    """Units of the inducing inputs."""
     spread = np.std(X, axis=0)
     return np.where(spread > 0, spread, 1.0)
 
@@ -584,7 +584,7 @@ def reason_of_request(solver, data) -> str:
 
 
 def solver_for(kernel, data) -> SolverChoice:
-    """What "auto" takes."""
+    """Solver that "auto" takes."""
     X = data.X
     n = sample_count(X)
     size = matrix_size(n)

@@ -1,4 +1,4 @@
-"""What autoencoders share: codes, reconstruction errors, samples by the decoder.
+"""Base class of autoencoders: codes, reconstruction errors, samples by the decoder.
 
 The error of a row is the mean of its squared deviations in standardised units,
 

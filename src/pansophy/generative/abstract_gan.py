@@ -1,4 +1,4 @@
-"""What the generative adversarial estimators share.
+"""Base class of the generative adversarial estimators.
 
 The nets and their losses are in `adversarial_net`, the loop is `nn.train` with one Adam
 for each half. Samples are drawn by the running mean of the generator's weights, which

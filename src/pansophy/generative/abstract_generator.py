@@ -1,4 +1,4 @@
-"""What all generative models share: rows in, training, samples and scores out.
+"""Base class of generative models: rows in, training, samples and scores out.
 
 A generator is one net, fitted by `nn.train` to standardised rows z = (x - m) / s,
 m and s being the weighted mean and standard deviation of the training rows. What the
@@ -74,7 +74,7 @@ class GeneratorRows(NamedTuple):
         return GeneratorRows(*(None if a is None else a[index] for a in self))
 
     def arrays(self, dtype) -> dict:
-        """What `nn.train` takes."""
+        """Arrays for `nn.train`."""
         parts = {k: v for k, v in self._asdict().items() if v is not None}
         return {
             k: v if v.dtype.kind in "iu" else np.ascontiguousarray(v, dtype)
@@ -293,7 +293,7 @@ class AbstractGenerator(Density, AbstractTraining):
         return self._encode_rows(made.reshape(len(Z), -1))
 
     def _measured_columns(self, net, Z):
-        """What sample quality compares of standardised rows: the rows themselves."""
+        """Columns that sample quality compares: the standardised rows."""
         return Z
 
     def _start_net(self, net, rows):
@@ -303,7 +303,7 @@ class AbstractGenerator(Density, AbstractTraining):
         """Put into a net what samples need besides its weights: nothing here."""
 
     def _finish_fit(self, rows):
-        """What is learnt of the training rows by the trained net: nothing here."""
+        """Learn from the training rows by the trained net, where a class needs it."""
 
     # -- samples and scores ----------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""What variational autoencoders share: likelihood, codes, bounds, active units.
+"""Base class of variational autoencoders: likelihood, codes, bounds, active units.
 
 The code of a row is the mean of q(z | x). A unit of the code is active if that mean
 varies over the rows, Var_x m_u(x) > 0.01 [Burda2016]; a unit that is not has collapsed
@@ -99,7 +99,7 @@ class AbstractVAE(AbstractLatentModel):
     _fixed_prior = True  # a learnt prior sets the scale of codes itself
 
     def _net_options(self) -> dict:
-        """What the estimator adds to `VAENet`."""
+        """Arguments that the estimator adds to `VAENet`."""
         return {}
 
     def _image_layers(self, n_features) -> ImageLayers | None:

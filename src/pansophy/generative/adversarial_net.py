@@ -113,7 +113,7 @@ class Discriminator(torch.nn.Module):
 
 
 class AdversarialShape(NamedTuple):
-    """What two halves are made of; `image_shape` (h, w, channels) for convolutions."""
+    """Sizes of both nets; `image_shape` (h, w, channels) for convolutions."""
 
     n_features: int
     n_components: int
@@ -341,7 +341,7 @@ class AdversarialNet(torch.nn.Module):
         return value
 
     def recent_metrics(self) -> dict[str, float]:
-        """What the discriminator said in the last steps; forgotten when read."""
+        """Metrics of the discriminator over the last steps; cleared when read."""
         if not self.recent:
             return {}
         a, b = (torch.cat([kept[i] for kept in self.recent]) for i in (0, 1))

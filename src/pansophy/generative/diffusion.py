@@ -94,7 +94,7 @@ class DenoisingPath(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class AbstractDiffusion(AbstractContinuousDensity):
-    """What the diffusion models share.
+    """Base class of the diffusion models.
 
     A model gives `_denoiser_options()`, keywords of `Denoiser`, `_lowest_level()`, and
     `_sampling_levels(n_steps)`.

@@ -171,7 +171,7 @@ SAMPLERS: dict[str, Callable] = {
 
 
 class KnownColumns(NamedTuple):
-    """What is known of the rows to be sampled."""
+    """Known columns of the rows to be sampled."""
 
     values: Tensor  # like z; anything where it is not known
     known: Tensor  # of bool, like z

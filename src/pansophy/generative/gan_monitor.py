@@ -62,7 +62,7 @@ class GANAlarm(NamedTuple):
 
 
 class GANReport(NamedTuple):
-    """How a game stands."""
+    """Verdict on the adversarial game, with its losses and alarms."""
 
     verdict: Verdict
     accuracy: float  # A of the last epochs; NaN if it was not measured

@@ -25,7 +25,7 @@ from .adversarial_net import NoiseCodes
 
 
 class InferredCodes(NamedTuple):
-    """What the head Q says of the codes of rows."""
+    """Codes of rows, as the head Q infers them."""
 
     category: np.ndarray  # (n, n_categories) probabilities
     continuous: np.ndarray  # (n, n_continuous) means
@@ -152,7 +152,7 @@ default="r1"
         return Z
 
     def infer_codes(self, X) -> InferredCodes:
-        """What Q says of the codes of rows, eq. (1)."""
+        """Codes of rows, as Q infers them, eq. (1)."""
         rows, _ = self._check_scored_rows(X)
         k, r = self._noise_codes()
 

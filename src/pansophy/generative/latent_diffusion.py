@@ -139,7 +139,7 @@ class LatentDiffusion(Density, Estimator):
         return self.autoencoder_.decode(codes)
 
     def reconstruct(self, X):
-        """What the code keeps of each row."""
+        """Rows decoded from their codes."""
         check_is_fitted(self, "diffusion_")
         return self.autoencoder_.reconstruct(X)
 

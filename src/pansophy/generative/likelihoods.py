@@ -60,7 +60,7 @@ class NormalLikelihood(nn.Module):
             self.log_scale = nn.Parameter(start, requires_grad=learnt)
 
     def features(self, X: Tensor) -> Tensor:
-        """What an encoder sees of rows."""
+        """Input of an encoder, made of rows."""
         return X
 
     def mean_and_scale(self, F: Tensor) -> tuple[Tensor, Tensor]:

@@ -33,7 +33,7 @@ ALARM_AUC = 0.55
 
 
 class MemorisationReport(NamedTuple):
-    """How near synthetic rows are to the training rows, eq. (1) to (4)."""
+    """Distances from synthetic rows to the training rows, eq. (1) to (4)."""
 
     n_rows: int  # synthetic rows
     n_copies: int  # of them that equal a training row in all columns
@@ -93,7 +93,7 @@ def nearest_distance(X, Q) -> np.ndarray:
 
 
 def exact_matches(rows, others) -> int:
-    """How many rows are among the others, all columns equal."""
+    """Number of rows that are among the others, all columns equal."""
     known = {row.tobytes() for row in np.ascontiguousarray(others)}
     return sum(row.tobytes() in known for row in np.ascontiguousarray(rows))
 

@@ -78,7 +78,7 @@ class TwoSampleAccuracy(NamedTuple):
 
 
 class ModeCoverage(NamedTuple):
-    """How samples spread over known modes."""
+    """Coverage of known modes by samples."""
 
     covered: int  # modes with enough samples
     n_modes: int
@@ -417,7 +417,7 @@ def bits_per_dimension(log_prob, n_dims, *, bin_width=1.0, sample_weight=None) -
 
 
 def mode_coverage(samples, modes, *, reach, least=None) -> ModeCoverage:
-    """How many of the known modes of a distribution the samples reach.
+    """Number of the known modes of a distribution that the samples reach.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ def langevin_moves(gradient, x: Tensor, h: float, n_steps: int, rng) -> Tensor:
 
 
 def chain_ends(sampler, start, n_steps, rng):
-    """Where chains from rows `start` (n, d) are after n_steps.
+    """Positions of chains from rows `start` (n, d) after n_steps.
 
     Raises KeyboardInterrupt if they were interrupted: whoever called for them, the
     training of a net say, is to stop and not to go on from chains of too few steps.

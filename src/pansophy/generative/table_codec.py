@@ -62,7 +62,7 @@ def is_sound_column(column) -> bool:
     check=is_sound_column,
 )
 class TableColumn(NamedTuple):
-    """What training rows have taught about a column."""
+    """Facts learned about a column from the training rows."""
 
     name: Any
     kind: str  # "number", "date", "duration" or "level"
@@ -225,7 +225,7 @@ def as_times(days, kind) -> np.ndarray:
 
 
 def kind_of_numbers(values) -> str:
-    """What the numbers of a column are: "date", "duration" or "number"."""
+    """Kind of the numbers of a column: "date", "duration" or "number"."""
     values = as_column(values)
     if values.dtype.kind in "mM":
         return "date" if values.dtype.kind == "M" else "duration"
@@ -262,7 +262,7 @@ def smoothed_quantiles(x, w=None) -> np.ndarray:
 
 
 def learn_column(name, values, dtype, w) -> TableColumn:
-    """What training rows teach about one column."""
+    """Learn kind, scale and levels of one column from the training rows."""
     n = len(values)
     x = as_numbers(values)
     none = np.zeros(0)

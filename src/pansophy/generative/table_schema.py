@@ -51,7 +51,7 @@ class ColumnType(NamedTuple):
 
 
 def table_library(table, names) -> str:
-    """Which library a table is of: "array", "pandas", "polars" or "pyarrow"."""
+    """Library of a table: "array", "pandas", "polars" or "pyarrow"."""
     if names is None:
         return "array"
     top = type(table).__module__.split(".")[0]

@@ -299,7 +299,7 @@ class CliqueTreeLayout:
 
     @cached_property
     def geometry(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Where tables begin, lengths of their axes, where those begin."""
+        """Offsets of the tables, lengths of their axes, and offsets of those."""
         dims, dim_ptr = concatenate_ragged(
             [[self.sizes[v] for v in c] for c in self.tree.cliques]
         )
@@ -414,7 +414,7 @@ class CliqueTreeLayout:
         return T, M, float(scale + np.log(total))
 
     def output(self, targets) -> tuple[np.ndarray, ...]:
-        """Where to read the joint table of each tuple of variables."""
+        """Positions of the joint table of each tuple of variables."""
         cliques, strides, cells = [], [], []
         for scope in targets:
             home = self.tree.containing(scope)

@@ -82,7 +82,7 @@ class ExplainingAway:
 def explaining_away(
     network, cause, other_cause, effect, *, state=None
 ) -> ExplainingAway:
-    """How a second cause changes the probability of a first, given an effect.
+    """Explaining away: how a second cause changes the probability of a first.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class PixelGrid(NamedTuple):
     shape: tuple
 
     def agree(self, y):
-        """Which pairs have equal labels, (m,)."""
+        """Mask of the pairs that have equal labels, (m,)."""
         return y[self.pairs[:, 0]] == y[self.pairs[:, 1]]
 
 

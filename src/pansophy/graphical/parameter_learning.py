@@ -296,7 +296,7 @@ def missing_pattern_blocks(
 
 
 def slice_family(j, rows, parents, sizes, hidden, first_bucket) -> FamilySlice:
-    """How to slice the table of node j at the observed values of rows."""
+    """Slices of the table of node j at the observed values of rows."""
     family = (*parents[j], j)
     observed = tuple(a for a, v in enumerate(family) if v not in hidden)
     rest = [a for a, v in enumerate(family) if v in hidden]

@@ -1,4 +1,4 @@
-"""What structure learners share: reading the training table, and the fitted network.
+"""Base class of structure learners: reading the training table, the fitted network.
 
 `StructureSearch`, `PC` and `chow_liu` find the parents of each column; the network of
 these parents gets its tables from counts, or its regressions from numbers.

@@ -1,4 +1,4 @@
-"""What kernel models share: their kernel, their rows, and f(x) = sum_i a_i k(x, x_i).
+"""Base class of kernel models: kernel, rows, and f(x) = sum_i a_i k(x, x_i).
 
 The kernel is a name of scikit-learn's with `gamma`, `degree` and `coef0`, a kernel of
 `pansophy.kernels`, one of `sklearn.gaussian_process`, a function, or "precomputed", in

@@ -120,7 +120,7 @@ class FeatureSolution(NamedTuple):
 
 
 class SmoothProblem(NamedTuple):
-    """What eq. (1) is made of."""
+    """Features, loss, data and penalty of eq. (1)."""
 
     features: KernelFeatures
     loss: Loss

@@ -79,7 +79,7 @@ class IndefiniteKernelWarning(UserWarning):
 
 
 class AbstractKernel(ABC):
-    """What every kernel gives; members write the methods below the line."""
+    """Contract of every kernel; members write the methods below the line."""
 
     learnt: ClassVar[tuple[str, ...]] = ()  # fields whose logarithms are theta
     takes_sparse: ClassVar[bool] = False
@@ -218,7 +218,7 @@ class AbstractKernel(ABC):
 
     @property
     def theta_names(self) -> tuple[str, ...]:
-        """What the entries of theta are: "length_scale", "left.length_scale[1]", ..."""
+        """Names of the entries of theta: "length_scale", "left.length_scale[1]", ..."""
         names: list[str] = []
         for name in self._free:
             value = getattr(self, name)

@@ -36,7 +36,7 @@ COVARIANCE_TYPES = ("nonrobust", "HC0", "HC1", "HC2", "HC3")
 
 
 class FitStatistics(NamedTuple):
-    """What `fit` keeps for eqs. (1) and (3)."""
+    """Statistics that `fit` keeps for eqs. (1) and (3)."""
 
     unit_errors: np.ndarray | None  # sqrt(diag((A^T W A)^-1)) (p,), if it exists
     residual_ss: np.ndarray  # sum w r^2 (t,)

@@ -72,7 +72,7 @@ class OutputCodes(NamedTuple):
 
     @property
     def corrects(self) -> int:
-        """How many wrong bits are always corrected."""
+        """Number of wrong bits that are always corrected."""
         return max((self.distance - 1) // 2, 0)
 
     def encode(self, y):

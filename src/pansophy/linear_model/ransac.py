@@ -291,7 +291,7 @@ class RANSACRegressor(Regressor, AbstractLinearEstimator):
             )
 
     def predict(self, X):
-        """What `estimator_` predicts."""
+        """Predictions of `estimator_`."""
         X = self._check_new_data(X, accept_sparse="csr")
         return self.estimator_.predict(X)
 

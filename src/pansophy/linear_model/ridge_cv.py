@@ -95,7 +95,7 @@ class PredictedScores(Classifier, Estimator):
 
 
 class HeldOutScorer(NamedTuple):
-    """How predictions of held-out rows are scored; larger is better."""
+    """Scorer of predictions of held-out rows; larger is better."""
 
     scorer: Any  # of scikit-learn; None for minus the squared error
     model: Any  # a `PredictedValues` or `PredictedScores`

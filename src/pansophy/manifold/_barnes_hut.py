@@ -16,7 +16,7 @@ BITS = 20  # halvings of the cube along each axis
 
 @compiled
 def morton_codes(Y, low, side):
-    """Where each point lies on the Z-curve through the cube."""
+    """Morton codes: positions of the points on the Z-curve through the cube."""
     m, n = Y.shape
     out = np.empty(n, np.int64)
     top = (1 << BITS) - 1

@@ -111,7 +111,7 @@ def sort_into_cells(Y, low, side, shape):
 
 @compiled
 def count_near_pairs(start, rows, columns):
-    """How many pairs `add_near_repulsion` sums over."""
+    """Number of pairs that `add_near_repulsion` sums over."""
     total = 0
     for r in range(rows):
         for c in range(columns):

@@ -242,7 +242,7 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
         return self.fit(X).embedding_
 
     def transform(self, X):
-        """Where new rows land, eq. (2)."""
+        """Embed new rows, eq. (2)."""
         X = self._check_new_data(X, accept_sparse="csr", order="C")
         if self.n_neighbors is not None:
             k = min(self.n_neighbors, len(self.dist_matrix_))

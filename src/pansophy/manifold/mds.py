@@ -52,7 +52,7 @@ from .tsne_repulsion import point_ranges
 
 
 class SMACOFState(NamedTuple):
-    """What one step hands to the next."""
+    """State carried from one step to the next."""
 
     Y: Any  # (m, n)
     next_points: Any  # where the next step goes

@@ -300,7 +300,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         self._rows = X if self.metric != "precomputed" else None
 
     def place(self, X, *, perplexity=5.0):
-        """Where new rows land on the map, which stays as it is (eq. 2).
+        """Place new rows on the map, which stays as it is (eq. 2).
 
         Parameters
         ----------

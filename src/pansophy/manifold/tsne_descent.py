@@ -44,7 +44,7 @@ SMALL = 200  # points below which handing work to threads costs more than it sav
 
 
 class TSNEState(NamedTuple):
-    """What CHECK steps of descent hand to the next."""
+    """State carried from CHECK steps of descent to the next."""
 
     Y: Any  # (m, n)
     U: Any  # the last step

@@ -74,7 +74,7 @@ from .gaussian_em import (
 
 
 class VariationalPrior(NamedTuple):
-    """What is believed before the rows are seen."""
+    """Prior distribution of the parameters."""
 
     process: bool  # a Dirichlet process, else a Dirichlet
     a: float  # concentration
@@ -85,7 +85,7 @@ class VariationalPrior(NamedTuple):
 
 
 class VariationalPosterior(NamedTuple):
-    """What is believed after."""
+    """Posterior distribution of the parameters."""
 
     weights: Any  # concentrations (k,), or pairs of them (2, k) of the sticks
     beta: np.ndarray  # (k,)

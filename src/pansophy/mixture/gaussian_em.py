@@ -69,7 +69,7 @@ SAMPLE = 20_000  # rows of a table with missing values that the initial guess us
 
 
 class GaussianMixtureParams(NamedTuple):
-    """What EM estimates."""
+    """Parameters that EM estimates."""
 
     weights: np.ndarray  # w
     normal: Normal  # m, S
@@ -228,7 +228,7 @@ def e_step(
 def normal_prior(
     prior: GaussianMixturePrior, shape: str, k: int, d: int
 ) -> NormalPrior:
-    """What the prior adds to scatters and numbers of rows, eq. (4)."""
+    """Pseudo-observations of the prior: scatters and numbers of rows, eq. (4)."""
     extra = 0.0 if prior.kappa == 0 else 1.0
     if prior.psi is not None:
         more = 2 if shape in ("diag", "spherical") else d + 1

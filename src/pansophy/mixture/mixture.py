@@ -97,7 +97,7 @@ class ColumnGroup(NamedTuple):
 
 
 class MixtureParams(NamedTuple):
-    """What EM estimates."""
+    """Parameters that EM estimates."""
 
     weights: np.ndarray  # w
     groups: tuple  # of Group, each a batch of k

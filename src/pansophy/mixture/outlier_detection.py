@@ -370,7 +370,7 @@ class ClassifierWithOutliers(Classifier, Estimator):
         return self.classifier_.decision_function(X)
 
     def score_samples(self, X):
-        """How usual each row is: log P(x) of the detector's density."""
+        """Log-density log P(x) of each row under the detector."""
         X = self._check_new_data(X, order="C")
         model = self.classifier_ if self.detector_ is None else self.detector_
         return density_scores(model, X)

@@ -236,7 +236,7 @@ class AbstractNeighbors(Estimator):
         )
 
     def _row_checks(self) -> dict:
-        """How rows are to be checked."""
+        """Options of the check of rows."""
         finite = "allow-nan" if self.metric == "nan_euclidean" else True
         accept = True if self.metric == "precomputed" else "csr"
         return {"accept_sparse": accept, "order": "C", "ensure_all_finite": finite}

@@ -1,4 +1,4 @@
-"""What the deep estimators share: training, prediction, ensembles, dropout passes.
+"""Base class of the deep estimators: training, prediction, ensembles, dropout passes.
 
 A model is one net, or several trained from different seeds (a deep ensemble), fitted by
 `nn.train` as `abstract_training` says.
@@ -67,7 +67,7 @@ class NetRows(NamedTuple):
         return NetRows(tuple(a[index] for a in self.inputs), self.Y[index], w)
 
     def arrays(self, dtype):
-        """What `nn.train` takes; numbers become `dtype`, bytes and codes stay."""
+        """Arrays for `nn.train`; numbers become `dtype`, bytes and codes stay."""
         parts = (*self.inputs, self.Y, *(() if self.w is None else (self.w,)))
         parts = tuple(in_precision(a, dtype) for a in parts)
         if isinstance(parts[0], Ragged):

@@ -90,7 +90,7 @@ class TrainingData(NamedTuple):
         return TrainingData(*map(part, self))
 
     def rows(self):
-        """What `nn.train` takes."""
+        """Rows for `nn.train`."""
         parts = self[:2] if self.w is None else self
         return nn.SparseRows(*parts) if sp.issparse(self.X) else tuple(parts)
 

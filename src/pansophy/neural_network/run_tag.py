@@ -13,7 +13,7 @@ NOT_IN_TAG = ("max_iter", "verbose", "device", "checkpoint", "resume", "warm_sta
 
 
 def run_tag(model, shape, parts) -> str:
-    """What must agree for a run to be resumed: parameters and data (arrays or None)."""
+    """Fingerprint of a run to be resumed: parameters and data (arrays or None)."""
     seed = model.random_state
     plain = {k: repr(v) for k, v in model.get_params().items() if k not in NOT_IN_TAG}
     plain["random_state"] = repr(seed) if isinstance(seed, int) else ""

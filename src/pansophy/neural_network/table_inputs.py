@@ -32,7 +32,7 @@ ENOUGH_ROWS = 200  # of which a tenth can tell when to stop
     encoder=Part(InputEncoder),
 )
 class TableEncoder(NamedTuple):
-    """What training rows have taught about the columns."""
+    """Encoding of the columns of a table, learned from the training rows."""
 
     encoder: InputEncoder
     centre: np.ndarray  # (d,) of the columns of numbers

@@ -29,7 +29,7 @@ import triton.language as tl
 
 
 class ConvTiling(NamedTuple):
-    """How the work of a kernel is cut; a program is one warp."""
+    """Tiling of a kernel; a program is one warp."""
 
     channels: int
     group: int  # steps that are loaded together

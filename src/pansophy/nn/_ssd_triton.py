@@ -57,7 +57,7 @@ LOG2_E = tl.constexpr(1.4426950408889634)
 
 
 class Cut(NamedTuple):
-    """How one kernel is launched."""
+    """Launch settings of one kernel."""
 
     programs: int  # at least, as far as there are heads (or rows of states) to share
     warps: int = 4
@@ -66,7 +66,7 @@ class Cut(NamedTuple):
 
 
 class Tiling(NamedTuple):
-    """How the work is cut; `benchmarks.gpu_state_space tune` searches them."""
+    """Tiling of the kernels; `benchmarks.gpu_state_space tune` searches them."""
 
     chunk: int  # Q
     states: Cut
@@ -439,14 +439,14 @@ class Launch:
 
 
 class SSDSaved(NamedTuple):
-    """What the way back needs beside the input."""
+    """Tensors that the backward pass needs beside the input."""
 
     sums: torch.Tensor
     before: torch.Tensor
 
 
 class SSDOutput(NamedTuple):
-    """What `ssd_forward` makes."""
+    """Result of `ssd_forward`."""
 
     y: torch.Tensor
     last: torch.Tensor

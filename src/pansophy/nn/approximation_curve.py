@@ -1,4 +1,4 @@
-"""How well nets of growing size approximate a function: error against hidden units.
+"""Approximation error of nets of growing size: error against hidden units.
 
 One hidden layer of squashing units and a linear output come as near to any continuous
 function on an interval as one likes, if there are enough units. The theorem is about

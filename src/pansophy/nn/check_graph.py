@@ -14,7 +14,7 @@ from .activations import ACTIVATIONS, THRESHOLDS
 
 
 class GraphReport(NamedTuple):
-    """What `check_graph` found."""
+    """Result of `check_graph`."""
 
     kind: Literal["feed-forward", "recurrent"]
     order: tuple  # units in the order of computation; empty if recurrent

@@ -28,7 +28,7 @@ def write_checkpoint(path, tensors: dict[str, Tensor], facts: dict) -> None:
 
 
 def read_checkpoint(path) -> tuple[dict[str, Tensor], dict]:
-    """What `write_checkpoint` wrote, or one sentence about why not."""
+    """Read what `write_checkpoint` wrote, or say in one sentence why not."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"no such checkpoint: {path}")
     try:

@@ -28,7 +28,7 @@ LOOP_ACTIVATIONS = ("tanh", "relu")
 
 
 class LayerTable(NamedTuple):
-    """Where the layers of an MLP lie in a flat vector."""
+    """Positions of the layers of an MLP in a flat vector."""
 
     sizes: np.ndarray  # (L + 1,) m_0, ..., m_L
     weights: np.ndarray  # (L,) place of W_l's first entry

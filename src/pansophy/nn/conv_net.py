@@ -184,7 +184,7 @@ class ConvNet(nn.Module):
         return x.clamp_(-FARTHEST, FARTHEST)
 
     def features(self, x: Tensor, w: Tensor | None = None) -> Tensor:
-        """What the dense layers see: (rows, units)."""
+        """Features for the dense layers: (rows, units)."""
         x = self.standardise(x)
         if self.augmentation is not None and self.training:
             x = self.augmentation(x)

@@ -63,7 +63,7 @@ class TokenModel(nn.Module):
         return self.output(H), state
 
     def hidden(self, tokens: Tensor, lengths=None) -> Tensor:
-        """What the output layer sees at every token, (n, L, width), without a state."""
+        """Input of the output layer at every token, (n, L, width), without a state."""
         X = self.embedding(tokens)
         if self.separator is None or lengths is not None:
             return self.layer(X, lengths, return_state=False)[0]

@@ -53,7 +53,7 @@ def recorded_layer(net: nn.Module, layer: str | None):
 
 @torch.no_grad()
 def layer_outputs(net: nn.Module, *inputs, layer: str | None = None) -> Tensor:
-    """What a layer gives for these inputs, in the state the net predicts in.
+    """Outputs of a layer for these inputs, in the mode the net predicts in.
 
     Examples
     --------

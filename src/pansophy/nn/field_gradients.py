@@ -403,7 +403,7 @@ class CompiledFieldPass:
 
 
 class LayerPlaces(NamedTuple):
-    """Where the layers of a perceptron lie in the vectors of `FieldLayers`."""
+    """Positions of the layers of a perceptron in the vectors of `FieldLayers`."""
 
     sizes: tuple
     time: bool

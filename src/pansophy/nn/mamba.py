@@ -35,14 +35,14 @@ from .ssd import loop_ssd, ssd, triton_takes
 
 
 class MambaState(NamedTuple):
-    """What one step hands to the next."""
+    """State carried from one step to the next."""
 
     inputs: Tensor  # the last steps before the convolution (batch, channels, width-1)
     h: Tensor  # (batch, heads, P, N)
 
 
 class SelectiveInputs(NamedTuple):
-    """What `ssd` takes."""
+    """Arguments of `ssd`."""
 
     u: Tensor
     log_a: Tensor

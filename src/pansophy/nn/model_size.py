@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 
 def count_parameters(net: nn.Module, *, trainable=True) -> int:
-    """How many numbers a net learns; tied ones count once, frozen ones do not.
+    """Number of trainable parameters; tied ones count once, frozen ones do not.
 
     Parameters
     ----------

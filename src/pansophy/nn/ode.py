@@ -83,7 +83,7 @@ class ODESolution(NamedTuple):
 
 
 class StepControl(NamedTuple):
-    """How steps are chosen."""
+    """Rules of the step size."""
 
     rtol: float
     atol: float
@@ -182,7 +182,7 @@ def odeint(
 
 
 class ODEProblem(NamedTuple):
-    """What is to be solved, how, and when."""
+    """An initial value problem, and how to solve it."""
 
     f: Any
     table: Tableau
@@ -261,7 +261,7 @@ class Clock:
         return a + phi * (b - a)
 
     def tensor(self, time) -> Tensor:
-        """What f gets."""
+        """The time as a tensor, as f takes it."""
         if isinstance(time, Tensor):
             return time.to(self.dtype)
         return torch.tensor(time, dtype=self.dtype, device=self.device)
@@ -484,7 +484,7 @@ def warn_stiff(problem, run, reason):
 
 
 class SolverRun:
-    """Where a solution stands."""
+    """State of a solver's run."""
 
     def __init__(self, stepper, problem, y0):
         self.stepper, self.problem, self.y = stepper, problem, y0

@@ -24,7 +24,7 @@ LOWEST = float("-inf")
 
 
 class Pool(nn.Module):
-    """What both kinds of pooling share: a window, its stride and its padding."""
+    """Base class of pooling layers: a window, its stride and its padding."""
 
     def __init__(self, window: Sizes, stride: Sizes | None = None, *, padding=0):
         super().__init__()

@@ -63,7 +63,7 @@ def last_steps(H: Tensor, lengths: Tensor | None) -> Tensor:
 
 
 class RecurrentLayer(nn.Module):
-    """What RNN, GRU and LSTM share: layers, directions, padding and the state."""
+    """Base class of RNN, GRU and LSTM: layers, directions, padding and the state."""
 
     n_states = 1  # tensors of the state
 

@@ -56,7 +56,7 @@ def saliency(
     model, X, target=None, *, method: Literal["gradient", "integrated"] = "gradient",
     baseline=0.0, steps=32,
 ):  # fmt: skip
-    """How much each input of each row moves a score, eq. (1) or (2).
+    """Sensitivity of a score to each input of each row, eq. (1) or (2).
 
     Parameters
     ----------

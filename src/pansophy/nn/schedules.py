@@ -14,7 +14,7 @@ from ..core.schedules import cosine_decay, linear_decay
 
 
 class TrainingProgress(NamedTuple):
-    """Where training stands at the start of a step."""
+    """Progress of training at the start of a step."""
 
     step: int  # steps taken
     epoch: int  # epochs finished

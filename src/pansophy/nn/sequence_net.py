@@ -42,7 +42,7 @@ from .transformer import BlockOptions, TransformerEncoder
 
 
 class LayerSize(NamedTuple):
-    """What a row of `ARCHITECTURES` makes a layer of."""
+    """Sizes of a layer, as a row of `ARCHITECTURES` takes them."""
 
     d: int  # columns of the input
     hidden: int
@@ -293,7 +293,7 @@ class SequenceNet(nn.Module):
         return factors if each is None else factors * each
 
     def batch_weight(self, batch) -> float:
-        """What a batch counts: its sequences, or its steps, with their weights."""
+        """Weight of a batch: its sequences, or its steps, with their weights."""
         _, lengths, Y, *rest = batch
         if self.pool is not None:
             return float(rest[0].sum()) if rest else float(len(lengths))

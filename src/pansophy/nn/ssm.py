@@ -209,7 +209,7 @@ def vandermonde_kernel(w: Pair, A: Pair, length: int) -> Tensor:
 
 
 class StateSpaceLayer(nn.Module):
-    """What S4D and S4 share: steps of its own length for each channel, D, both modes.
+    """Base class of S4D and S4: a step length for each channel, D, both modes.
 
     A layer gives `kernel(length)`, `init_state(batch)` and `_advance(state, u)`.
     """

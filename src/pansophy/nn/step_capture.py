@@ -52,7 +52,7 @@ class CapturedStep:
 
     @property
     def execution(self) -> str:
-        """How steps are run, in words."""
+        """Description of how steps are run."""
         if self.failure:
             return f"kernel by kernel: {self.failure}"
         return "CUDA graph"

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 
 class StoppingState(NamedTuple):
-    """What a stopping rule remembers from epoch to epoch."""
+    """State of a stopping rule between epochs."""
 
     best: float = math.inf  # lowest value so far
     epochs_without_improvement: int = 0

@@ -93,13 +93,13 @@ CHECKPOINTED_COUNTERS = (
 
 
 class Net(Protocol):
-    """What `train` needs beyond a torch module."""
+    """Contract of `train`, beyond a torch module."""
 
     def losses(self, batch: Any) -> dict[str, Tensor]: ...
 
 
 class TrainingState(NamedTuple):
-    """Where a run stands after an epoch."""
+    """State of a run after an epoch."""
 
     net: Any
     objective: float  # what the stopping rule looks at; else the training loss
@@ -314,7 +314,7 @@ class Training:
         return step
 
     def _windows(self) -> list[int]:
-        """How many batches each step of an epoch takes."""
+        """Numbers of batches of the steps of an epoch."""
         if self.steps_per_epoch:
             return [self.accumulate] * self.steps_per_epoch
         whole, rest = divmod(self.batches.per_pass, self.accumulate)
@@ -412,7 +412,7 @@ class Training:
         return self.stopping.rate * self.schedule(now)
 
     def _weight(self, batch, rows):
-        """What a batch counts in means: its rows, unless the net says otherwise."""
+        """Weight of a batch in means: its rows, unless the net says otherwise."""
         if self.batch_weight is None or not rows:
             return rows
         return self.batch_weight(batch)
@@ -523,7 +523,7 @@ class Training:
         self.processes.shared(None)  # none goes on before the file is there
 
     def _own_tensors(self) -> dict[str, Tensor]:
-        """What is this process's own: optimiser states and random numbers."""
+        """Tensors of this process alone: optimiser states and random numbers."""
         mine = self.processes.prefix
         tensors = {
             f"{mine}optimiser/{key}": value

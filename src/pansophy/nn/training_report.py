@@ -1,4 +1,4 @@
-"""What is wrong with a training run: dead and saturated units, gradients, rates.
+"""Diagnosis of a training run: dead and saturated units, gradients, rates.
 
 `saturation_report` looks at one batch. For every activation layer it gives the share of
 (row, unit) pairs whose slope |g'(z)| is below `flat` times the steepest slope of that
@@ -207,7 +207,7 @@ def activation_slopes(activation, Z: Tensor) -> Tensor:
 
 
 class Problem(Enum):
-    """What `training_report` looks for."""
+    """Kinds of problems that `training_report` looks for."""
 
     DEAD_UNITS = "dead units"
     SATURATED = "saturated layer"
@@ -249,7 +249,7 @@ class TrainingReport(NamedTuple):
     saturation: SaturationReport
 
     def found(self, problem: Problem | str) -> list[str]:
-        """Where a problem was found."""
+        """Places where a problem was found."""
         return [f.where for f in self.findings if f.problem is Problem(problem)]
 
     def __str__(self):

@@ -63,7 +63,7 @@ FEED_FORWARD_ACTIVATIONS = {
 
 @dataclass(frozen=True)
 class BlockOptions:
-    """What a transformer block is made of; see the module text."""
+    """Parts of a transformer block; see the module text."""
 
     norm: Literal["layer", "rms"] = "layer"
     norm_first: bool = True  # eq. (1), else (2)
@@ -279,7 +279,7 @@ class TransformerEncoder(nn.Module):
 
 
 class DecoderState(NamedTuple):
-    """What a decoder hands on: its blocks' states, and which memory steps exist."""
+    """State of a decoder: its blocks' states, and which memory steps exist."""
 
     blocks: tuple[BlockState, ...] | None
     memory: Tensor | None  # until the first call has made keys and values of it

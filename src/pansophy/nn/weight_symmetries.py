@@ -55,7 +55,7 @@ def canonicalize(coefs, intercepts, activation="tanh") -> tuple[list, list]:
 
 
 def count_equivalent_weights(hidden_sizes, activation="tanh") -> int:
-    """How many settings of the weights give the same function.
+    """Number of settings of the weights that give the same function.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from ..core.random import make_rng
 
 
 class PowerState(NamedTuple):
-    """What one iteration hands to the next."""
+    """State carried from one iteration to the next."""
 
     u: np.ndarray
     v: np.ndarray

@@ -83,7 +83,7 @@ class GapSafeScreen:
 
 
 def gap_safe_columns(size, s, lengths, gap, penalty, tol, energy):
-    """Which columns eq. (2) does not rule out; `size` bounds |c_j| from above.
+    """Columns that eq. (2) does not rule out; `size` bounds |c_j| from above.
 
     Examples
     --------

@@ -721,7 +721,7 @@ class DualSolver:
         return max(float(np.ptp(part)) if len(part) else 0.0 for part in parts)
 
     def change(self, old, new):
-        """What `iterate` compares with tol: 0 also where the run cannot go on."""
+        """Change compared with tol: 0 also where the run cannot go on."""
         stuck = new.stalled and new.violation >= old.violation
         spent = new.steps >= self.max_steps
         return 0.0 if stuck or spent or self.unbounded(new) else new.violation

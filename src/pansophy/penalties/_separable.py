@@ -29,7 +29,7 @@ def penalty_prox(kind, w, step, a, b):
 
 @compiled
 def penalty_distance(kind, w, gradient, a, b):
-    """How far -gradient is from the sub-differential at w."""
+    """Distance of -gradient from the sub-differential at w."""
     if kind == BOX:
         if w < a or w > b:
             return math.inf

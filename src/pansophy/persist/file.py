@@ -109,7 +109,7 @@ def one_sentence(verb, path):
 
 
 def inspect(path) -> dict:
-    """What a file says about itself, without building anything.
+    """Summary of a file, without building anything.
 
     Returns the schema, the versions it was written with, the classes it asks for, the
     number of bytes in its tensors and the size of the whole file.

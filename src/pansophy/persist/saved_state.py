@@ -35,7 +35,7 @@ CHECK = "_saved_state_check"
 
 
 class UnfitState(Exception):  # noqa: N818 - becomes a PersistError with the name
-    """What a value should be and is not."""
+    """A value of a saved state that breaks its rule; the text says what it should be."""
 
 
 class Sizes(dict):
@@ -213,7 +213,7 @@ def is_other_array(value) -> bool:
 
 
 class Offsets:
-    """Where parts of an array begin: (parts + 1,), ascending from 0 to its length.
+    """Offsets of parts of an array: (parts + 1,), ascending from 0 to its length.
 
     No part is empty, unless `empty=True`.
     """

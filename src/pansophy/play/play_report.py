@@ -179,7 +179,7 @@ def write_play_report(comparison: AgentComparison, film, env, path) -> None:
 
 
 def score_row(comparison, name) -> dict:
-    """What the table says of one agent."""
+    """Row of the table for one agent."""
     scores = comparison.scores[name]
     return {
         "name": name,

@@ -89,7 +89,7 @@ def filters(model, layer=None, *, channel=None, ax=None):
 
 @draw_styled
 def feature_maps(model, image, layer=None, *, ax=None):
-    """What a layer makes of one image: one panel for each feature map.
+    """Feature maps of a layer for one image: one panel for each.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How gradients fade or explode with the lag, for recurrent layers."""
+"""Gradients of recurrent layers that vanish or explode with the lag."""
 
 import numpy as np
 

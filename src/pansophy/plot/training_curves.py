@@ -10,7 +10,7 @@ SPEEDS = ("rows_per_second", "flops_per_second", "mfu")
 
 @draw_styled
 def training_curves(model, names=None, *, log=False, ax=None):
-    """What a training run measured in each epoch, with the best epoch marked.
+    """Metrics of a training run by epoch, with the best epoch marked.
 
     Parameters
     ----------

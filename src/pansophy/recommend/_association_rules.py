@@ -7,7 +7,7 @@ from ..core.compiled import compiled
 
 @compiled
 def bits_set_in_word(x):
-    """How many bits of a word are 1."""
+    """Number of bits of a word that are 1."""
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
     low = x & np.uint64(0x3333333333333333)
     x = low + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -28,7 +28,7 @@ def pack_transactions(indptr, indices, n_items):
 
 @compiled
 def frequent_extensions(bits, a, least):
-    """Which later rows share at least `least` transactions with row a.
+    """Later rows that share at least `least` transactions with row a.
 
     Returns their numbers, how many they share, and the shared ones as bits.
     """

@@ -169,7 +169,7 @@ def correlation_from_sums(e, kind):
 
 @compiled
 def column_position(col, begin, end, c):
-    """Where column c stands in a sorted row, or -1."""
+    """Position of column c in a sorted row, or -1."""
     low, high = begin, end
     while low < high:
         mid = (low + high) // 2

@@ -105,7 +105,7 @@ def fit_biases(ratings, reg_user, reg_item, *, max_iter=500, tol=1e-10, task=SIL
 
 
 def fit_offsets(ratings: Ratings, kind: str, reg: float = 5.0) -> Offsets:
-    """What is subtracted from the ratings first; `reg` is for "biases" only."""
+    """Offsets that are subtracted from the ratings; `reg` is for "biases" only."""
     n, m = ratings.shape
     mean = 0.0 if kind == "none" else ratings.mean
     b = np.zeros(n)

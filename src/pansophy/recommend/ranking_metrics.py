@@ -35,7 +35,7 @@ from .ratings import as_ratings
 
 
 class Hits(NamedTuple):
-    """What the measures need to know of m rankings."""
+    """Hits of m rankings, as the measures need them."""
 
     gains: np.ndarray  # (m, k), 0 where the item is not relevant
     n_relevant: np.ndarray  # (m,), |R|

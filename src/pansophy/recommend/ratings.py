@@ -44,7 +44,7 @@ DUPLICATES = ("mean", "sum", "last", "first", "max", "error")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ratings:
-    """Who rated what, how, and perhaps when; the module text gives the rules.
+    """Ratings of items by users, perhaps with times; the module text gives the rules.
 
     Made by `from_triplets`, `from_frame` or `from_matrix`.
 
@@ -345,7 +345,7 @@ def merged_rows(ratings, at, starts, rule):
 
 
 def as_ratings(X, y=None, sample_weight=None) -> Ratings:
-    """Whatever `fit` was given, as ratings.
+    """Convert the arguments of `fit` to ratings.
 
     `Ratings` are taken as they are. With y, X is (n, 2): users and items, an array or
     a data frame. Without y, X is a sparse matrix of users by items, an array of three

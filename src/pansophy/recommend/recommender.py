@@ -126,7 +126,7 @@ class Recommender:
         return True
 
     def _as_ratings(self, X, y, sample_weight) -> Ratings:
-        """What was given as ratings; weights are used or refused."""
+        """Convert the argument to ratings; weights are used or refused."""
         ratings = as_ratings(X, y, sample_weight)
         if self._uses_weights():
             return ratings
@@ -139,7 +139,7 @@ class Recommender:
         return ratings.unweighted()
 
     def _store_ratings(self, ratings):
-        """What a fit knows: the users and the items, how often rated, the scale."""
+        """Store users, items, their counts and the scale of the ratings."""
         self._set_users(ratings)
         self.items_ = ratings.item_names
         self.n_features_in_ = 2
@@ -247,7 +247,7 @@ class Recommender:
         return codes, scores
 
     def _items_for_strangers(self, n, allowed):
-        """What is recommended to a stranger."""
+        """Items for users without ratings."""
         s = self._scores(np.array([-1]))[0].astype(np.float64)
         s = s if allowed is None else np.where(allowed, s, -np.inf)
         first = np.lexsort((-self.popularity_, -s.round(12)))[:n]

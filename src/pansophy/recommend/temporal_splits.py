@@ -122,7 +122,7 @@ class TemporalSplit:
     n_splits: int = 5
 
     def get_n_splits(self, X=None, y=None, groups=None) -> int:
-        """How many splits `split` yields."""
+        """Number of splits that `split` yields."""
         return self.n_splits
 
     def split(self, X, y=None, groups: Any = None):

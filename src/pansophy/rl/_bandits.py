@@ -14,7 +14,7 @@ NO_NOISE, NORMAL, BERNOULLI = range(3)
 
 
 class ArmRewards(NamedTuple):
-    """Where rewards come from."""
+    """Reward distributions of the arms."""
 
     noise: int
     means: np.ndarray
@@ -22,7 +22,7 @@ class ArmRewards(NamedTuple):
 
 
 class ArmBelief(NamedTuple):
-    """What a strategy assumes of rewards, and the constant step of the means or 0."""
+    """Assumed distribution of rewards, and the constant step of the means or 0."""
 
     noise: int
     scale: float
@@ -30,7 +30,7 @@ class ArmBelief(NamedTuple):
 
 
 class Arms(NamedTuple):
-    """What was learnt of the arms."""
+    """Counts, means and weights of the arms."""
 
     counts: np.ndarray
     means: np.ndarray
@@ -168,7 +168,7 @@ def normal_upper_quantile(p):
 
 @compiled(inner=True)
 def arm_score(kind, level, belief, arms, arm, t, tail, stream):
-    """What an index strategy compares; tail is the normal quantile of Bayes-UCB."""
+    """Index of an arm; tail is the normal quantile of Bayes-UCB."""
     n = arms.counts[arm]
     mean = arms.means[arm]
     if kind == UCB:

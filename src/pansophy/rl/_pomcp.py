@@ -44,7 +44,7 @@ class SearchPath(NamedTuple):
 
 
 class SearchLimits(NamedTuple):
-    """How much to search."""
+    """Limits of a search."""
 
     n_simulations: int
     max_depth: int

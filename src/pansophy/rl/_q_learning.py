@@ -8,7 +8,7 @@ from ..core.compiled import compiled
 
 
 class LearningRule(NamedTuple):
-    """How the table is updated and how actions are chosen, step by step."""
+    """Update rule of the table and choice of actions, step by step."""
 
     gamma: float
     rate: np.ndarray  # learning rate of each step

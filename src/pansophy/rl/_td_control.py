@@ -12,7 +12,7 @@ Q_LEARNING, SARSA, EXPECTED_SARSA, DOUBLE_Q = range(4)
 
 
 class TDRule(NamedTuple):
-    """How values are moved and actions chosen."""
+    """Update rule of the values and choice of actions."""
 
     method: int
     gamma: float

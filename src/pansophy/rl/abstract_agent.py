@@ -1,4 +1,4 @@
-"""What the neural agents share: environments, spaces, fitting, acting, saving.
+"""Base class of the neural agents: environments, spaces, fitting, acting, saving.
 
 An agent is an estimator: `fit(env)` makes N copies of the environment, a learner (nets,
 optimisers, buffers) and lets `train_agent` drive it; what is kept is the net that acts,

@@ -286,7 +286,7 @@ class ActorCriticLearner:
 
     @torch.no_grad()
     def _change(self, batch) -> dict[str, float]:
-        """How far the policy has moved from the one that acted."""
+        """Change of the policy from the one that acted."""
         flat = self.net.flat_batch(batch)
         found = self.head.evaluate(
             self.net.policy(flat.X), flat.action, flat.mask, self.net.free

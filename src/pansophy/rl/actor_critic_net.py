@@ -105,7 +105,7 @@ class ActorCriticNet(nn.Module):
         return sum(part.flops(n) for part in parts if part is not None)
 
     def read(self, X: Tensor) -> Tensor:
-        """What the convolutions make of rows (..., d); rows as they are without."""
+        """Features of rows (..., d) by the convolutions; rows as they are without."""
         if self.features is None:
             return X
         flat = self.features(X.reshape(-1, X.shape[-1]))
@@ -181,7 +181,7 @@ class ActorCriticNet(nn.Module):
 
 
 class ActorCriticTables(NamedTuple):
-    """Where both nets, and log s, lie in the flat vector."""
+    """Positions of both nets, and of log s, in the flat vector."""
 
     policy: LayerTable
     value: LayerTable

@@ -79,7 +79,7 @@ class AgentRun(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class AgentComparison:
-    """What `compare_agents` found.
+    """Result of `compare_agents`.
 
     Attributes
     ----------

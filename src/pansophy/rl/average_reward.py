@@ -36,7 +36,7 @@ STAY = 0.05  # 1 - tau of the module text
 
 
 class AverageRewardSolution(NamedTuple):
-    """What `average_reward` finds."""
+    """Result of `average_reward`."""
 
     gain: float  # mean reward a step
     bias: np.ndarray  # (S,) h, 0 in state 0

@@ -378,7 +378,7 @@ def play_bandit(
 
 
 class BestArm(NamedTuple):
-    """What `find_best_arm` finds."""
+    """Result of `find_best_arm`."""
 
     arm: int
     trials: int  # pulls that it took
@@ -465,7 +465,7 @@ def lai_robbins_bound(bandit: Bandit, n_pulls):
 
 
 def ucb1_bound(bandit: Bandit, n_pulls):
-    """What the regret of UCB1 stays below, for rewards from 0 to 1: its authors' bound.
+    """Regret bound of UCB1, for rewards from 0 to 1, by its authors.
 
     Examples
     --------
@@ -478,7 +478,7 @@ def ucb1_bound(bandit: Bandit, n_pulls):
 
 
 def exp3_bound(n_arms, n_pulls):
-    """What the regret of EXP3 stays below in any world, with g set for n_pulls.
+    """Regret bound of EXP3 in any world, with g set for n_pulls.
 
     g = min(1, sqrt(K log K / ((e - 1) T))) gives a regret of at most
     2 sqrt((e - 1) T K log K).

@@ -66,7 +66,7 @@ def as_logged_transitions(transitions, n_actions) -> LoggedTransitions:
 
 
 class GreedyBatchPolicy(Estimator):
-    """What batch learners share: the best action by `action_values`."""
+    """Base class of batch learners: the best action by `action_values`."""
 
     def predict(self, observations):
         """The best action after each of the observations."""

@@ -44,7 +44,7 @@ class BeliefValueState(NamedTuple):
 
 
 class BeliefSolution(NamedTuple):
-    """What `belief_value_iteration` finds."""
+    """Result of `belief_value_iteration`."""
 
     policy: AlphaVectors
     bound: float  # |V - V*| is at most this at every belief
@@ -145,7 +145,7 @@ def backup_vectors(
 
 
 def greatest_move(old, new) -> float:
-    """How far V may have moved anywhere: each vector to the nearest of the others."""
+    """Bound on the change of V anywhere: each vector to the nearest of the others."""
     apart = np.abs(new[:, None, :] - old[None, :, :]).max(axis=2)
     return float(max(apart.min(axis=1).max(), apart.min(axis=0).max()))
 

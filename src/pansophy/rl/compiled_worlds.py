@@ -1,4 +1,4 @@
-"""Which environments have a twin on compiled loops, with the same numbers."""
+"""Environments that have a twin on compiled loops, with the same numbers."""
 
 from .transition_table import TRANSPARENT_WRAPPERS, time_limit
 

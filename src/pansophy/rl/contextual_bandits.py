@@ -243,7 +243,7 @@ class ContextualBandit:
 
 
 def pull_key(row, arm) -> tuple:
-    """What a late reward names its pull by."""
+    """Key of a pull, by which a late reward names it."""
     return (int(arm), row.shape, row.tobytes())
 
 

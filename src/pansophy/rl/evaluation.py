@@ -408,7 +408,7 @@ def performance_profile(scores, thresholds) -> np.ndarray:
 
 
 def probability_of_improvement(x, y) -> float:
-    """How often a run of X beats a run of Y, ties counting half, eq. (3).
+    """Probability that a run of X beats a run of Y, ties counting half, eq. (3).
 
     Examples
     --------

@@ -20,7 +20,7 @@ from .mdp import as_mdp, q_from_v
 
 
 class FiniteHorizonSolution(NamedTuple):
-    """What `finite_horizon` finds, by the time that has passed."""
+    """Result of `finite_horizon`, by the time that has passed."""
 
     V: np.ndarray  # (H + 1, S); V[0] with all H steps left
     Q: np.ndarray  # (H, S, A)

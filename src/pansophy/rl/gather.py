@@ -36,7 +36,7 @@ from .rollout import takes_mask
 
 
 class Position(NamedTuple):
-    """Where the environments stand between two calls of `gather`."""
+    """State of the environments between two calls of `gather`."""
 
     observation: np.ndarray  # (N, ...) the agent acts on this next
     mask: Any  # (N, A) actions allowed there, or None
@@ -275,7 +275,7 @@ def choose_actions(agent, position, rng, masked) -> tuple[Any, dict]:
 
 
 def row_before_step(position, action) -> dict:
-    """What is known of a step before it is made."""
+    """Values of a step that are known before it is made."""
     return {
         "observation": position.observation,
         "action": np.asarray(action),

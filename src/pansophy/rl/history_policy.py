@@ -65,7 +65,7 @@ class HistoryPolicy:
         return sum(n_observations**t for t in range(horizon))
 
     def value(self, model: POMDP, *, gamma=1.0) -> float:
-        """What the table earns from the first belief until its histories end.
+        """Expected return of the table from the first belief until its histories end.
 
         The sum over all histories of their probability times the reward.
         """

@@ -33,7 +33,7 @@ class BanditLog(NamedTuple):
 
 
 class OffPolicyEstimate(NamedTuple):
-    """What `evaluate_off_policy` finds."""
+    """Result of `evaluate_off_policy`."""
 
     value: float  # mean reward a pull
     standard_error: float

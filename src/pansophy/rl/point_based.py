@@ -32,7 +32,7 @@ from .qmdp import check_discount, fast_informed_bound
 
 
 class PointBasedSolution(NamedTuple):
-    """What `point_based_value_iteration` finds."""
+    """Result of `point_based_value_iteration`."""
 
     policy: AlphaVectors
     beliefs: np.ndarray  # (n, S)

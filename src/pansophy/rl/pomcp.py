@@ -48,7 +48,7 @@ from .qmdp import check_discount, qmdp
 
 
 class TreeSearchResult(NamedTuple):
-    """What a search says about the actions at a belief."""
+    """Result of a search: values and visits of the actions at a belief."""
 
     values: np.ndarray  # (A,) mean returns
     visits: np.ndarray  # (A,)

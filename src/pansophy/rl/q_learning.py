@@ -157,7 +157,7 @@ def join_episodes(parts, n_steps, reason, seconds) -> Experience:
 
 
 class AbstractTabularLearner(Estimator):
-    """What learners of a table of values share: worlds, states, predictions.
+    """Base class of tabular learners: worlds, states, predictions.
 
     A learner has fields n_steps, n_episodes, engine, initial, warm_start, random_state;
     it gives `_learn_in_table(world, rng, task)` for worlds that show their table, and

@@ -48,7 +48,7 @@ class Transition(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class Experience:
-    """What a run in an environment gives back.
+    """Returns, lengths and end of a run in an environment.
 
     Attributes
     ----------

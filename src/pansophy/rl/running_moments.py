@@ -94,7 +94,7 @@ class ReturnScale(NamedTuple):
 
     @property
     def scale(self) -> float:
-        """What rewards are divided by."""
+        """Divisor of the rewards."""
         if not self.moments.count:
             return 1.0
         deviation = float(np.sqrt(self.moments.var[0] + EPS))

@@ -108,7 +108,7 @@ class SACNet(nn.Module):
 
 
 class ContinuousLearner(AbstractOffPolicyLearner):
-    """What the learners of SAC and TD3 share: scaled actions and random beginnings."""
+    """Base class of the learners of SAC and TD3: scaled actions, random first steps."""
 
     def __init__(self, agent, n_envs, device):
         super().__init__(agent, n_envs, device)

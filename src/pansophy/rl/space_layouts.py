@@ -20,7 +20,7 @@ BYTE = 255.0
 
 
 class ObservationLayout(NamedTuple):
-    """How observations become rows of `width` numbers.
+    """Layout of observations as rows of `width` numbers.
 
     kind is "numbers", "indicators" or "parts"; made by `observation_layout`.
     """
@@ -83,7 +83,7 @@ class ObservationLayout(NamedTuple):
 
 
 class ActionLayout(NamedTuple):
-    """What a policy chooses: `sizes` of discrete parts, or numbers within bounds."""
+    """Layout of actions: `sizes` of discrete parts, or numbers within bounds."""
 
     kind: str  # "discrete" or "box"
     shape: tuple  # of one action, () for a single number

@@ -29,7 +29,7 @@ STATE_COPIES = 2048  # steps between two copies of the state to fall back on
 
 
 class Learner(Protocol):
-    """What `train_agent` drives."""
+    """Contract of the learners that `train_agent` drives."""
 
     horizon: int
 
@@ -41,7 +41,7 @@ class Learner(Protocol):
 
 @dataclass(eq=False, repr=False)
 class TrainingRun:
-    """How a run of `train_agent` went.
+    """Record of a run of `train_agent`.
 
     Attributes
     ----------

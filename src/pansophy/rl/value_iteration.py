@@ -42,7 +42,7 @@ BLOCK = 1 << 18  # nonzeros a thread takes at a time
 
 
 class MDPSolution(NamedTuple):
-    """What `value_iteration` finds."""
+    """Result of `value_iteration`."""
 
     V: np.ndarray  # (S,)
     Q: np.ndarray  # (S, A)

@@ -66,7 +66,7 @@ class HamiltonianInfo(NamedTuple):
 
 
 class TrajectorySettings(NamedTuple):
-    """How a trajectory is made, for the compiled loop."""
+    """Settings of a trajectory, for the compiled loop."""
 
     kind: int  # NUTS, HMC or UNADJUSTED of `_hmc.py`
     max_depth: int = 1

@@ -77,7 +77,7 @@ class LikelihoodOnCube(NamedTuple):
 
 
 def in_unit_cube(u):
-    """Which points are inside the unit cube."""
+    """Mask of the points that are inside the unit cube."""
     return np.all((u > 0) & (u < 1), axis=1)
 
 

@@ -47,7 +47,7 @@ EXTRA_LABELS = 4.0  # a of eq. (1)
 
 
 class CoTrainingState(NamedTuple):
-    """What one round passes to the next."""
+    """State carried from one round to the next."""
 
     objective: float  # share of the rows without a label
     codes: np.ndarray  # place in `classes`, -1 without a label

@@ -94,7 +94,7 @@ def estimate_confusion(stats: VoteCounts, a, tied) -> LabelModelParams:
 
 
 def log_dirichlet_prior(theta: LabelModelParams, a, tied):
-    """What the Dirichlet counts of eq. (3) add to the log-likelihood."""
+    """Log-density of the Dirichlet prior of eq. (3), added to the log-likelihood."""
     if a == 0:
         return 0.0
     L = np.log(np.maximum(theta.C, MIN_PROBABILITY))

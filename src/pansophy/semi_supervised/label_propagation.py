@@ -164,7 +164,7 @@ def solve_positive_definite(product, B, start, *, max_iter, tol, task):
 
 
 class BiCGSTABState(NamedTuple):
-    """What one iteration of BiCGSTAB passes to the next; columns are independent."""
+    """State carried between iterations of BiCGSTAB; columns are independent."""
 
     objective: float  # largest entry of the residual
     position: np.ndarray
@@ -260,7 +260,7 @@ def harmonic_labels(W: SimilarityGraph, Y, known, *, max_iter, tol, task):
 
 
 class SpreadingState(NamedTuple):
-    """What one iteration of eq. (3) passes to the next."""
+    """State carried from one iteration of eq. (3) to the next."""
 
     objective: (
         float  # 1/2 F'(I - a S) F - (1 - a) F'Y, one part of it one iteration old

@@ -36,7 +36,7 @@ from .abstract_semi_supervised import (
 
 
 class MultipleInstanceState(NamedTuple):
-    """What one iteration passes to the next."""
+    """State carried from one iteration to the next."""
 
     objective: float  # rows that are not called 0
     z: np.ndarray

@@ -43,7 +43,7 @@ from .abstract_semi_supervised import (
 
 
 class SelfTrainingState(NamedTuple):
-    """What one round passes to the next."""
+    """State carried from one round to the next."""
 
     objective: float  # share of the rows without a label
     codes: np.ndarray  # place in `classes`, -1 without a label
@@ -271,7 +271,7 @@ class SelfTrainingClassifier(AbstractSemiSupervised):
         return self.estimator_.score(self._rows(X), y, **params)
 
     def get_metadata_routing(self):
-        """What the classifier asks for, by method."""
+        """Metadata that the classifier asks for, by method."""
         same = ("predict", "predict_proba", "decision_function", "predict_log_proba")
         mapping = MethodMapping().add(callee="fit", caller="fit")
         mapping.add(callee="score", caller="fit")

@@ -35,7 +35,7 @@ def row_model(model, reader):
 
 
 def json_type(column):
-    """What JSON value a column takes."""
+    """JSON type of a column's values."""
     if column.role in ("category", "ordinal"):
         from pydantic import Field
 
@@ -92,7 +92,7 @@ ERRORS = {
 
 
 def request_body_document() -> dict:
-    """What /predict and /explain take, for OpenAPI."""
+    """Body of /predict and /explain, for OpenAPI."""
     rows = {"type": "array", "items": ROW, "minItems": 1}
     wrapped = {
         "type": "object",

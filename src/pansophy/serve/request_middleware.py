@@ -18,7 +18,7 @@ SECURITY_HEADERS = [
 
 
 class AccessRule(NamedTuple):
-    """Who is served: the token clients must know, the names they may call."""
+    """Rule of access: the token clients must know, the host names they may call."""
 
     token: bytes | None
     hosts: frozenset[str] | None
@@ -109,7 +109,7 @@ class RequestMiddleware:
 
 
 def request_id(scope) -> str:
-    """That of the client if it is a plain word, else a new one."""
+    """Id of a request: the client's if it is a plain word, else a new one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id" and REQUEST_ID.fullmatch(value):
             return value.decode()

@@ -91,7 +91,7 @@ def explanation_objects(model, explanation, p) -> list[dict]:
 
 
 def schema_summary(model, reader, limits) -> dict:
-    """What /schema tells."""
+    """Body of /schema."""
     s = model.schema
     columns = [
         {

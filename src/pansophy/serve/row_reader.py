@@ -33,7 +33,7 @@ ABSENT = object()
 
 
 class RowProblem(NamedTuple):
-    """What is wrong with one row; rows count from 1."""
+    """Problem of one row; rows count from 1."""
 
     row: int
     column: str | None
@@ -53,7 +53,7 @@ class RowsRejected(ValueError):  # noqa: N818 - an answer, not a failure
 
 
 class RequestRows(NamedTuple):
-    """What was read: values and texts of a frame, and notes."""
+    """Rows that were read: values and texts of a frame, and notes."""
 
     values: list[list[Any]]
     texts: list[list]  # by text column
@@ -65,7 +65,7 @@ class RequestRows(NamedTuple):
 
 
 class InputColumn(NamedTuple):
-    """How one column is read."""
+    """Reader of one column."""
 
     column: Any
     read: Any  # value -> float (or text), raising ValueError with what it should be

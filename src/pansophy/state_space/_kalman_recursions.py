@@ -47,7 +47,7 @@ class Observation(NamedTuple):
 
 
 class Sequences(NamedTuple):
-    """Where sequences begin and end, and the belief before their first row."""
+    """Bounds of the sequences, and the belief before their first row."""
 
     begins: np.ndarray  # (s,)
     ends: np.ndarray  # (s,)

@@ -353,7 +353,7 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         }
 
     def _finish(self, X, ends):
-        """Where the last sequence ends, from where `forecast` goes on."""
+        """Store the end of the last sequence, from where `forecast` goes on."""
         X = X[np.append(0, ends)[-2] :]
         p = self._params()
         seen = emission_evidence(p.emission, X, np.array([len(X)]))
@@ -362,7 +362,7 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         self.last_ = X[-max(self.order, 1) :, :d].copy()
 
     def forecast(self, n=1, X=None, *, level=0.95) -> Forecast:
-        """What the n rows after X will be, or after the training data.
+        """Forecast the n rows after X, or after the training data.
 
         Means and covariances are exact, over all paths of the regimes; intervals take
         them for a normal.

@@ -53,7 +53,7 @@ class Beliefs(MeansAndCovariances):
 
 
 class Forecast(NamedTuple):
-    """What is expected of the observations, and of the state behind them."""
+    """Forecast of the observations, and of the state behind them."""
 
     mean: np.ndarray  # (n, p)
     cov: np.ndarray  # (n, p, p)

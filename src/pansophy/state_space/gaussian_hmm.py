@@ -77,7 +77,7 @@ class PreparedRows(NamedTuple):
 
 
 def prepare_rows(X, shape: str) -> PreparedRows:
-    """Which rows are whole, and the coordinates for them."""
+    """Mask of the complete rows, and the coordinates for them."""
     gone = np.isnan(X)
     if gone.any():
         whole = np.flatnonzero(~gone.any(axis=1))
@@ -301,7 +301,7 @@ def covariance_prior(model, k: int, d: int, shape: str):
 
 
 def normal_prior(model, k: int, d: int, shape: str) -> NormalPrior:
-    """What the parameters of an estimator say about k Normals in d columns."""
+    """Prior of k Normals in d columns, from the parameters of an estimator."""
     m0, kappa = (np.asarray(a, float) for a in (model.means_prior, model.means_weight))
     m0 = m0[:, None] if d == 1 and m0.shape == (k,) else m0
     kappa = kappa[:, 0] if kappa.shape == (k, 1) else kappa

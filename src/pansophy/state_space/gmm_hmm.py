@@ -218,7 +218,7 @@ def flat_prior_or_none(prior) -> NormalPrior | None:
 
 
 def prior_of_state(prior: NormalPrior, j) -> NormalPrior:
-    """What is believed of the Normals of one state."""
+    """Prior of the Normals of one state."""
     at = lambda a: a if np.ndim(a) == 0 else a[j]
     psi = None if prior.psi is None else prior.psi[j]
     return NormalPrior(at(prior.m0), at(prior.kappa), psi, at(prior.extra))
@@ -238,7 +238,7 @@ def covars_shape(shape: str, k: int, m: int, d: int) -> tuple:
 
 
 def mixture_prior(model, k, m, d) -> MixturePrior:
-    """What the parameters of a GMMHMM say."""
+    """Prior of the mixtures, from the parameters of a GMMHMM."""
     shape, a, b = model.covariance_type, model.covars_prior, model.covars_weight
     m0 = broadcast_prior(np.asarray(model.means_prior, float), (k, m, d), "means_prior")
     kappa = broadcast_prior(

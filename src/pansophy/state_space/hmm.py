@@ -75,7 +75,7 @@ LOG = logging.getLogger(__name__)
 
 
 class HMMParams(NamedTuple):
-    """What Baum-Welch estimates."""
+    """Parameters that Baum-Welch estimates."""
 
     start: np.ndarray  # pi
     trans: np.ndarray  # A
@@ -273,7 +273,7 @@ def simulate_hmm(p: HMMParams, n: int, rng, first=None):
 
 
 def allowed_transitions(topology, k: int) -> np.ndarray | None:
-    """Which moves a topology allows (k, k); None for all."""
+    """Mask of the transitions that a topology allows (k, k); None for all."""
     if topology is None or (isinstance(topology, str) and topology == "ergodic"):
         return None
     if isinstance(topology, str):
@@ -305,7 +305,7 @@ def mask_transitions(p: HMMParams, mask, ordered: bool) -> HMMParams:
 
 
 class ConvergenceMonitor(NamedTuple):
-    """How a fit went, in the words of hmmlearn."""
+    """Monitor of convergence, in the words of hmmlearn."""
 
     converged: bool
     iter: int
@@ -542,7 +542,7 @@ class AbstractHMM(Density, Estimator):
                 self.transmat_ = A / rows * (1 - self.stopprob_)[:, None]
 
     def _finish(self, X, ends):
-        """What else a final class keeps of its training data: by default nothing."""
+        """Store what else a final class keeps of its training data."""
 
     def _set_attributes(self, p: HMMParams):
         for name, value in self._attributes(p).items():
@@ -550,7 +550,7 @@ class AbstractHMM(Density, Estimator):
 
     @property
     def monitor_(self) -> ConvergenceMonitor:
-        """How the fit went, as hmmlearn tells it; empty before a fit.
+        """Monitor of the fit, as hmmlearn has it; empty before a fit.
 
         A monitor of one's own, with `report(log_likelihood)` and `converged`, may be
         set before `fit`: it is told every log-likelihood and may end the iteration.
@@ -589,7 +589,7 @@ class AbstractHMM(Density, Estimator):
         """Raise if X cannot be what this model emits."""
 
     def _initial_params(self, X, rng) -> HMMParams:
-        """Where Baum-Welch begins: drawn by the letters of init_params, else given.
+        """First parameters: drawn by the letters of init_params, else given.
 
         What is not given is drawn too.
         """

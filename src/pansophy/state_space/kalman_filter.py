@@ -373,7 +373,7 @@ class KalmanFilter(Density, Estimator):
         return self
 
     def _letters(self, u) -> str:
-        """What is learned."""
+        """Letters of the parameters that are learned."""
         usual = DEFAULT_LEARNED if self.start == "known" else DEFAULT_LEARNED[:2]
         letters = parameter_letters(self.em_vars or usual, self.start)
         return letters + ("BD" if self.em_vars == "all" and u is not None else "")
@@ -481,7 +481,7 @@ class KalmanFilter(Density, Estimator):
         return self.filter_smooth(X, lengths, control=control)[1]
 
     def filter_smooth(self, X, lengths=None, *, control=None):
-        """What `filter` and `smooth` give, for the price of the second."""
+        """Results of `filter` and `smooth`, for the price of the second."""
         run = self._run(X, lengths, control)
         back = run_smoother(run)
         filtered = Beliefs(run.mean, run.covs, loglik=run.loglik)
@@ -500,7 +500,7 @@ class KalmanFilter(Density, Estimator):
         return self.score(X)
 
     def standardized_residuals(self, X, lengths=None, *, control=None):
-        """What the past did not tell of each row, as independent Normal(0, 1) numbers.
+        """Standardised one-step prediction errors: independent Normal(0, 1) numbers.
 
         Rows of the diffuse phase and missing entries are NaN.
         """
@@ -567,7 +567,7 @@ class KalmanFilter(Density, Estimator):
         return Beliefs(new.mean, new.cov)
 
     def forecast(self, n=1, X=None, *, level=0.95, control=None) -> Forecast:
-        """What the next n rows will be, after X or after the training data.
+        """Forecast the next n rows, after X or after the training data.
 
         `control` has the inputs of the rows of X and of the n to come.
         """

@@ -188,7 +188,7 @@ def impute_noise(R, s, rows):
 
 
 class KalmanStats(NamedTuple):
-    """What an E-step hands on: the smoothed run and its parameters."""
+    """Result of an E-step: the smoothed run and its parameters."""
 
     back: SmootherPass
     params: KalmanParameters

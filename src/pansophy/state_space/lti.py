@@ -43,7 +43,7 @@ MARGINAL = (
 
 
 class Stability(NamedTuple):
-    """What the poles say."""
+    """Stability of a system, by its poles."""
 
     verdict: str  # "stable", "marginal" or "unstable"
     poles: np.ndarray

@@ -127,7 +127,7 @@ class TransitionCounts(NamedTuple):
 
 
 def count_transitions(codes, ends, p, k) -> TransitionCounts:
-    """How often each state came after each context."""
+    """Count the transitions from each context to each state."""
     begins = np.r_[0, ends[:-1]]
     sizes = ends - begins
     c = context_codes(codes, np.arange(len(codes)), np.repeat(begins, sizes), p, k)
@@ -175,7 +175,7 @@ class OrderChoice(NamedTuple):
 
 
 def choose_order(X, lengths=None, *, orders=(1, 2, 3)) -> OrderChoice:
-    """How many earlier states matter, by BIC.
+    """Choose the order of the chain by BIC.
 
     All orders predict the same rows: those with as many before them as the highest
     order needs.
@@ -450,7 +450,7 @@ class MarkovChain(Estimator):
         return transition_matrix.distance_to_stationary(self.matrix(), n, start)
 
     def classify(self):
-        """Which states reach each other, which are left for good, periods."""
+        """Classify states: communicating classes, transient states, periods."""
         return transition_matrix.communicating_classes(self.matrix())
 
     def reverse(self):

@@ -234,7 +234,7 @@ def as_covariance(value, k, name):
 
 
 class AbstractNonlinearKalman(Estimator):
-    """What the filters of non-linear chains share; a final class gives the moments."""
+    """Base class of filters of non-linear chains; a final class gives the moments."""
 
     @abstractmethod
     def _moments(self, k) -> Any:
@@ -303,7 +303,7 @@ class AbstractNonlinearKalman(Estimator):
         return self.filter(X, lengths, inputs).loglik
 
     def forecast(self, n=1, X=None, *, level=0.95, inputs=None) -> Forecast:
-        """What the n rows after X will be, or the first n if there is no X.
+        """Forecast the n rows after X, or the first n if there is no X.
 
         `inputs` has a row for each row of X and each of the n. Intervals take what is
         seen to be normal, as the filter does.

@@ -86,7 +86,7 @@ class ParticleBeliefs(Beliefs):
 
 
 def observed_cloud(observe, cloud, rng) -> ParticleCloud:
-    """What the particles of a cloud would show, with their weights."""
+    """Predicted observations of the particles of a cloud, with their weights."""
     x = np.asarray(observe(rng, cloud.particles, cloud.t), dtype=float)
     m = len(cloud.weights)
     if x.ndim not in (1, 2) or len(x) != m:

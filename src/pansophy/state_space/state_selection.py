@@ -29,7 +29,7 @@ CRITERIA = ("bic", "aic", "held_out")
 
 
 class StateChoice(NamedTuple):
-    """What `choose_states` found."""
+    """Result of `choose_states`."""
 
     n_components: int  # the best number of states
     model: Any  # fitted to all sequences with that number

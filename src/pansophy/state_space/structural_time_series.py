@@ -520,7 +520,7 @@ class StructuralTimeSeries(Density, Estimator):
         return float(np.sum(self.score_samples(X, lengths, exog=exog)))
 
     def standardized_residuals(self, X, lengths=None, *, exog=None):
-        """What the past did not tell, in standard deviations (n, p)."""
+        """Standardised one-step prediction errors, in standard deviations (n, p)."""
         return np.hstack([run.standardized for run in self._given(X, lengths, exog)])
 
     def components(self, X, lengths=None, *, exog=None, probability=0.95):
@@ -548,7 +548,7 @@ class StructuralTimeSeries(Density, Estimator):
         return out
 
     def forecast(self, n=1, X=None, *, exog=None, level=0.95) -> Forecast:
-        """What the next n rows will be, after X or after the training data.
+        """Forecast the next n rows, after X or after the training data.
 
         `exog` has the regressors of the rows to come, after those of X if it is given.
         """

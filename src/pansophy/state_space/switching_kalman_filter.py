@@ -488,7 +488,7 @@ class SwitchingKalmanFilter(Estimator):
         return self.filter(X, lengths).loglik
 
     def forecast(self, n=1, X=None, *, level=0.95) -> Forecast:
-        """What the n rows after X will be, or after the training data.
+        """Forecast the n rows after X, or after the training data.
 
         Means and covariances are those of all regimes together; intervals take them
         for a normal.

@@ -14,7 +14,7 @@ from ._dual_coordinate_descent import shuffle_active
 
 
 class RowConstants(NamedTuple):
-    """What the dual needs to know of every row."""
+    """Constants of every row in the dual."""
 
     labels: np.ndarray  # y, 0..k-1
     costs: np.ndarray  # C

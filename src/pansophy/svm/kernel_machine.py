@@ -1,4 +1,4 @@
-"""What the kernel machines share: parameters, the choice of the cache, decision values.
+"""Base class of the kernel machines: parameters, choice of the cache, decision values.
 
 A machine is a problem of `optim/smo.py` (a table of targets, bounds and groups) and a
 kernel. Its decision function is a sum over the support vectors, the rows whose
@@ -82,7 +82,7 @@ NOT_SEPARABLE = 1e12  # |w|^2 max k(x, x) of a hard margin that is rounding erro
 
 
 class FitSettings(NamedTuple):
-    """What every dual of a fit is solved with."""
+    """Settings of every dual of a fit."""
 
     tol: float
     max_steps: int
@@ -504,7 +504,7 @@ def warn_about_scales(model, X):
 
 
 def row_cache(training, members, settings) -> Any:
-    """What gives the kernel rows of `members`; all of them at once if small."""
+    """Cache of the kernel rows of `members`; all of them at once if small."""
     n = len(members)
     whole = n <= EXACT_ROWS and n * n * 8 <= max(settings.cache, 1 << 20)
     if whole or isinstance(training, PrecomputedRows):

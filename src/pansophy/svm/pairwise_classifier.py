@@ -152,7 +152,7 @@ class PairCache:
 
 
 class SharedClassBlocks:
-    """What the pairs of a fit share: the kernel blocks, or row caches, of the classes.
+    """Kernel blocks, or row caches, of the classes, which the pairs of a fit share.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         return self
 
     def _previous_coefficients(self, X, y, rows) -> list | None:
-        """Where to start from: nothing unless a member has warm starts."""
+        """Coefficients to start from: nothing unless a member has warm starts."""
 
     def _fit_machines(self, X, y, rows, w, previous):
         self.classes_, codes = class_codes(np.asarray(y)[rows])

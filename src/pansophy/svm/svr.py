@@ -57,7 +57,7 @@ def regressor_dual(y, bounds, epsilon) -> DualProblem:
 
 @dataclass(eq=False, repr=False)
 class AbstractKernelRegressor(Regressor, AbstractKernelSum):
-    """What the kernel regressors share."""
+    """Base class of the kernel regressors."""
 
     def _check_regression_data(self, X, y, sample_weight):
         """Rows of weight above 0: all X, their numbers, targets and weights."""

@@ -75,7 +75,7 @@ def column_as_floats(column, name, form="", missing=()) -> np.ndarray:
 
 
 def count_not_finite(column) -> int:
-    """How many values of a column are null, NaN or infinite."""
+    """Number of values of a column that are null, NaN or infinite."""
     column = without_dictionary(column)
     if not pa.types.is_floating(column.type):
         return column.null_count

@@ -26,7 +26,7 @@ ROWS = 4096  # rows transformed at a time, so that a block stays in the cache
 
 
 class DenseColumns(NamedTuple):
-    """How numbers, date parts and angles are imputed and scaled."""
+    """Imputation and scaling of numbers, date parts and angles."""
 
     number: np.ndarray  # columns of the frame
     ordinal: np.ndarray  # which of these numbers are codes in order
@@ -230,7 +230,7 @@ class Preparation(Estimator):
 
     @property
     def columns_of(self) -> np.ndarray:
-        """Which of `columns` each output column was made from."""
+        """Source, among `columns`, of each output column."""
         return self.columns_of_
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:

@@ -57,7 +57,7 @@ class UsualFit(NamedTuple):
 
 
 class CallReport(NamedTuple):
-    """What the usual calls of one name took."""
+    """Times of the usual calls of one name."""
 
     name: str
     compiled: int  # loops that had to be compiled, the inner ones included

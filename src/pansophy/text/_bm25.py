@@ -41,7 +41,7 @@ def set_impacts(postings, lengths, average, k1, b, delta, kind, impacts):
 
 @compiled
 def live_frequencies(postings, is_live, terms, out):
-    """How many live documents have each of some terms, added to `out`."""
+    """Document frequencies of some terms among live documents, added to `out`."""
     for j in range(len(terms)):
         t = terms[j]
         if t < 0 or t >= len(postings.starts) - 1:
@@ -205,7 +205,7 @@ def merged_postings(a, b, is_live):
 
 @compiled
 def count_phrase(ids, ends, documents, phrase, out):
-    """How often a run of tokens occurs in each of some documents."""
+    """Number of times a run of tokens occurs in each of some documents."""
     m = len(phrase)
     for j in range(len(documents)):
         d = documents[j]

@@ -37,7 +37,7 @@ def pair_key(left, right):
 
 @compiled(inner=True)
 def slot_of(slots, keys, key):
-    """Where a pair is in the table, or the empty place for it."""
+    """Slot of a pair in the hash table, or the empty one for it."""
     mask = np.uint64(len(slots) - 1)
     h = key * np.uint64(0x9E3779B97F4A7C15)
     place = (h ^ (h >> np.uint64(32))) & mask

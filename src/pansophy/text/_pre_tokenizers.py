@@ -43,7 +43,7 @@ def contraction_length(chars, at, n, any_case):
 
 @compiled(inner=True)
 def run_end(chars, classes, at, n, kind):
-    """Where a run of code points of one class ends."""
+    """End of a run of code points of one class."""
     while at < n and classes[chars[at]] == kind:
         at += 1
     return at

@@ -9,7 +9,7 @@ from ..core.compiled import FASTMATH, compiled
 
 
 class SamplingTables(NamedTuple):
-    """How words are kept and drawn, and the logistic function at SIZE places."""
+    """Tables to subsample and draw words, and the logistic function at SIZE places."""
 
     keep: np.ndarray  # (V,) chance that a token of this word is kept
     share: np.ndarray  # (V,) of the alias method

@@ -33,7 +33,7 @@ class Substrings(NamedTuple):
 
 @compiled(inner=True)
 def place_of_child(keys, key):
-    """Where the key of a child is in the hash table, or the empty place for it."""
+    """Slot of a child's key in the hash table, or the empty one for it."""
     mask = np.uint64(len(keys) - 1)
     h = key * np.uint64(0x9E3779B97F4A7C15)
     at = (h ^ (h >> np.uint64(31))) & mask

@@ -1,4 +1,4 @@
-"""What byte-level tokenisers share: pieces, a cache of them, bytes and special tokens.
+"""Base class of byte-level tokenisers: pieces and their cache, bytes, special tokens.
 
 A text is cut into pieces by a pre-tokeniser; a piece that has occurred before is looked
 up, and the tokeniser encodes the others. Every byte is a token, so each text has tokens
@@ -176,7 +176,7 @@ class AbstractByteTokenizer(TextInput, Estimator):
 
     @abstractmethod
     def _piece_encoder(self) -> PieceEncoder:
-        """What encodes pieces by the tokens that were learned."""
+        """Encoder of pieces by the tokens that were learned."""
 
     def _set_tokens(self, tokens):
         special = [str(t).encode() for t in self.special_tokens]
@@ -296,7 +296,7 @@ def write_byte_level_file(path, tokenizer, model) -> None:
 
 
 class ByteLevelFile(NamedTuple):
-    """What a JSON file of Hugging Face tokenizers says."""
+    """Contents of a JSON file of Hugging Face tokenizers."""
 
     model: dict
     pre_tokenizer: Literal["gpt2", "bytes"]

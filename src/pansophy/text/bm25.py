@@ -66,7 +66,7 @@ SEGMENTS = 8  # more are merged
 
 
 class SearchCache(NamedTuple):
-    """What is made of the fitted arrays when the first query comes."""
+    """Arrays that are derived from the fitted ones at the first query."""
 
     analysis: object
     impacts: list
@@ -418,7 +418,7 @@ class BM25(TextInput, Estimator):
 
 
 def starts_of(ends):
-    """Where parts begin that end at `ends`."""
+    """Starts of parts that end at `ends`."""
     return np.concatenate([[0], ends[:-1]]).astype(np.int64)
 
 

@@ -96,7 +96,7 @@ class TermFormula(NamedTuple):
         return f * (self.k1 + 1) / (f + self.k1 * z)
 
     def largest_gain(self) -> float:
-        """What c(f) - c(0) stays below, whatever f."""
+        """Upper bound of c(f) - c(0), for any f."""
         kind = METHODS[self.method].kind
         if kind == 0:
             return 1.0

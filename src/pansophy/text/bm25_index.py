@@ -117,7 +117,7 @@ class SortedTerms:
         return [data[a:b] for a, b in itertools.pairwise(bounds)]
 
     def position(self, term: bytes) -> int:
-        """How many terms come before a text."""
+        """Number of terms that sort before a text."""
         low = 0
         high = len(self)
         while low < high:
@@ -173,7 +173,7 @@ class Segment:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Where the postings of each term begin, and the last end."""
+        """Starts of the postings of each term, and the last end."""
         return map_array(self.folder / "starts.bin", DTYPES["starts"])
 
     @cached_property
@@ -193,7 +193,7 @@ class Segment:
 
     @cached_property
     def token_ends(self) -> np.ndarray:
-        """Where the tokens of each document end."""
+        """Ends of the tokens of each document."""
         return map_array(self.folder / "token_ends.bin", DTYPES["token_ends"])
 
     @cached_property
@@ -248,7 +248,7 @@ class Segment:
 
 
 class IndexSettings(NamedTuple):
-    """What an index on disk was made with."""
+    """Settings that an index on disk was made with."""
 
     k1: float = 1.5
     b: float = 0.75
@@ -412,7 +412,7 @@ class BM25Index:
 
     @cached_property
     def is_live(self):
-        """Which of the documents ever added have not been deleted."""
+        """Mask of the documents that have not been deleted, of all ever added."""
         live = np.ones(self.size, dtype=bool)
         live[self._deleted()] = False
         return live
@@ -793,7 +793,7 @@ def encode_term(word) -> bytes:
 
 
 def count_run(tokens, ranges) -> int:
-    """How often numbers that lie in ranges (first, end) follow each other."""
+    """Number of times numbers that lie in ranges (first, end) follow each other."""
     n = len(tokens) - len(ranges) + 1
     if n <= 0:
         return 0

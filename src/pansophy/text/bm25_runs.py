@@ -165,7 +165,7 @@ def write_run(run: PostingRun, folder, first, settings) -> None:
 
 
 class TermCursor:
-    """Where the merge is in the terms of a segment."""
+    """Position of the merge in the terms of a segment."""
 
     def __init__(self, segment):
         self.segment = segment

@@ -173,7 +173,7 @@ class Grammar:
         return frozenset(found)
 
     def next_symbol(self, item):
-        """What an item waits for: a name, a set of bytes, or None at its end."""
+        """Symbol that an item waits for: a name, a set of bytes, or None at its end."""
         symbols = self.rules[item.rule].symbols
         return symbols[item.dot] if item.dot < len(symbols) else None
 

@@ -375,7 +375,7 @@ class DPOTrainer(Estimator):
 
     @torch.no_grad()
     def _report(self, net, pairs) -> dict[str, float]:
-        """What the history has about pairs."""
+        """Entries of the history about pairs."""
         rows = np.arange(min(len(pairs), REPORTED_PAIRS))
         device = net.policy.embedding.weight.device
         found = []

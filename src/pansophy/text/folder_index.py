@@ -103,7 +103,7 @@ class Passage(NamedTuple):
 
 
 class IndexReport(NamedTuple):
-    """What an update did: numbers of files, and why files were left out."""
+    """Result of an update: numbers of files, and why files were left out."""
 
     added: int
     changed: int
@@ -137,7 +137,7 @@ class FileChunk(NamedTuple):
 
 
 class FolderSettings(NamedTuple):
-    """What an index of a folder was made with."""
+    """Settings that an index of a folder was made with."""
 
     source: str
     by: str = "headings"
@@ -160,7 +160,7 @@ class FoundFile(NamedTuple):
 
 
 class SkippedFiles:
-    """How many files are left out for each reason, and the first of them."""
+    """Number of files that are left out for each reason, and the first of them."""
 
     def __init__(self):
         self.counts: Counter[str] = Counter()

@@ -269,7 +269,7 @@ def top_words(components, terms, n=10) -> list[list[str]]:
 
 
 def topic_coherence(components, X, n=10, *, measure="u_mass"):
-    """How often the top words of each topic share documents, higher is better.
+    """Coherence of topics: how often their top words share documents; higher is better.
 
     The mean over pairs of top words, with D(w) the number of documents that hold w,
     D(w, v) those that hold both, N all documents, p = D / N:

@@ -1,4 +1,4 @@
-"""What every language model has: log probabilities of tokens given those before.
+"""Base class of language models: log probabilities of tokens given those before.
 
 A language model gives p(w_i | w_1 ... w_{i-1}) by one function, state in, state out:
 

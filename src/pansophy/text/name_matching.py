@@ -208,7 +208,7 @@ def match_names(
 
 
 def first_positions(codes, n):
-    """Where each code occurs first."""
+    """First position of each code."""
     first = np.full(n, len(codes))
     np.minimum.at(first, codes, np.arange(len(codes)))
     return first

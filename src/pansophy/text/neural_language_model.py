@@ -82,7 +82,7 @@ CHUNK = 1024  # tokens that a state-space net reads at once
 
 
 class GenerationState(NamedTuple):
-    """What one call of `advance` hands to the next."""
+    """State carried from one call of `advance` to the next."""
 
     tokens: Any  # (n, L) those that the net's state holds, of a transformer
     net: Any

@@ -63,7 +63,7 @@ class ScoredSentence(NamedTuple):
 
 
 def held_words(words, text) -> set[str]:
-    """Those of the words of a question that a text holds."""
+    """Words of a question that a text holds."""
     return {word for _, _, word in word_spans(text, words)}
 
 
@@ -185,7 +185,7 @@ class RAG:
         return self.index.search(question, self.k, by=self.by)
 
     def prompt(self, question, passages=None) -> str:
-        """What the generator is given."""
+        """Prompt for the generator."""
         passages = self.retrieve(question) if passages is None else passages
         if not passages:
             return question

@@ -1,4 +1,4 @@
-"""How well a search finds what it should: nDCG, reciprocal rank and recall.
+"""Evaluation of retrieval: nDCG, reciprocal rank and recall.
 
 An evaluation set is made of titles: a title is the question and the entry under it the
 answer. The title is taken out of the entry, since a search would otherwise be asked for
@@ -183,7 +183,7 @@ def retrieval_difference(
     report: RetrievalReport, baseline: RetrievalReport, *, n_resamples=1000, level=0.95,
     random_state=0,
 ) -> dict[str, BootstrapInterval]:  # fmt: skip
-    """How much better one search is than another, question by question.
+    """Paired difference of two searches, question by question.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ POWER_ITERATIONS = 3  # of the randomised SVD
 
 
 class SubwordTable(NamedTuple):
-    """What eq. (2) needs: words and parts of words, sorted, and their weights."""
+    """Words and parts of words, sorted, with their weights: the table of eq. (2)."""
 
     words: np.ndarray  # (W,) str
     word_idf: np.ndarray  # (W,)

@@ -61,7 +61,7 @@ UNITS = {"words": split_words, "characters": split_characters, "bytes": split_by
 
 
 def byte_starts(text):
-    """Where each character of a text begins in its bytes, and where the text ends."""
+    """Byte offsets of the characters of a text, and of its end."""
     _, ends = split_characters(text)
     return np.concatenate([[0], ends]).astype(np.int64)
 

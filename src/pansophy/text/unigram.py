@@ -77,7 +77,7 @@ def join_tokens(tokens):
 
 
 def token_lattice(tokens, scores) -> TokenLattice:
-    """What segmentation needs of a vocabulary."""
+    """Lattice of a vocabulary, as segmentation needs it."""
     data, bounds = join_tokens(tokens)
     places = 1 << max(4, (2 * len(data)).bit_length())
     trie = TokenTrie(

@@ -49,7 +49,7 @@ def word_shape(word: str) -> str:
 
 
 def word_form(word: str) -> dict[str, str]:
-    """What a word is by itself: lower case, endings, beginnings, shape."""
+    """Features of the form of a word: lower case, endings, beginnings, shape."""
     lower = word.lower()
     form = {"word": lower, "shape": word_shape(word)}
     for n in (1, 2, 3, 4):

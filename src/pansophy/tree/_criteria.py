@@ -73,7 +73,7 @@ def score_base(plan, W, s, other):
 
 @compiled(inner=True)
 def explained_by_sums(kind, s, W):
-    """What sums s of weight W explain: eqs. (6), (8), (9) and (10), less constants."""
+    """Explained part of sums s of weight W: eqs. (6), (8) to (10), less constants."""
     M = s.size
     acc = 0.0
     if kind == ERRORS:

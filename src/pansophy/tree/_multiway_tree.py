@@ -333,7 +333,7 @@ def grow_multiway_nodes(X, k, y, w, K, max_depth, min_split, least, ratio, eager
 
 @compiled
 def child_of_value(N, T, node, v):
-    """Where a value leads: a child, -1 for a level the node never saw, -2 for none."""
+    """Child that a value leads to, -1 for a level the node never saw, -2 for none."""
     if v != v:
         return -2
     first, m = N[node, FIRST], N[node, COUNT]

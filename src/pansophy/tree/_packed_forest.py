@@ -25,7 +25,7 @@ SHALLOW = 12  # depth up to which asking whether all rows have arrived does not 
 
 @compiled(inner=True)
 def node_positions(feature, size, child, place, stack):
-    """Where the nodes of one tree go: pairs of siblings, the larger branch first.
+    """Positions of the nodes of one tree: pairs of siblings, the larger branch first.
 
     So what lies deep in a tree lies together. `child` receives the left child of each
     node, 0 for a leaf, and `size` the nodes below and at it. Nodes come level by level.

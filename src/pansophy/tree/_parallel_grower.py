@@ -269,7 +269,7 @@ def shares_open_group(open_groups, groups, f):
 
 @compiled(inner=True, inline="always")
 def smaller_child(nodes, progress):
-    """Which of the pending nodes has fewer rows: 0, the first, or 1, the second."""
+    """Index of the pending node with fewer rows: 0, the first, or 1, the second."""
     if progress.second < 0:
         return 0
     a, b = nodes.node[progress.first], nodes.node[progress.second]

@@ -65,7 +65,7 @@ def sort_column(bits, rows, keys, keys2, rows2, counts):
 
 @compiled(refcount=False)
 def count_present_and_distinct(v):
-    """How many of the sorted values are present and how many of them differ."""
+    """Numbers of present and of distinct values among the sorted ones."""
     n = v.size
     distinct = 0
     while n > 0 and np.isnan(v[n - 1]):

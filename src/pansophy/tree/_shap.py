@@ -82,7 +82,7 @@ def edge_row_shares(left, right, cover, order, nodes, share, reach):
 
 @compiled
 def value_goes_left(x, i, nodes, threshold, sets):
-    """Which way a value goes at a node."""
+    """Whether a value goes left at a node."""
     if x != x:
         return nodes[i, MISSING]
     if nodes[i, BY_SET]:

@@ -83,7 +83,7 @@ def mark_sides(data, node, left_set, table):
 
 @compiled(inner=True, inline="always")
 def count_blocks(n):
-    """How many blocks n rows are."""
+    """Number of blocks of n rows."""
     return (n + BLOCK - 1) // BLOCK
 
 

@@ -112,7 +112,7 @@ class GrowthPlan(NamedTuple):
 
 
 class TrainingTable(NamedTuple):
-    """What the loops read; they reorder `lists` and overwrite `goes_left`."""
+    """Input of the loops; they reorder `lists` and overwrite `goes_left`."""
 
     x: np.ndarray | None  # (lists, n) float32
     codes: np.ndarray  # (tiles, n, width) uint8
@@ -158,7 +158,7 @@ class Nodes(NamedTuple):
 
 
 class Frontier(NamedTuple):
-    """What the parallel grower keeps while it grows a part of the tree."""
+    """Frontier of the parallel grower: queued nodes, and the splits of pending ones."""
 
     progress: np.ndarray  # (1,) PROGRESS
     queue: np.ndarray  # (3, ...) frontier; deferred nodes; free slots of the pool
@@ -190,7 +190,7 @@ class NodeStats(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """Which places of a sorted slice of rows a scan may split at."""
+    """Positions of a sorted slice of rows at which a scan may split."""
 
     first_of_node: int  # where the node begins in the lists by target
     start: int
@@ -226,7 +226,7 @@ class SerialNode(NamedTuple):
 
 
 class SerialTable(NamedTuple):
-    """What the serial grower reads; it reorders `rows`."""
+    """Input of the serial grower, which reorders `rows`."""
 
     rows: np.ndarray  # (n,) uint32
     edges: np.ndarray

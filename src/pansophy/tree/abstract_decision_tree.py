@@ -1,4 +1,4 @@
-"""What tree models share: parameter rules, checks of X and y, growth of one tree.
+"""Base class of tree models: parameter rules, checks of X and y, growth of one tree.
 
 A fit has three steps. `validate_training_data` checks X and gives it as float32, levels
 and angles as codes. `classification_target` and `regression_target` turn y into numbers
@@ -470,7 +470,7 @@ def growth_limits(model, n, total, signs) -> GrowthLimits:
 
 
 def resolve_max_features(max_features, d):
-    """How many features are tried at each node."""
+    """Number of features that are tried at each node."""
     if max_features is None:
         return d
     if max_features == "sqrt":

@@ -135,7 +135,7 @@ class Criterion(NamedTuple):
         return y
 
     def values(self, stat, weight, offset=0.0):
-        """What nodes predict: (nodes, m, 1) numbers or (nodes, m, K) shares."""
+        """Predictions of nodes: (nodes, m, 1) numbers or (nodes, m, K) shares."""
         if self.kind == ABSOLUTE:
             return stat[:, :, None].copy()
         if self.kind == NEWTON:

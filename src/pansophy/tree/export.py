@@ -105,7 +105,7 @@ def leaf_writer(model, class_names=None, decimals=2, show_weights=False):
 
 
 class Dot(NamedTuple):
-    """How nodes are written for Graphviz."""
+    """Format of nodes for Graphviz."""
 
     label: str = "all"
     impurity: bool = True
@@ -260,7 +260,7 @@ def export_graphviz(
 
 
 def node_question(seen, node, precision):
-    """What a node asks: the test of its left side, or the column with many branches."""
+    """Question of a node: the test of its left side, or its column."""
     below = seen.children[node]
     test = seen.tests[below[0]]
     if has_branch_per_level(seen, node):

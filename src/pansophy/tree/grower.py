@@ -694,7 +694,7 @@ def training_table(columns, y, w, criterion, limits, plan, rows) -> TrainingTabl
 
 
 def single_sum_targets(y, w, criterion, plan):
-    """What a scan of a list adds up where one sum is enough: weighted_y or binary_y.
+    """Column to sum where one sum is enough: weighted_y or binary_y.
 
     The other one is None, or both are, so that only one scan is compiled.
     """

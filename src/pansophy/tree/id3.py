@@ -113,7 +113,7 @@ def text_columns(X):
 
 
 def level_counts(inputs: InputEncoder):
-    """How many codes each column has, 0 if it holds numbers."""
+    """Number of codes of each column, 0 if it holds numbers."""
     tables = inputs.tables or [None] * len(inputs.forms)
     return [0 if t is None else int(t.codes.max(initial=0)) + 1 for t in tables]
 

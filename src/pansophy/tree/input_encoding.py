@@ -104,7 +104,7 @@ def is_sound_encoder(inputs) -> bool:
     check=is_sound_encoder,
 )
 class InputEncoder(NamedTuple):
-    """How the columns of a table are read."""
+    """Encoder of the columns of a table."""
 
     forms: np.ndarray  # (d,) int8: ORDERED, SUBSET, LEVEL or HALF
     tables: tuple = ()  # by column Levels, Circle or None; empty if all are ordered

@@ -30,7 +30,7 @@ LEAF_SHARE = 0.02  # of the weight, in a leaf of a tree that predicts a column
 
 
 class MissingFill(NamedTuple):
-    """What stands in for missing values, by column."""
+    """Replacements of missing values, by column."""
 
     values: np.ndarray  # (d,) float32, NaN where a column has no value
     trees: tuple = ()  # by column the tree that predicts it, or None
@@ -58,7 +58,7 @@ class MissingFill(NamedTuple):
 
 
 def learn_missing_fill(kind, X, forms, w=None) -> MissingFill:
-    """What stands in for missing values of X; `forms` tell codes from numbers."""
+    """Learn what replaces missing values; `forms` tell codes from numbers."""
     X = X.toarray() if sp.issparse(X) else X
     if w is not None and not np.all(w > 0):
         X, w = X[w > 0], w[w > 0]

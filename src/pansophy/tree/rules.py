@@ -116,7 +116,7 @@ class RuleList:
         return out
 
     def predict(self, X):
-        """What the first fitting rule says."""
+        """Prediction of the first rule that fits."""
         values = np.stack([*(rule.value for rule in self.rules), self.default])
         return predictions_of_values(self.model, values)[self.apply(X)]
 
@@ -156,7 +156,7 @@ class RuleList:
 
 
 def predictions_of_values(model, values):
-    """What leaves of these values predict."""
+    """Predictions of leaves that hold these values."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         return values[:, 0, 0] if values.shape[1] == 1 else values[:, :, 0]

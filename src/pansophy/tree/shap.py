@@ -89,7 +89,7 @@ class Explanation(NamedTuple):
 
     @property
     def predictions(self):
-        """What the values add up to, by row."""
+        """Sums of the values, by row: the predictions."""
         return self.values.sum(axis=1) + self.base_values
 
     def __str__(self):

@@ -37,7 +37,7 @@ LEAF = -1
 
 
 class PredictionArrays(NamedTuple):
-    """What a prediction needs, 20 bytes a node."""
+    """Arrays that a prediction needs, 20 bytes a node."""
 
     feature: np.ndarray  # uint32, 0 at leaves
     threshold: np.ndarray  # float32, rounded down

@@ -118,7 +118,7 @@ def draw_tree(
 
 
 def edge_caption(seen, node):
-    """What stands at the edge above a node: its level, or yes and no."""
+    """Caption of the edge above a node: its level, or yes and no."""
     test = seen.tests[node]
     if test is None:
         return ""

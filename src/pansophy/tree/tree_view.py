@@ -88,7 +88,7 @@ def angle_interval(table, codes, decimals) -> str:
 
 
 def count_codes(table) -> int:
-    """How many codes a column has."""
+    """Number of codes of a column."""
     if table is None:
         return 255
     edges = getattr(table, "edges", None)
@@ -158,7 +158,7 @@ def fitted_tree(model):
 
 
 def input_encoder_of(model):
-    """How the columns of a model are read, or None if they are plain numbers."""
+    """Encoder of the columns of a model, or None if they are plain numbers."""
     return getattr(model, "inputs_", None)
 
 

@@ -57,7 +57,7 @@ MOST_WIDENING = 7.0  # of theta: a factor of 1000
 
 
 class AdaptiveReach(NamedTuple):
-    """What the blocks seen so far lead to."""
+    """Quantile for the next block, and the coverage of the blocks so far."""
 
     quantile: float  # how far the next interval reaches, or the score of a set
     coverage: float  # share of the rows of the blocks predicted so far; NaN: none

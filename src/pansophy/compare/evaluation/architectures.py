@@ -45,7 +45,7 @@ class ArchitectureRow(NamedTuple):
 
 
 class ArchitectureComparison(NamedTuple):
-    """What `architectures` returns."""
+    """Result of `architectures`."""
 
     table: tuple[ArchitectureRow, ...]  # in the order given
     best: ArchitectureRow  # of the highest validation score
@@ -174,7 +174,7 @@ def rate_architecture(estimator, settings, data, splits, score) -> ArchitectureR
 
 
 class NetSize(NamedTuple):
-    """How large a net is."""
+    """Depth, width, number of parameters and operations of a net."""
 
     depth: int
     width: int

@@ -130,7 +130,7 @@ def reliability_curve(
     weights=None,
     random_state=0,
 ) -> ReliabilityCurve:
-    """How often things happen that were given a probability, with a band.
+    """Observed frequencies against predicted probabilities, with a band.
 
     `weights` (n,) say how much each row counts.
 

@@ -50,7 +50,7 @@ class ClusteringRow(NamedTuple):
 
 @dataclass
 class ClusteringComparison:
-    """What `compare_clusterings` returns.
+    """Result of `compare_clusterings`.
 
     Attributes
     ----------

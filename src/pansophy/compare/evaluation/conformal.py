@@ -101,7 +101,7 @@ def weighted_score_quantile(scores, level, counts=None) -> float:
 
 
 def interval_quantile(residuals, level=0.9, weights=None) -> float:
-    """How far an interval reaches each way: eqs. (1) and (2) for y - m(x).
+    """Half-width of a prediction interval: eqs. (1) and (2) for y - m(x).
 
     Examples
     --------
@@ -162,7 +162,7 @@ def pseudo_random_digits(p) -> np.ndarray:
 
 
 class PredictionSetRule(NamedTuple):
-    """How to make sets of classes from probabilities."""
+    """Rule that makes prediction sets of classes from probabilities."""
 
     kind: str
     level: float
@@ -220,7 +220,7 @@ def fit_prediction_sets(
 
 
 def prediction_sets(p, rule: PredictionSetRule, u=None) -> np.ndarray:
-    """Which classes (n, K) belong to the set of each row; u as in calibration."""
+    """Membership (n, K) of each class in the set of each row; u as in calibration."""
     s = class_scores(p, rule.kind, u)
     return fill_empty_sets(s <= np.asarray(rule.q) + SLACK, s)
 

@@ -396,7 +396,7 @@ class ConformalClassifier(Classifier, AbstractConformalEstimator):
         return self.classes_[p.argmax(1)]
 
     def predict_set(self, X) -> np.ndarray:
-        """Which of `classes_` belong to the set of each row, (n, K) of bool."""
+        """Membership of each of `classes_` in the set of each row, (n, K) of bool."""
         check_is_fitted(self)
         X, K = as_host_array(X), len(self.classes_)
         if self.method == "split":

@@ -98,7 +98,7 @@ def fit_conformal_scores(
 
 
 def stored_ranks(n) -> np.ndarray:
-    """Which of n sorted scores are kept, from 1."""
+    """Ranks, from 1, of the sorted scores that are kept."""
     if n <= MAX_SCORES:
         return np.arange(1, n + 1)
     ends = np.arange(MAX_SCORES // 4) + 1  # where scores lie far apart, all of them

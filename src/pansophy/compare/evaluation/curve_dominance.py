@@ -24,7 +24,7 @@ TINY = 1e-9
 
 
 class CurveDominance(NamedTuple):
-    """Who is on or above whom: "first", "second", "equal" or "neither"."""
+    """The dominant curve: "first", "second", "equal" or "neither"."""
 
     roc: str
     pr: str

@@ -230,7 +230,7 @@ def choose_threshold(
 
 
 class CostPoint(NamedTuple):
-    """What is best when a missed yes costs `ratio` times a false alarm."""
+    """Best threshold when a missed yes costs `ratio` times a false alarm."""
 
     ratio: float
     threshold: float

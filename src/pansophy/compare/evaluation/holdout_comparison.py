@@ -42,7 +42,7 @@ class HoldoutRow(NamedTuple):
 
 @dataclass(frozen=True)
 class HoldoutComparison:
-    """What `compare_on_test_set` returns; prints as a table."""
+    """Result of `compare_on_test_set`; prints as a table."""
 
     metric: str
     reference: str

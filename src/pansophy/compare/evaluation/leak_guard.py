@@ -21,7 +21,7 @@ class LeakError(ValueError):
 
 
 def row_count(X) -> int:
-    """How many rows; a sparse matrix has a shape but no length."""
+    """Number of rows; a sparse matrix has a shape but no length."""
     return X.shape[0] if hasattr(X, "tocsr") else len(X)
 
 
@@ -138,7 +138,7 @@ class LeakGuard:
 
 
 class PresetAndFitted(NamedTuple):
-    """What was set beforehand, and what was learned from rows."""
+    """Attributes that were set beforehand, and those learned from rows."""
 
     preset: dict[str, Any]
     fitted: dict[str, Any]

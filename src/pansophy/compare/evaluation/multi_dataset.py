@@ -63,7 +63,7 @@ class MethodPair(NamedTuple):
 
 @dataclass(frozen=True)
 class MultiDatasetResult:
-    """What `compare_over_datasets` returns; prints as a few lines."""
+    """Result of `compare_over_datasets`; prints as a few lines."""
 
     methods: tuple[str, ...]  # best mean rank first
     tables: tuple[str, ...]

@@ -28,7 +28,7 @@ from .validation_selection import default_loss, describe_setting, expand_grid
 
 
 class NestedResult(NamedTuple):
-    """What `nested_cross_validation` returns."""
+    """Result of `nested_cross_validation`."""
 
     chosen: tuple[dict, ...]  # one setting for each test fold
     validation: np.ndarray  # losses of the chosen settings

@@ -77,7 +77,7 @@ JACKKNIFE_ROWS = 20_000  # rows of a jackknife; its variance is scaled for more
 
 
 class TestKind(StrEnum):
-    """What the variance of a difference is found from."""
+    """Source of the variance of a difference."""
 
     __test__ = False  # not for pytest
     ROWS = "paired rows"
@@ -133,7 +133,7 @@ def two_sided_p(difference, error, df) -> float:
 
 
 class RowUnits(NamedTuple):
-    """Which rows are drawn as one: rows, groups, or moments of time."""
+    """Unit that is drawn as one: rows, groups, or moments of time."""
 
     code: np.ndarray  # (n,) unit of each row; moments are in order
     count: int
@@ -229,7 +229,7 @@ def pair_variances(C) -> np.ndarray:
 
 
 class CrossValidationDesign(NamedTuple):
-    """How rows were held out."""
+    """Design of the cross-validation: how rows were held out."""
 
     ratio: float  # test rows over training rows of a fold
     folds: int  # of one repeat

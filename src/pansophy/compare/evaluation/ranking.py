@@ -63,7 +63,7 @@ class Standing(StrEnum):
 
 
 class KeepReason(StrEnum):
-    """Which rule decided what is kept."""
+    """The rule that decided which method is kept."""
 
     TOP_SCORER = "top scorer"  # better than all others, or nothing simpler is as good
     REQUESTED = "requested"  # the top scorer, as asked for
@@ -109,7 +109,7 @@ class BaselineComparison(NamedTuple):
 
 
 class Tradeoff(NamedTuple):
-    """What the top scorer would gain over the simpler method that is kept."""
+    """Gain of the top scorer over the simpler method that is kept."""
 
     method: str
     gain: Interval  # of the score, in the direction that is better; below 0: a loss
@@ -320,7 +320,7 @@ def compare_with_baselines(name, estimates, greater) -> list[BaselineComparison]
 
 
 def tradeoff_of_best(rows, kept, greater, expected=None, metric="") -> Tradeoff | None:
-    """What the top scorer would gain over the one kept; None if it is the same."""
+    """Gain of the top scorer over the method kept; None if it is the same."""
     best = rows[0]
     row = next((r for r in rows if r.method == kept), None)
     if row is None or row is best or best.method == DUMMY or row.difference is None:

@@ -66,7 +66,7 @@ def check_level(level):
 
 
 def student_quantile(level, df) -> float:
-    """How many standard errors a two-sided interval of Student's t reaches."""
+    """Half-width of a two-sided interval of Student's t, in standard errors."""
     check_level(level)
     return float(special.stdtrit(df, (1 + level) / 2))
 
@@ -244,7 +244,7 @@ def resampling_units(losses, weights=None, groups=None):
 
 
 def resample_counts(n, n_resamples, rng):
-    """How often each of n units is drawn, in blocks of resamples (b, n)."""
+    """Counts of each of n units in bootstrap resamples, in blocks (b, n)."""
     size = max(1, BLOCK // n)
     for first in range(0, n_resamples, size):
         b = min(size, n_resamples - first)

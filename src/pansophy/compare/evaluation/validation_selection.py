@@ -46,7 +46,7 @@ class CandidateLoss(NamedTuple):
 
 
 class SelectionResult(NamedTuple):
-    """What `select_on_validation` returns."""
+    """Result of `select_on_validation`."""
 
     table: tuple[CandidateLoss, ...]  # in the order given
     best: str
@@ -240,7 +240,7 @@ def check_split(split, n):
 
 
 class TuningResult(NamedTuple):
-    """What `tune_hyperparameters` returns."""
+    """Result of `tune_hyperparameters`."""
 
     best: dict
     score: float  # cross-validated, of the best of many: too good

@@ -29,7 +29,7 @@ class BackgroundCall:
                 send_message(self.process.stdin, FunctionCall(function, packed))
 
     def result(self):
-        """What the function returns; its exception, if it raises one."""
+        """The function's return value; its exception, if it raises one."""
         answer = None
         if self.process is not None:
             with contextlib.suppress(Exception):

@@ -67,7 +67,7 @@ class Workload:
 
 
 def fit_context(schema, folds, limits, metric="", time=None) -> FitContext:
-    """What methods are told; `time` (n,) only where folds run along time."""
+    """Context that methods receive; `time` (n,) only where folds run along time."""
     n = min(len(train) for train, _ in folds)
     return FitContext(
         schema.task,

@@ -30,7 +30,7 @@ RECORDED_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
 
 @dataclass(frozen=True)
 class ExecutionLimits:
-    """How fits are run. None of this but `threads` and `seed` can change a score."""
+    """Settings of the execution. None but `threads` and `seed` can change a score."""
 
     workers: Natural | None = None  # None: one for each core; 0: inside this process
     threads: Count = 1  # of one fit
@@ -62,7 +62,7 @@ class FailureKind(StrEnum):
 
 
 class FitOutcome(NamedTuple):
-    """What became of one fit."""
+    """Outcome of one fit."""
 
     method: int
     fold: int
@@ -85,7 +85,7 @@ class ActiveFit(NamedTuple):
 
 
 class JobQueue:
-    """Which fits are still to be done."""
+    """Queue of the fits that are still to be done."""
 
     def __init__(self, n_methods, n_folds):
         self.left = [set(range(n_folds)) for _ in range(n_methods)]

@@ -31,7 +31,7 @@ SILENCE_SECONDS = 60.0  # after which a plain line says how far it is
 
 
 class MethodState(Enum):
-    """How far a method is."""
+    """Progress of one method."""
 
     WAITING = auto()
     RUNNING = auto()
@@ -127,7 +127,7 @@ class ProgressDisplay:
         return ", ".join(part for part in parts if part)
 
     def promise(self) -> str:
-        """How many fits are to be done, and how long that will take."""
+        """Announcement of the number of fits and of the expected time."""
         left = [self.total - len(done) for done in self.aggregator.done]
         fits, names = sum(left), sum(k > 0 for k in left)
         size = f"{fits} fits of {names} methods"

@@ -45,7 +45,7 @@ PREDICTION_BYTES = (
 
 @dataclass
 class Trial:
-    """What became of one method."""
+    """Results of one method over all folds."""
 
     method: Method
     scores: dict[str, list[float]]  # one per fold, by metric
@@ -111,7 +111,7 @@ class TrialAggregator:
         return each * self.split.repeats * len(self.work.methods) <= PREDICTION_BYTES
 
     def trial(self, m, method, cut="") -> Trial:
-        """What is known of method m; `cut` says why not more."""
+        """Results of method m so far; `cut` says why it was stopped."""
         work = self.work
         done = self.done[m]
         good = [done[f] for f in sorted(done) if not done[f].failure]
@@ -179,7 +179,7 @@ def fit_in_process(work, job_queue, limits):
 
 
 def modules_to_preload(methods) -> list[str]:
-    """What to import before workers are forked: nothing that starts threads."""
+    """Modules to import before workers are forked: none that starts threads."""
     listed = [m for m in methods if m.path.startswith(("pansophy.", "sklearn."))]
     return sorted({m.path.rpartition(".")[0] for m in listed if not m.needs})
 
@@ -271,7 +271,7 @@ def catch_interrupt(handled):
 
 
 def make_workload(methods, data, schema, metrics, split, limits) -> Workload:
-    """What the fits of all methods in all folds have in common."""
+    """Workload: data and settings common to the fits of all methods in all folds."""
     folds = split.folds
     setting = fit_context(schema, folds, limits, metrics[0].name, split.times(data))
     return Workload(

@@ -168,7 +168,7 @@ class WorkerPool:
         return code
 
     def handle_message(self, worker, message, job_queue) -> FitOutcome | None:
-        """What a message means; None stands for the end of a worker."""
+        """Handle a message; None stands for the end of a worker."""
         if isinstance(message, FitOutcome):
             worker.job = None
             return message

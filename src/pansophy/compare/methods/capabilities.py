@@ -1,4 +1,4 @@
-"""What every estimator of the library takes and gives.
+"""Capabilities of every estimator of the library: input it takes, output it gives.
 
 Read off the estimators: their tags (missing values, sparse rows, several outputs), the
 signature of `fit` (weights), their parameters (`categorical_features`) and methods
@@ -93,7 +93,7 @@ FLAGS = (
 
 
 def capability_of(cls) -> Capability:
-    """What one class takes.
+    """Capabilities of one class.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def capabilities() -> tuple[Capability, ...]:
 
 
 def find_estimators(task=None, **needs) -> list[Capability]:
-    """Those that do a task and have every capability asked for.
+    """Estimators that do a task and have every capability asked for.
 
     Examples
     --------

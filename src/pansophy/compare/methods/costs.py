@@ -62,7 +62,7 @@ class FitCost(NamedTuple):
 
 @cache
 def measured_costs() -> dict:
-    """What was measured: {"reference": s, "methods": {"task/name": {...}}}."""
+    """Measured costs: {"reference": s, "methods": {"task/name": {...}}}."""
     here = resources.files("pansophy.compare.methods")
     text = here.joinpath("costs.json").read_text("utf-8")
     return json.loads(text)
@@ -97,7 +97,7 @@ def time_reference_work() -> float:
 
 @cache
 def relative_slowness() -> float:
-    """How many times longer work takes here than where the costs were measured."""
+    """Time that work takes here over the time where the costs were measured."""
     return float(
         np.clip(time_reference_work() / measured_costs()["reference"], 0.1, 10.0)
     )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class SkipKind(StrEnum):
-    """What could be done about a method that was not run."""
+    """Reason of a skipped method, by the remedy."""
 
     OVER_LIMITS = "over the limits"
     NOT_INSTALLED = "not installed"

@@ -33,7 +33,7 @@ Library = Literal["lightgbm", "xgboost", "catboost"]
 
 
 class BoosterTask(NamedTuple):
-    """What is to be learned."""
+    """Learning task of an external booster."""
 
     objective: str  # "squared_error", "poisson", "binary" or "classes"
     classes: int
@@ -42,7 +42,7 @@ class BoosterTask(NamedTuple):
 
 
 class BoosterRows(NamedTuple):
-    """What is learned from, or what says when to stop."""
+    """Rows for training or for early stopping."""
 
     X: np.ndarray
     y: np.ndarray

@@ -24,7 +24,7 @@ EXTRAS = {"deep": "torch", "tune": "optuna"}  # extra -> the module it brings
 
 
 class FitContext(NamedTuple):
-    """What a method may ask about the problem."""
+    """Facts about the problem that a method may ask for."""
 
     task: str
     n: int  # rows to train on
@@ -117,7 +117,7 @@ class Method(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """Where in a pipeline the parameters of the estimator itself are."""
+        """Prefix of the parameters of the estimator itself in a pipeline."""
         steps = ["model"]
         steps += ["model"] * (self.task == LABELS)
         steps += ["model"] * (self.lacks_probabilities or self.calibrated)
@@ -161,7 +161,7 @@ EXTERNAL_LIBRARIES = {
 
 
 def wrap_estimator(method, model, setting):
-    """What an estimator lacks, put around it: see `Method.prefix` for the order."""
+    """Wrap an estimator in parts that it lacks: `Method.prefix` has the order."""
     from .wrappers import (
         FlooredCounts,
         MultiLabel,
@@ -237,7 +237,7 @@ def is_already_fitted(model) -> bool:
 
 
 def missing_requirement(method) -> str:
-    """What has to be installed before a method can run, or nothing."""
+    """Package that has to be installed before a method can run, or nothing."""
     if method.needs in EXTERNAL_LIBRARIES:
         found = importlib.util.find_spec(method.needs) is not None
         return "" if found else f"not installed: pip install {method.needs}"

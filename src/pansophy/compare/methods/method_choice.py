@@ -1,4 +1,4 @@
-"""Which methods a table gets, and why the others are skipped.
+"""Choice of the methods for a table, and reasons why the others are skipped.
 
 `choose_methods` takes from `portfolio.METHODS` what suits the task, is installed, takes
 weights where rows have them, and is predicted by `costs` to stay within the limits. The
@@ -35,7 +35,7 @@ ON_REQUEST = "dear for what it adds; name it in --methods to run it"
 
 
 class FitLimits(NamedTuple):
-    """What one fit may take; `plan.ExecutionLimits` says the same and more."""
+    """Limits of one fit; `plan.ExecutionLimits` has the same and more."""
 
     time_limit: float | None = 300.0  # seconds; None: no limit
     memory_limit: float | None = None  # bytes; None: a share of what is free

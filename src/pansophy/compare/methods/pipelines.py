@@ -72,7 +72,7 @@ def make_pipeline(method, schema, setting):
 
 
 def series_parameters(schema, setting) -> dict:
-    """What a method that sees the past of the target is told about the table."""
+    """Parameters about the table for a method that sees the past of the target."""
     plain = [c.name for c in schema.used if c.role != "text"]
     return {
         "time_column": plain.index(schema.time),
@@ -89,7 +89,7 @@ def lag_columns() -> list[Column]:
 
 
 def preparation_key(prepare):
-    """What tells one unfitted preparation from another."""
+    """Key that tells one unfitted preparation from another."""
     values = prepare.get_params(deep=False).items()
     return type(prepare), repr(sorted(values, key=lambda kv: kv[0]))
 
@@ -150,13 +150,13 @@ def with_all_classes(p, model, n_classes) -> np.ndarray:
 
 
 def predict_all_classes(model, frame, task, n_classes=0) -> np.ndarray:
-    """What the engine hears: `raw_predictions`, with a column for each class."""
+    """Predictions for the engine: `raw_predictions`, with a column for each class."""
     p = raw_predictions(model, frame, task)
     return with_all_classes(p, model, n_classes) if task == "classification" else p
 
 
 def learned_choices(model) -> dict:
-    """What a fitted tuned model or blend chose, for the report; else nothing."""
+    """Choices of a fitted tuned model or blend, for the report; else nothing."""
     for name in ("chosen_", "weights_"):
         if hasattr(model, name):
             return {name.rstrip("_"): getattr(model, name)}

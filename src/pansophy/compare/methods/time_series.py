@@ -70,7 +70,7 @@ def steps_to_look_ahead(horizon, past) -> int:
 
 
 def steps_ahead(times, last_moment, step) -> np.ndarray:
-    """How many moments rows lie beyond the last one, at least 1: months are uneven."""
+    """Steps that rows lie beyond the last moment, at least 1: months are uneven."""
     ahead = np.round((np.asarray(times, float) - last_moment) / step)
     return np.maximum(ahead, 1).astype(int)
 

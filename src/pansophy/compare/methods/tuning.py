@@ -162,7 +162,7 @@ class BayesianSearch:
 
 
 def number_of_values(r) -> int:
-    """How many values a range has; 0 if many."""
+    """Number of values of a range; 0 if many."""
     kind, *given = r
     if kind == "choice":
         return len(given)
@@ -229,7 +229,7 @@ def suggest_value(trial, name, r):
 
 
 def make_search(space, seed, search, defaults):
-    """Whoever proposes settings."""
+    """Search strategy that proposes settings."""
     if search == "bayesian":
         return BayesianSearch(space, seed, defaults)
     return {"optuna": OptunaSearch, "random": RandomSearch}[search](space, seed)

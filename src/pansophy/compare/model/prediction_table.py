@@ -74,7 +74,7 @@ def conformal_columns(model, p, level, frame) -> dict:
 
 
 def reason_columns(model, table, frame, p, k) -> dict:
-    """What is explained, its base, and the k columns that move it most, in words."""
+    """Reasons in words: the quantity explained, its base, the top k columns."""
     from .shapley import explain_rows
 
     found = explain_rows(model, frame)
@@ -94,7 +94,7 @@ def reason_columns(model, table, frame, p, k) -> dict:
 
 
 def explained_quantities(model, explanation, p) -> list[str]:
-    """What the shares of each row add up to: `log odds of yes`, `probability of b`."""
+    """Names of the quantities explained: `log odds of yes`, `probability of b`."""
     schema = model.schema
     n = len(explanation.values)
     scale = explanation.scale or schema.target
@@ -127,7 +127,7 @@ def explained_output(model, explanation, p) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cell_formatter(column):
-    """How the value of a row is written in a reason."""
+    """Function that formats the value of a row in a reason."""
 
     def word(i):
         value = column[i].as_py()

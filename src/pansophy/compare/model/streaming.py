@@ -26,7 +26,7 @@ BATCH_ROWS = 2**16  # rows; that of the readers, so that nothing is cut anew
 
 
 class StreamResult(NamedTuple):
-    """What became of a table that was predicted."""
+    """Rows, seconds and findings of a streamed prediction."""
 
     rows: int
     seconds: float

@@ -178,7 +178,7 @@ class TableModel:
         return float(accuracy_score(y, found, sample_weight=sample_weight))
 
     def get_params(self, deep=True) -> dict:
-        """What the model is made of; with `deep` the parameters of its pipeline too."""
+        """Parameters of the model; with `deep` those of its pipeline too."""
         own = {"method": self.method, "threshold": self.threshold}
         own |= {"schema": self.schema, "pipeline": self.pipeline}
         if deep and hasattr(self.pipeline, "get_params"):
@@ -275,14 +275,14 @@ class TableModel:
         return np.array([code[str(v)] for v in y.tolist()])
 
     def explain(self, table, **options):
-        """What each column adds to each prediction; see `shapley`."""
+        """Contribution of each column to each prediction; see `shapley`."""
         from .shapley import explain_rows
 
         with ignore_user_warnings():
             return explain_rows(self, self._frame(table), **options)
 
     def check(self, table) -> list[Finding]:
-        """What is wrong or different about a table, one sentence a column."""
+        """Problems and differences of a table, one sentence a column."""
         table = read_table(table)
         found = self.misfits(table)
         if not any(f.severity == "alarm" for f in found) and self.reference:

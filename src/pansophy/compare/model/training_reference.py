@@ -45,7 +45,7 @@ MIN_SHOWN_ROWS = 5  # rows that have a level before it is shown to others
 
 
 def training_reference(frame: MixedFrame, columns) -> Reference:
-    """What is kept of the training rows, the ends of each column among it."""
+    """Summary of the training rows, with the range of each column."""
     found = reference_of(frame_to_table(frame, columns))
     laws = dict(found.columns)
     for j, c in enumerate(k for k in columns if k.role != "text"):
@@ -85,7 +85,7 @@ def common_levels(reference, column) -> list:
 
 
 def rows_by_level(reference, column) -> dict[str, int]:
-    """How many training rows had the frequent levels of a column."""
+    """Numbers of training rows with the frequent levels of a column."""
     law = None if reference is None else reference.columns.get(column.name)
     if law is None:
         return {}
@@ -199,7 +199,7 @@ class OutOfRange(NamedTuple):
 
 
 def training_ranges(reference, columns) -> TrainingRanges:
-    """What is known about the ends of columns."""
+    """Ranges of the columns in training."""
     kept, places, ends = [], [], []
     plain = [c for c in columns if c.role != "text"]
     for j, c in enumerate(plain if reference is not None else []):

@@ -143,7 +143,7 @@ def calibration_halves(c, held_out):
 
 
 def coverage_check_sentence(a, b, w=None) -> str:
-    """How coverage is checked, and how far off chance alone may put it."""
+    """Sentence on how coverage is checked, and how far off chance alone may put it."""
     whole = w is None or are_whole(w)
     w = np.ones(len(a) + len(b)) if w is None else w
     n = [max(effective_counts(w[half], whole).sum(), 1) for half in (a, b)]

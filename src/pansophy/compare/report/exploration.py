@@ -72,7 +72,7 @@ def row_map_figure(o) -> Figure | None:
 
 
 def cluster_description(o) -> str:
-    """What sets the largest cluster apart."""
+    """Sentence on the columns that set the largest cluster apart."""
     about = o.clusters.get("about") or []
     if not about or not about[0]:
         return ""
@@ -266,7 +266,7 @@ def drift_table(drift) -> HtmlTable | None:
 
 
 def missing_pattern_table(o) -> HtmlTable | None:
-    """Which columns are missing together."""
+    """Table of columns that are missing together."""
     if not o.missing.patterns:
         return None
     body = [

@@ -66,7 +66,7 @@ def format_seconds(t) -> str:
 
 
 def standing_and_p(row) -> str:
-    """How a method stands against the best, with its p value."""
+    """Standing of a method against the best, with its p value."""
     if row.standing is Standing.BEST:
         return "best"
     p = "p < 0.001" if row.p < 0.001 else f"p = {row.p:.3f}"
@@ -106,7 +106,7 @@ def names_by_common_reason(pairs) -> list[tuple[str, list[str]]]:
 
 
 def describe_warnings(row) -> str:
-    """How many fits of a ranked method gave which warning."""
+    """Counts of the fits of a ranked method that gave each warning."""
     return "; ".join(
         f"{w} in {k} of {row.n_fits} fits" for w, k in row.warnings.items()
     )

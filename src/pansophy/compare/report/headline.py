@@ -28,13 +28,13 @@ BASELINE_NAMES = {DUMMY: "the dummy", "last value": "the last value"}
 
 
 def headline_sentences(c) -> list[str]:
-    """What is kept and expected of it, how much better that is, what to do next."""
+    """Sentences on the method kept, its expected score, its gain, and the next step."""
     texts = [kept_sentence(c), gain_sentence(c), next_step_sentence(c)]
     return [t for t in texts if t]
 
 
 def kept_sentence(c) -> str:
-    """What is kept, and its score on new rows with the interval."""
+    """Sentence on the method kept, and its score on new rows with the interval."""
     row = c.row(c.winner)
     score = row.scores[c.metric]
     mean = score.mean
@@ -59,7 +59,7 @@ def kept_sentence(c) -> str:
 
 
 def alarm_clause(c) -> str:
-    """That the score stands and falls with what the alarms are about."""
+    """Clause that the score depends on the columns that the alarms are about."""
     alarms = sum(f.severity == "alarm" for f in c.findings)
     if not alarms:
         return ""
@@ -68,7 +68,7 @@ def alarm_clause(c) -> str:
 
 
 def new_rows_phrase(c) -> str:
-    """Which new rows the score is for; along time, how far ahead they are."""
+    """Phrase for the new rows of the score; along time, how far ahead they are."""
     ahead = fold_horizon(c.split.folds, c.split.times(c.data))
     if not ahead:
         return "new rows"
@@ -94,7 +94,7 @@ def familiar_clause(c, row) -> str:
 
 
 def gain_sentence(c) -> str:
-    """How much better than the dummy and than the plain model, with intervals."""
+    """Sentence on the gain over the dummy and over the plain model, with intervals."""
     if c.winner == DUMMY or not c.baselines:
         return ""
     clauses = [gain_clause(c, b) for b in c.baselines]
@@ -127,7 +127,7 @@ def gain_clause(c, baseline) -> str:
 
 
 def next_step_sentence(c) -> str:
-    """What to do next."""
+    """Sentence on the next step."""
     alarms = sum(f.severity == "alarm" for f in c.findings)
     if not c.complete:
         return "Next: finish the run (--resume), which was interrupted."

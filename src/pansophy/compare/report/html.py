@@ -225,7 +225,7 @@ def report_context(c) -> dict:
 
 
 def write_exploration(exploration, path, name=None) -> Path:
-    """What `diagnose.explore` found, as one HTML page; `name` is that of the table."""
+    """Write findings of `diagnose.explore` as an HTML page; `name` is the table's."""
     path = Path(os.fspath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render_exploration(exploration, name), "utf-8")

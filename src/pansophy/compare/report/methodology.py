@@ -1,4 +1,4 @@
-"""How the comparison was made: the rule, the procedure, terms, commands to repeat."""
+"""Methodology section: the rule, the procedure, terms, commands to repeat the run."""
 
 import shlex
 
@@ -98,7 +98,7 @@ KEEP_RULES = {
 
 
 def keep_rule_sentence(c) -> str:
-    """Which rule decided what is kept."""
+    """Sentence on the rule that decided which method is kept."""
     rule = KEEP_RULES.get(c.keep_reason, f"{c.keep_reason}.")
     text = f"What decided: {rule} The kept method is fitted again on all rows."
     kept = c.row(c.winner)
@@ -131,7 +131,7 @@ def kept_model_paragraph(c) -> str:
 
 
 def method_paragraphs(c) -> list[str]:
-    """What was done, for somebody who has not done it before."""
+    """Paragraphs on the procedure, for somebody who has not done it before."""
     s = c.settings
     why = getattr(c.split, "why", "")
     fits = s["folds"] * s["repeats"]

@@ -53,7 +53,7 @@ class SamplesLearner(BaseEstimator):
 
 
 class ColumnImportance(NamedTuple):
-    """What shuffling one column costs, over shuffles of the held-out rows."""
+    """Loss of score when one column is shuffled, over shuffles of the held-out rows."""
 
     column: str
     mean: float
@@ -229,7 +229,7 @@ def compute_learning_curve(learner, data, folds, metric, task, seed):
 
 
 def learning_curve_seconds(c, method=None) -> float:
-    """What a learning curve is going to take, from the time of a fit."""
+    """Expected seconds of a learning curve, from the time of a fit."""
     return 2.0 * c.settings["folds"] * c.row(method or c.winner).fit_seconds
 
 

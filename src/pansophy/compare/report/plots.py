@@ -250,7 +250,7 @@ def plot_residuals(c, method=None, ax=None, kind="predicted", most=None):
 
 
 def plot_importance(c, method=None, ax=None):
-    """How much worse held-out rows are predicted when a column is shuffled."""
+    """Bar chart of the loss of score on held-out rows when a column is shuffled."""
     from ... import plot
 
     found = plot_data.permutation_importances(c, method)

@@ -139,7 +139,7 @@ def classification_figures(c) -> list[Figure]:
 
 
 def pooled_classes_sentence(c) -> str:
-    """That one curve stands for many classes, where it does."""
+    """Sentence that one curve stands for many classes, where it does."""
     many = c.schema.task == "multilabel" or len(c.schema.classes) > plots.MAX_LINES
     return (
         " Rows of all classes are pooled, so the area is not the mean over classes "
@@ -181,7 +181,7 @@ def regression_figures(c) -> list[Figure]:
 
 
 def importance_figures(c) -> list[Figure]:
-    """What the model relies on."""
+    """Figures of the importance of columns."""
     out = [
         make_figure(
             "What it relies on",
@@ -434,7 +434,7 @@ def data_figures(c) -> list[Figure]:
 
 
 def column_contents(c) -> list:
-    """What every column holds, if the table was looked at."""
+    """Contents of every column, if the table was explored."""
     from .exploration import column_summaries
 
     return [] if c.overview is None else column_summaries(c.overview)

@@ -21,7 +21,7 @@ from .headline import headline_sentences
 
 
 def setting_sentence(c) -> str:
-    """What was compared, and on which folds."""
+    """Sentence on the methods compared and on their folds."""
     s = c.settings
     target = short_name(c.schema.target, 60)
     why = c.schema.why.replace(c.schema.target, target)
@@ -40,7 +40,7 @@ def task_name(schema) -> str:
 
 
 def tradeoff_sentence(c) -> str:
-    """What the top scorer would gain, where a simpler method is kept."""
+    """Sentence on the gain of the top scorer, where a simpler method is kept."""
     found = c.tradeoff
     if found is None:
         return ""
@@ -61,7 +61,7 @@ def tradeoff_sentence(c) -> str:
 
 
 def clipping_sentence(c) -> str:
-    """That an interval ends where the metric does, if one does."""
+    """Sentence that an interval ends where the metric does, if one does."""
     bounds = {m.name: m.bounds for m in c.metrics}
     names = [
         name
@@ -86,7 +86,7 @@ def is_clipped(i, bounds) -> bool:
 
 
 def selection_bias_sentence(c) -> str:
-    """What being picked as the best of several is worth."""
+    """Sentence on the selection bias of the best of several scores."""
     if c.expected is None or len(c.leaderboard) < 2:
         return ""
     seen = c.leaderboard[0].scores[c.metric].mean
@@ -136,7 +136,7 @@ def runner_up_sentence(c) -> str:
 
 
 def supporting_sentences(c) -> list[str]:
-    """What stands behind the verdict."""
+    """Sentences that support the verdict."""
     texts = [
         tradeoff_sentence(c),
         runner_up_sentence(c),
@@ -157,7 +157,7 @@ def summary_sentences(c) -> list[str]:
 
 
 def level_sentence(c) -> str:
-    """That intervals of predictions promise nothing for later rows, along time."""
+    """Sentence that, along time, intervals promise nothing for later rows."""
     if c.level_promised:
         return ""
     text = (
@@ -179,7 +179,7 @@ def capitalised(text) -> str:
 
 
 def holdout_sentence(c) -> str:
-    """How the ranking fared on the test set."""
+    """Sentence on the ranking on the test set."""
     t = c.holdout
     if t is None:
         return ""

@@ -40,7 +40,7 @@ def target_figures(views) -> list[Figure]:
 
 
 def view_caption(v) -> str:
-    """How much of the target the column tells alone."""
+    """Caption: the share of the target that the column tells alone."""
     share = 100 * v.strength
     if share < 0.5:
         return f"Alone it tells next to nothing about {short_name(v.target, 30)}."

@@ -88,7 +88,7 @@ def leaderboard_lines(c, width) -> list[str]:
 
 
 def lines_above_table(c) -> list[str]:
-    """What is said above the table."""
+    """Lines above the table."""
     lines = [setting_sentence(c), ""]
     if not c.complete:
         lines.append("INCOMPLETE: interrupted before all methods were done.")
@@ -96,7 +96,7 @@ def lines_above_table(c) -> list[str]:
 
 
 def lines_below_table(c) -> list[Line]:
-    """What is said below the table."""
+    """Lines below the table."""
     first = f"* kept: {c.winner}. After ±: 95 % interval of the score on new rows."
     texts = [first]
     for row in c.leaderboard:

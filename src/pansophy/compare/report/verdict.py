@@ -48,7 +48,7 @@ def verdict_parts(rows, kept) -> list[str]:
 
 
 def headline_of(rows, equal, undecided) -> tuple[str, str]:
-    """Which method is best, and how far that is certain."""
+    """Headline: the best method, and how certain that is."""
     name = rows[0].method
     scores_best = f"{name} {verb_for(name, 'scores', 'score')} best"
     if not equal and not undecided:
@@ -68,7 +68,7 @@ def headline_of(rows, equal, undecided) -> tuple[str, str]:
 
 
 def kept_clause(rows, kept) -> str:
-    """Which method is kept and why; empty if that goes without saying."""
+    """Clause on the method kept and why; empty if that goes without saying."""
     because = KEPT_BECAUSE[kept.reason]
     if not because:
         return ""

@@ -34,7 +34,7 @@ COLUMNS_PER_THREAD = 8192  # fewer are not worth a second thread
 
 
 class Outcome(NamedTuple):
-    """What a step of N worlds writes."""
+    """Output arrays of a step of N worlds."""
 
     observation: np.ndarray  # (N, ...)
     reward: np.ndarray  # (N,)
@@ -253,7 +253,7 @@ class SingleWorld(gymnasium.Env, ABC):
 
     @abstractmethod
     def observe_batch(self, state, which, observation) -> None:
-        """What is seen in some columns."""
+        """Observations of some columns."""
 
     @abstractmethod
     def step_batch(self, state, action, stream, outcome, columns) -> None:
