@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from pansophy.nn.optimisers import Adam, pack_parameters
-from pansophy.rl import gather
+from pansophy.rl import DQN, SAC, TD3, gather
 from pansophy.rl.envs import CartPole, VectorWorld
 from pansophy.rl.off_policy import (
     ROUNDS_PER_MEASURE,
@@ -161,3 +161,47 @@ def test_states_are_copies():
 def test_tensors_by_kind(value, dtype):
     learner, _ = make_learner()
     assert learner.tensor(value).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("agent", "env", "options"),
+    [
+        (DQN, "CartPole-v1", {}),
+        (DQN, "CartPole-v1", {"priority_exponent": 0.6, "n_step": 3}),
+        (
+            DQN,
+            "CartPole-v1",
+            {"distribution": "categorical", "return_range": (0.0, 200.0)},
+        ),
+        (SAC, "Pendulum-v1", {"temperature": 0.1}),
+        (TD3, "Pendulum-v1", {}),
+    ],
+)
+def test_a_reward_scale_undoes_rewards_in_other_units(agent, env, options):
+    """Rewards times 8, divided by 8: the same nets, values in the units given."""
+    gymnasium = pytest.importorskip("gymnasium")
+
+    class InUnits(gymnasium.RewardWrapper):
+        def __init__(self, unit):
+            super().__init__(gymnasium.make(env))
+            self.unit = unit
+
+        def reward(self, reward):
+            return self.unit * reward
+
+    settings = {
+        "learning_starts": 50, "batch_size": 16, "hidden_layer_sizes": (8,),
+        "n_envs": 1, "random_state": 0, **options,
+    }  # fmt: skip
+    plain = agent(120, **settings).fit(InUnits(1.0))
+    if "return_range" in settings:
+        settings["return_range"] = (0.0, 1600.0)
+    scaled = agent(120, reward_scale=8.0, **settings)
+    scaled.fit(InUnits(8.0))
+    for a, b in zip(plain.net_.parameters(), scaled.net_.parameters(), strict=True):
+        np.testing.assert_array_equal(a.detach(), b.detach())
+    X = np.random.default_rng(0).normal(size=(5, plain.observation_layout_.width))
+    np.testing.assert_allclose(scaled.value(X), 8 * plain.value(X), rtol=1e-6)
+    np.testing.assert_array_equal(scaled.predict(X), plain.predict(X))
+    if agent is DQN:
+        np.testing.assert_allclose(scaled.q_values(X), 8 * plain.q_values(X), rtol=1e-6)

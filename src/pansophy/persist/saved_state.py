@@ -35,7 +35,7 @@ CHECK = "_saved_state_check"
 
 
 class UnfitState(Exception):  # noqa: N818 - becomes a PersistError with the name
-    """A value of a saved state that breaks its rule; the text says what it should be."""
+    """A value of a saved state breaks its rule; the text says what it should be."""
 
 
 class Sizes(dict):

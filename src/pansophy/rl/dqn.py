@@ -222,7 +222,7 @@ def build_q_net(agent, rng) -> QNet:
     A = agent.action_layout_.sizes[0]
     atoms = np.zeros(1)
     if agent.distribution == "categorical":
-        atoms = np.linspace(*agent.return_range, agent.n_atoms)
+        atoms = np.linspace(*agent.return_range, agent.n_atoms) / agent.reward_scale
     elif agent.distribution == "quantile":
         atoms = np.zeros(agent.n_atoms)
     outputs = (A + agent.duelling) * len(atoms)
@@ -264,6 +264,10 @@ class DQN(AbstractOffPolicy):
         this power.
     importance_exponent : float
         First beta of the weights that undo it, which goes to 1 along the run.
+    reward_scale : float
+        Rewards are divided by it for the nets. The loss is quadratic for errors up to 1
+        and linear beyond, so that rewards of tens or more are learnt by their median
+        unless they are scaled down. `value` and `q_values` are in the given units.
     double : bool
         Eq. (2) instead of (1).
     duelling : bool
@@ -346,10 +350,10 @@ class DQN(AbstractOffPolicy):
         """Q of every action after each of the observations, (n, n_actions)."""
         check_is_fitted(self, "net_")
         X = self.observation_layout_.encode(observations)
-        return self._q_rows(self.observation_moments_.scaled(X))
+        return self.reward_scale_ * self._q_rows(self.observation_moments_.scaled(X))
 
     def _row_values(self, X):
-        return self._q_rows(X).max(axis=1)
+        return self.reward_scale_ * self._q_rows(X).max(axis=1)
 
     def _q_rows(self, X):
         net = self.net_

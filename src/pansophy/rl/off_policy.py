@@ -7,7 +7,8 @@ following the weights w slowly,
 
     w' <- w' + tau (w - w')                                                     (1)
 
-Gradients never flow into it.
+Gradients never flow into it. Rewards are divided by `reward_scale` on their way into
+the buffer; values are multiplied by it when they are asked for.
 """
 
 import copy
@@ -20,7 +21,7 @@ import torch
 
 from ..nn.gradient_step import LossTotals
 from ..nn.parallel import SingleProcess
-from ..params import Count, Flag, Fraction, Natural
+from ..params import Count, Flag, Fraction, Natural, Positive
 from .abstract_agent import AbstractAgent
 from .replay import ReplayBuffer
 
@@ -122,7 +123,9 @@ class AbstractOffPolicyLearner:
     def update(self, steps, progress, rng) -> dict[str, float]:
         """Store the steps and learn from the buffer."""
         agent = self.agent
-        places = self.buffer.extend(steps)
+        places = self.buffer.extend(
+            steps._replace(reward=steps.reward / agent.reward_scale)
+        )
         self.rate_scale = 1.0 - progress if agent.anneal else 1.0
         before = self.done
         self.done += steps.n_steps
@@ -167,3 +170,8 @@ class AbstractOffPolicy(AbstractAgent):
     anneal: Flag = False
     priority_exponent: Fraction = 0.0
     importance_exponent: Fraction = 0.4
+    reward_scale: Positive = 1.0
+
+    def _keep(self, learner):
+        super()._keep(learner)
+        self.reward_scale_ = float(self.reward_scale)

@@ -217,8 +217,8 @@ class SAC(AbstractOffPolicy):
         As for `PPO`.
     horizon, gradient_steps, batch_size, buffer_size, learning_starts, n_step, anneal
         As for `DQN`; before learning starts, actions are drawn evenly.
-    priority_exponent, importance_exponent
-        As for `DQN`.
+    priority_exponent, importance_exponent, reward_scale
+        As for `DQN`; the larger the scale, the more entropy counts.
     tau : float
         How fast the target critics follow.
     temperature : float or None
@@ -262,7 +262,7 @@ class SAC(AbstractOffPolicy):
         return scaled_to_bounds(best_actions(self.net_.actor, X, a), a)
 
     def _row_values(self, X):
-        return value_of_best(self.net_, X, self.action_layout_)
+        return self.reward_scale_ * value_of_best(self.net_, X, self.action_layout_)
 
 
 @torch.no_grad()

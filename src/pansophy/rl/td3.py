@@ -113,7 +113,7 @@ class TD3(AbstractOffPolicy):
         As for `PPO`.
     horizon, gradient_steps, batch_size, buffer_size, learning_starts, n_step, anneal
         As for `DQN`; before learning starts, actions are drawn evenly.
-    priority_exponent, importance_exponent
+    priority_exponent, importance_exponent, reward_scale
         As for `DQN`.
     tau : float
         How fast the targets follow.
@@ -161,4 +161,4 @@ class TD3(AbstractOffPolicy):
         return scaled_to_bounds(best_actions(self.net_.actor, X, a), a)
 
     def _row_values(self, X):
-        return value_of_best(self.net_, X, self.action_layout_)
+        return self.reward_scale_ * value_of_best(self.net_, X, self.action_layout_)
