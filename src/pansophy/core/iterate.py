@@ -70,7 +70,7 @@ def iterate(
     `change(old, new)` is compared with `tol` after each step. `history` holds the
     objective after each step and the fields of the state named in `watch`.
     """
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     names = ("objective", *watch)
     history: dict[str, list] = {name: [] for name in names}
     reason, n_iter = "max_iter", 0
@@ -96,7 +96,7 @@ def iterate(
     except KeyboardInterrupt:
         reason = "interrupted"
     arrays = {name: np.asarray(values) for name, values in history.items()}
-    return Result(state, n_iter, reason, arrays, time.perf_counter() - begun)
+    return Result(state, n_iter, reason, arrays, time.perf_counter() - start_time)
 
 
 def is_lower(a: float, b: float) -> bool:

@@ -57,13 +57,13 @@ def centered_kernel(K, means, overwrite):
     `overwrite` says that K may be overwritten.
     """
     xp = namespace(K)
-    mine = xp.mean(K, axis=1)[:, None]
+    row_means = xp.mean(K, axis=1)[:, None]
     middle = xp.mean(means)
     if overwrite and not is_foreign(K):
         K -= means
-        K -= mine - middle
+        K -= row_means - middle
         return K
-    return K - means[None, :] - mine + middle
+    return K - means[None, :] - row_means + middle
 
 
 def leading_kernel_eigenpairs(K, k, solver, rng, *, n_iter, tol, max_iter):

@@ -245,8 +245,8 @@ def check_dates(c, x):
             f"{c.name!r} lies in the future in {later} rows, the latest "
             f"{c.show(x.max())}: dates after today were not known when rows were made."
         )
-        grave = "warning" if later < len(x) else "note"
-        yield make_finding("future dates", grave, text, column=c.name, count=later)
+        severity = "warning" if later < len(x) else "note"
+        yield make_finding("future dates", severity, text, column=c.name, count=later)
 
 
 def odd_scales(view):

@@ -88,7 +88,9 @@ def data_report(table, target=None, *, random_state=0) -> DataReport:
     named = lambda *kinds: [f.column for f in found if f.kind in kinds and f.column]
     shares = {c.name: float(c.missing.mean()) for c in view.columns}
     shares = {n: s for n, s in sorted(shares.items(), key=lambda kv: -kv[1]) if s > 0}
-    grave = [str(f.column) for f in found if f.kind in LEAKS and f.severity == "alarm"]
+    leaking = [
+        str(f.column) for f in found if f.kind in LEAKS and f.severity == "alarm"
+    ]
     return DataReport(
         view.n,
         len(view.columns),
@@ -99,7 +101,7 @@ def data_report(table, target=None, *, random_state=0) -> DataReport:
             if f.kind == "duplicated column"
         ],
         shares,
-        list(dict.fromkeys(grave)),
+        list(dict.fromkeys(leaking)),
         named("odd scale"),
         copies.exact + copies.near,
         found,

@@ -98,11 +98,11 @@ def repeated_groups(view, target, y):
         share = adjusted_correlation_ratio(np.where(known, z, -1), y) ** 2
         size = f"{n / k:.1f} rows for each of {k}"
         sentence = f"{c.name!r} comes in several rows ({size})"
-        grave = "note"
+        severity = "note"
         if share > SHARED:
-            grave = "warning"
+            severity = "warning"
             sentence += f", which have like {target!r} (they share {share:.0%} of it)"
         text = f"{sentence}. Give group={c.name!r} if new rows will be of new ones."
         yield make_finding(
-            "repeated group", grave, text, column=c.name, share=share, levels=k
+            "repeated group", severity, text, column=c.name, share=share, levels=k
         )

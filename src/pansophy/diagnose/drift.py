@@ -234,14 +234,14 @@ def drift_sentences(d):
     yield from d.form
     for c in d.columns:
         if c.drifted:
-            grave = "warning" if c.size >= LARGE or c.test == "missing" else "note"
+            severity = "warning" if c.size >= LARGE or c.test == "missing" else "note"
             yield make_finding(
-                "drift", grave, str(c), column=c.column, size=c.size, p=c.p
+                "drift", severity, str(c), column=c.column, size=c.size, p=c.p
             )
     if d.auc is not None and d.auc.low > 0.5 and d.auc.mean >= 0.55:
         text = (
             f"Old and new rows can be told apart with AUC {d.auc} (0.5 would be no "
             "difference)."
         )
-        grave = "warning" if d.auc.mean >= 0.7 else "note"
-        yield make_finding("drift", grave, text, auc=d.auc.mean, low=d.auc.low)
+        severity = "warning" if d.auc.mean >= 0.7 else "note"
+        yield make_finding("drift", severity, text, auc=d.auc.mean, low=d.auc.low)

@@ -365,8 +365,13 @@ def crossing_finding(d, chance):
             ", so scores look better than they are; keep copies together by a group "
             "or drop them."
         )
-    grave = "alarm" if share >= 0.02 else "warning" if share >= 0.005 else "note"
-    grave = "note" if chance or d.exact + d.near <= 2 else grave
+    severity = "alarm" if share >= 0.02 else "warning" if share >= 0.005 else "note"
+    severity = "note" if chance or d.exact + d.near <= 2 else severity
     return make_finding(
-        "duplicates across folds", grave, text, copies=copies, tests=tests, share=share
+        "duplicates across folds",
+        severity,
+        text,
+        copies=copies,
+        tests=tests,
+        share=share,
     )

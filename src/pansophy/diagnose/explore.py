@@ -431,7 +431,7 @@ def limit_findings(findings) -> list[Finding]:
             kept.append(f)
         else:
             extra.setdefault(key, []).append(f.column)
-    for (kind, grave), columns in extra.items():
+    for (kind, severity), columns in extra.items():
         names = [c for c in columns if c]
         some = ", ".join(repr(c) for c in names[:5]) + (
             ", ..." if len(names) > 5 else ""
@@ -439,5 +439,5 @@ def limit_findings(findings) -> list[Finding]:
         text = (
             f"{len(columns)} more findings of the kind '{kind}': {some or 'see above'}."
         )
-        kept.append(make_finding(kind, grave, text, columns=names))
+        kept.append(make_finding(kind, severity, text, columns=names))
     return kept

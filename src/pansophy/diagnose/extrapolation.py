@@ -49,10 +49,12 @@ class Extrapolation:
         if worst:
             listed = ", ".join(f"{len(r)} by {c!r}" for c, r in worst)
             text += f": {listed}"
-        grave = "warning" if k / m > 0.01 else "note"
+        severity = "warning" if k / m > 0.01 else "note"
         column = worst[0][0] if worst else None
         return [
-            make_finding("extrapolation", grave, text + ".", column=column, share=k / m)
+            make_finding(
+                "extrapolation", severity, text + ".", column=column, share=k / m
+            )
         ]
 
     def __str__(self):

@@ -92,14 +92,14 @@ class Fairness(NamedTuple):
 
 def fairness_sentence(column, g: Gap) -> Finding:
     rate = g.measure == "accuracy" or g.measure.endswith("rate")
-    grave = "alarm" if rate and g.gap.mean > GRAVE else "warning"
+    severity = "alarm" if rate and g.gap.mean > GRAVE else "warning"
     text = (
         f"The {g.measure} differs by {g.gap} between '{g.high}' and '{g.low}' of "
         f"'{column}'."
     )
     return make_finding(
         "fairness",
-        grave,
+        severity,
         text,
         column=column,
         measure=g.measure,

@@ -192,10 +192,12 @@ def imbalance_findings(imbalance):
             f"{imbalance.majority!r} is right in {imbalance.baseline:.1%}, so accuracy "
             "says little."
         )
-        grave = "warning" if k / n < VERY_RARE or imbalance.baseline >= 0.9 else "note"
+        severity = (
+            "warning" if k / n < VERY_RARE or imbalance.baseline >= 0.9 else "note"
+        )
         yield make_finding(
             "imbalance",
-            grave,
+            severity,
             text,
             share=k / n,
             ratio=imbalance.ratio,

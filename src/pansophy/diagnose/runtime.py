@@ -174,9 +174,9 @@ def new_levels(name, past, c):
         f"{name!r} has {len(unseen)} {'level' if len(unseen) == 1 else 'levels'} never "
         f"seen before, such as {some}, in {share:.1%} of the rows."
     )
-    grave = "warning" if share >= 0.01 else "note"
+    severity = "warning" if share >= 0.01 else "note"
     yield make_finding(
-        "new levels", grave, text, column=name, share=share, levels=len(unseen)
+        "new levels", severity, text, column=name, share=share, levels=len(unseen)
     )
 
 

@@ -94,10 +94,12 @@ class Shortcut(NamedTuple):
         """A warning for a shortcut, a note if the model relies on the column."""
         if self.verdict == "not needed":
             return None
-        grave = "warning" if self.verdict == "shortcut" else "note"
+        severity = "warning" if self.verdict == "shortcut" else "note"
         facts = self._asdict()
         del facts["column"]
-        return make_finding("shortcut", grave, str(self), column=self.column, **facts)
+        return make_finding(
+            "shortcut", severity, str(self), column=self.column, **facts
+        )
 
 
 NONE = (float("nan"), float("nan"))

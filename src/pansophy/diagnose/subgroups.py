@@ -64,11 +64,11 @@ class WeakSlice(NamedTuple):
         )
 
     def finding(self) -> Finding:
-        grave = "warning" if self.loss > 1.5 * self.rest else "note"
+        severity = "warning" if self.loss > 1.5 * self.rest else "note"
         one = self.columns[0] if len(self.columns) == 1 else None
         facts = self._asdict()
         del facts["columns"]
-        return make_finding("weak slice", grave, str(self), column=one, **facts)
+        return make_finding("weak slice", severity, str(self), column=one, **facts)
 
 
 class SliceSums(NamedTuple):

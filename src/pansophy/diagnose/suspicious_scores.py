@@ -51,10 +51,10 @@ def too_good_score(scores, *, method, task, rows, errors=None) -> list:
         known = [errors[b] for b in BASELINES if b in errors]
         if known and errors.get(method, 0.0) > SERIES_SHARE * min(known):
             return []
-    grave = "warning" if score >= NEARLY_EXACT_R2 else "note"
+    severity = "warning" if score >= NEARLY_EXACT_R2 else "note"
     text = (
         f"{method} reaches a {name} of {score:.4f} on held-out rows. Few tables allow "
         "that: look for columns that were made from the target or are filled in after "
         "it is known, and for copies of rows."
     )
-    return [make_finding("too good", grave, text, score=score, method=method)]
+    return [make_finding("too good", severity, text, score=score, method=method)]

@@ -115,7 +115,7 @@ def leaks_of(
         if found:
             out.append(found)
             reported.add((c.name, found.severity == "alarm"))
-    done = {name for name, grave in reported if grave}
+    done = {name for name, is_alarm in reported if is_alarm}
     out += list(encoded_levels(inputs, target, done))
     out += list(exact_combination_leak(inputs, target, done))
     return out + list(later_dates(inputs, target, time, fold, level))
@@ -234,27 +234,27 @@ def single_column_leak(c, target, fold, level, group):
     met = (score >= LEVELS) & (low >= LIMITS)
     if not met.any() or (c.name == group and grouping != "bins"):
         return None
-    grave = ["alarm", "warning", "note"][int(np.argmax(met))]
+    severity = ["alarm", "warning", "note"][int(np.argmax(met))]
     measure = "balanced accuracy" if target.kind == "class" else "r2"
     claim = f"predicts the target {target.name!r} almost perfectly by itself"
-    if grave == "note":
+    if severity == "note":
         claim = f"is a strong predictor of the target {target.name!r} by itself"
     text = f"{c.name!r} {claim} (out-of-fold {measure} {score:.4f})"
-    kind = "strong column" if grave == "note" else "near-perfect column"
+    kind = "strong column" if severity == "note" else "near-perfect column"
     if grouping == "groups":
         kind = "deciding group"
-        grave = "note" if grave == "note" else "warning"
+        severity = "note" if severity == "note" else "warning"
         text = (
             f"Rows with the same {c.name!r} share their {target.name!r} (out-of-fold "
             f"{measure} {score:.4f}): keep them in one fold (group={c.name!r})"
         )
-    elif grave != "note" and grouping == "order":
+    elif severity != "note" and grouping == "order":
         kind = "ordering id"  # the edges of bins cost some accuracy
-        grave = "alarm"
+        severity = "alarm"
         text += "; it only numbers the rows"
-    elif grave != "note":
+    elif severity != "note":
         text += "; make sure that it is known before the answer is"
-    return make_finding(kind, grave, text + ".", column=c.name, score=score, low=low)
+    return make_finding(kind, severity, text + ".", column=c.name, score=score, low=low)
 
 
 def groupings_of_column(c):

@@ -46,9 +46,9 @@ def dates_after(c, now):
             f"{c.name!r} lies after the time {now.name!r} in {k} of {n} rows "
             f"({share:.1%}), by {in_days(days)} in the middle: it was not known then."
         )
-        grave = "alarm" if share > 0.01 else "warning"
+        severity = "alarm" if share > 0.01 else "warning"
         yield make_finding(
-            "future dates", grave, text, column=c.name, share=share, days=days
+            "future dates", severity, text, column=c.name, share=share, days=days
         )
 
 

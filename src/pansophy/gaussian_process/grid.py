@@ -264,10 +264,10 @@ def grid_system(kernel, data) -> GridSystem:
     one = np.zeros((1, 1))
     axes = []
     for j, columns in enumerate(grid.columns):
-        mine = [f for f in separable.factors if belongs(f, columns, j)]
-        parts = [placed(f, columns) for f in mine]
+        own_factors = [f for f in separable.factors if belongs(f, columns, j)]
+        parts = [placed(f, columns) for f in own_factors]
         axis_kernel: Any = reduce(Product, parts)
-        places = np.concatenate([f.places for f in mine]).astype(int)
+        places = np.concatenate([f.places for f in own_factors]).astype(int)
         K = np.asarray(axis_kernel(grid.points[j]), float)
         if not np.isfinite(K).all():
             raise NotPositiveDefiniteError("the kernel gives values not finite.")

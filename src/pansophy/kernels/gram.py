@@ -66,8 +66,8 @@ def center(K, training=None):
         )
     xp = namespace(K)
     means = asarray(to_numpy(T).mean(axis=0), like=K)
-    mine = xp.mean(K, axis=1)[:, None]
-    return K - means[None, :] - mine + xp.mean(means)
+    row_means = xp.mean(K, axis=1)[:, None]
+    return K - means[None, :] - row_means + xp.mean(means)
 
 
 class PSDCheck(NamedTuple):

@@ -212,7 +212,7 @@ class Training:
     history: dict[str, list] = field(default_factory=dict, init=False)
 
     def run(self, task: FitTask = SILENT) -> Result:
-        begun = time.perf_counter()
+        start_time = time.perf_counter()
         self.device = resolve_device(self.device)
         self.processes = joined_processes(self.parallel)
         rng = make_rng(self.seed)
@@ -232,7 +232,7 @@ class Training:
         self.net.eval()
         self._warn_of_overfitting(reason)
         history = {name: np.asarray(v) for name, v in self.history.items()}
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start_time
         return Result(self.state(), self.epoch, reason, history, seconds)
 
     def _warn_of_overfitting(self, reason):
@@ -379,7 +379,7 @@ class Training:
     def _epoch(self, stream) -> dict[str, float]:
         """Steps of one epoch; the mean losses over its rows, and its speed."""
         self.net.train()
-        begun = time.perf_counter()
+        start_time = time.perf_counter()
         rows = 0
         take_step = self.take_step
         with take_step.grad_mode():
@@ -400,7 +400,7 @@ class Training:
         means = self.totals.means(self.processes)  # waits for the device
         rows = int(self.processes.total(rows, self.device))
         self.seen += rows
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start_time
         return {"loss": sum(means.values()), **means, **self._speed(rows, seconds)}
 
     def _rate_factor(self) -> float:
@@ -524,14 +524,14 @@ class Training:
 
     def _own_tensors(self) -> dict[str, Tensor]:
         """Tensors of this process alone: optimiser states and random numbers."""
-        mine = self.processes.prefix
+        prefix = self.processes.prefix
         tensors = {
-            f"{mine}optimiser/{key}": value
+            f"{prefix}optimiser/{key}": value
             for key, value in self._optimiser_tensors().items()
         }
-        tensors[f"{mine}random/cpu"] = torch.get_rng_state()
+        tensors[f"{prefix}random/cpu"] = torch.get_rng_state()
         if self.device.type == "cuda":
-            tensors[f"{mine}random/cuda"] = torch.cuda.get_rng_state(self.device)
+            tensors[f"{prefix}random/cuda"] = torch.cuda.get_rng_state(self.device)
         return tensors
 
     def _load(self):
@@ -541,7 +541,7 @@ class Training:
                 f"{self.checkpoint} was written by {facts['processes']} processes and "
                 f"cannot be resumed by {self.processes.size}."
             )
-        mine = self.processes.prefix
+        prefix = self.processes.prefix
         if facts["tag"] != self.tag:
             raise ValueError(
                 f"{self.checkpoint} belongs to another run: its data or parameters "
@@ -557,12 +557,12 @@ class Training:
         for pack in (p for packs in self.take_step.packs.values() for p in packs):
             if hasattr(pack.flat, "refresh"):
                 pack.flat.refresh()
-        self._load_optimiser(of(f"{mine}optimiser/"))
+        self._load_optimiser(of(f"{prefix}optimiser/"))
         if self.averaged is not None:
             self.averaged.load(of("average/"), facts["averaged"])
-        torch.set_rng_state(tensors[f"{mine}random/cpu"])
-        if self.device.type == "cuda" and f"{mine}random/cuda" in tensors:
-            torch.cuda.set_rng_state(tensors[f"{mine}random/cuda"], self.device)
+        torch.set_rng_state(tensors[f"{prefix}random/cpu"])
+        if self.device.type == "cuda" and f"{prefix}random/cuda" in tensors:
+            torch.cuda.set_rng_state(tensors[f"{prefix}random/cuda"], self.device)
         for name in CHECKPOINTED_COUNTERS:
             setattr(self, name, facts[name])
         self.stopping = StoppingState.from_json(facts["stopping"])

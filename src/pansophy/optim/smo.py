@@ -459,8 +459,8 @@ class DualSolver:
         return beta if every else beta[self.variables]
 
     def state_at(self, beta, products, value, at, steps, stalled=False):
-        mine = self.active_part(beta)
-        ends = kkt_ends(self.scores(products), mine, self.vectors, self.masks)
+        active_beta = self.active_part(beta)
+        ends = kkt_ends(self.scores(products), active_beta, self.vectors, self.masks)
         return SMOState(beta, products, value, kkt_violation(ends), at, steps, stalled)
 
     def step(self, s):
@@ -491,9 +491,9 @@ class DualSolver:
 
         p = self.active
         scores = self.scores(s.products)
-        mine = self.active_part(s.beta)
+        active_beta = self.active_part(s.beta)
         bounds = self.vectors.low, self.vectors.high
-        up, down = increasable_and_decreasable(mine, *bounds)
+        up, down = increasable_and_decreasable(active_beta, *bounds)
         if self.iteration % GROWTH_PERIOD == 0:
             n_free = int(arrays.namespace(up).count_nonzero(up & down))
             if n_free > self.working:  # they need each other to converge
@@ -512,7 +512,7 @@ class DualSolver:
         index = self.cache.columns[places]
         slots = self.cache.slots_of(index)
         square = self.cache.square(index, slots, places)
-        before, start = values_at(at, mine, scores)
+        before, start = values_at(at, active_beta, scores)
         beta, e = before.copy(), start.copy()
         tol = self.tol
         if len(at) < len(self.variables):
@@ -547,8 +547,8 @@ class DualSolver:
         """The minimum over the free variables, as far as their bounds allow."""
         self.clipped = False
         p = self.active
-        mine = arrays.to_numpy(self.active_part(s.beta))
-        at = np.flatnonzero((mine > p.low) & (mine < p.high))
+        active_beta = arrays.to_numpy(self.active_part(s.beta))
+        at = np.flatnonzero((active_beta > p.low) & (active_beta < p.high))
         if len(p.row) > len(self.cache.columns):
             _, first = np.unique(self.place[at], return_index=True)
             at = at[first]  # one variable of a row
@@ -565,14 +565,16 @@ class DualSolver:
         curvature = float(direction @ curved)
         if not slope > 0:
             return s
-        room = np.where(direction > 0, p.high[at] - mine[at], mine[at] - p.low[at])
+        room = np.where(
+            direction > 0, p.high[at] - active_beta[at], active_beta[at] - p.low[at]
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(direction != 0, room / np.abs(direction), np.inf)
         nearest = int(np.argmin(ratio))
         length = min(slope / curvature if curvature > 0 else np.inf, ratio[nearest])
         if not np.isfinite(length):
             length = 1e12 / max(np.abs(direction).max(), 1e-300)
-        values = mine[at] + length * direction
+        values = active_beta[at] + length * direction
         values = np.clip(values, p.low[at], p.high[at])
         if length == ratio[nearest]:
             end = p.high if direction[nearest] > 0 else p.low
@@ -582,7 +584,7 @@ class DualSolver:
         self.clipped = length < 0.5 * slope / max(curvature, 1e-300)
         self.newton_wait = min(2 * self.newton_wait, 64) if self.clipped else 1
         self.next_newton = self.iteration + self.newton_wait
-        new = self.moved(s, at, values - mine[at], values, slots, value, 1)
+        new = self.moved(s, at, values - active_beta[at], values, slots, value, 1)
         return new._replace(working=s.working, stalled=s.stalled)
 
     def extrapolate(self, old, new):
@@ -592,8 +594,8 @@ class DualSolver:
         """
         xp = arrays.namespace(new.beta)
         p = self.vectors
-        mine = self.active_part(new.beta)
-        direction = mine - self.active_part(old.beta)
+        active_beta = self.active_part(new.beta)
+        direction = active_beta - self.active_part(old.beta)
         change = new.products - old.products
         scores = self.scores(new.products)
         slope = float(xp.sum(scores * direction))
@@ -602,7 +604,7 @@ class DualSolver:
         curvature = float(xp.sum(direction * fall))
         if not slope > 0:
             return new
-        room = xp.where(direction > 0, p.high - mine, mine - p.low)
+        room = xp.where(direction > 0, p.high - active_beta, active_beta - p.low)
         size = xp.abs(direction)
         ratio = xp.where(size > 0, room / xp.where(size > 0, size, 1.0), xp.inf)
         nearest = float(xp.min(ratio))
@@ -611,7 +613,7 @@ class DualSolver:
             length = 1e12 / max(float(xp.max(size)), 1e-300)
         if length < LEAST_EXTRAPOLATION:
             return new
-        values = mine + length * direction
+        values = active_beta + length * direction
         ends = xp.where(direction > 0, p.high, p.low)
         values = xp.where(ratio <= length, ends, values)
         beta = xp.asarray(new.beta, copy=True)
@@ -627,9 +629,11 @@ class DualSolver:
         if not self.cache.evicted:
             return s
         e = self.scores(s.products)
-        mine = self.active_part(s.beta)
-        top, bottom = kkt_ends(e, mine, p).T[:, p.group]
-        decided = ((mine >= p.high) & (e > top)) | ((mine <= p.low) & (e < bottom))
+        active_beta = self.active_part(s.beta)
+        top, bottom = kkt_ends(e, active_beta, p).T[:, p.group]
+        decided = ((active_beta >= p.high) & (e > top)) | (
+            (active_beta <= p.low) & (e < bottom)
+        )
         kept = np.zeros(len(self.cache.columns), bool)
         kept[self.place[~decided]] = True
         if kept.sum() > 0.9 * len(kept) or kept.sum() < 2:
@@ -714,8 +718,8 @@ class DualSolver:
     def free_spread(self, s) -> float:
         """Largest difference of the scores of the free variables of a group."""
         p = self.active
-        mine = arrays.to_numpy(self.active_part(s.beta))
-        free = (mine > p.low) & (mine < p.high)
+        active_beta = arrays.to_numpy(self.active_part(s.beta))
+        free = (active_beta > p.low) & (active_beta < p.high)
         scores = arrays.to_numpy(self.scores(s.products))
         parts = [scores[free & (p.group == g)] for g in range(1 + int(p.group.any()))]
         return max(float(np.ptp(part)) if len(part) else 0.0 for part in parts)

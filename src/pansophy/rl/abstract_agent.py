@@ -215,9 +215,9 @@ class AbstractAgent(Estimator):
 
     def _check_same_spaces(self, observations, actions):
         same = observations == self.observation_layout_
-        mine = self.action_layout_
-        same = same and (actions.kind, actions.shape) == (mine.kind, mine.shape)
-        if not (same and actions.sizes == mine.sizes):
+        fitted = self.action_layout_
+        same = same and (actions.kind, actions.shape) == (fitted.kind, fitted.shape)
+        if not (same and actions.sizes == fitted.sizes):
             raise ValueError(
                 f"{type(self).__name__} was fitted to other spaces than those of this "
                 "environment; set warm_start=False."

@@ -247,7 +247,7 @@ def run_agents(agents, env, n_seeds, evaluation, report, finished):
 def fit_one_run(agent, env, seed, every, n_episodes, random_state) -> AgentRun:
     """Fit a clone, with its curve, its score at the end, and the seconds it took."""
     run = clone(agent).set_params(random_state=int(seed))
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     with warnings.catch_warnings():  # the comparison tells it itself
         warnings.simplefilter("ignore", InterruptedFitWarning)
         curve = evaluate_every(
@@ -257,6 +257,6 @@ def fit_one_run(agent, env, seed, every, n_episodes, random_state) -> AgentRun:
             n_episodes=n_episodes,
             random_state=random_state + 10**5,
         )
-    spent = time.perf_counter() - begun
+    spent = time.perf_counter() - start_time
     final = evaluate_agent(run, env, 5 * n_episodes, random_state=random_state)
     return AgentRun(run, curve, float(final.mean), spent)

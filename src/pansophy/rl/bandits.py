@@ -346,7 +346,7 @@ def play_bandit(
     ):
         if not value >= low:
             raise ValueError(f"{name} must be at least {low}, got {value!r}.")
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     rng = make_rng(random_state)
     T = int(n_pulls)
     K = bandit.n_arms
@@ -374,7 +374,7 @@ def play_bandit(
         counts[i], means[i] = arms.counts, arms.means
 
     list(threads.run_tasks(lambda i=i: one_run(i) for i in range(n_runs)))
-    return BanditRun(steps, regret, counts, means, time.perf_counter() - begun)
+    return BanditRun(steps, regret, counts, means, time.perf_counter() - start_time)
 
 
 class BestArm(NamedTuple):

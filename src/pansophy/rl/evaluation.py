@@ -202,10 +202,10 @@ def evaluate_batch(agent, world, n_episodes, rng, longest=None) -> Evaluation:
             playing &= ~late
         if ending is None:
             continue
-        mine = playing[ending.env]  # later episodes of short ones do not count
-        at = ending.env[mine]
-        returns[at] = ending.returns[mine]
-        lengths[at] = ending.lengths[mine]
+        counted = playing[ending.env]  # later episodes of short ones do not count
+        at = ending.env[counted]
+        returns[at] = ending.returns[counted]
+        lengths[at] = ending.lengths[counted]
         playing[at] = False
     return Evaluation(returns, lengths)
 

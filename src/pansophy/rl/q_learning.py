@@ -105,7 +105,7 @@ def learn_in_table(
     world: TransitionTable, model, Q, visits, t, rng, task
 ) -> Experience:
     """Run the compiled loop in blocks; Q and visits change in place."""
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     rate, power = split_learning_rate(model.learning_rate)
     part = as_exploration(model.exploration)
     position = np.array([-1, 0])
@@ -146,7 +146,7 @@ def learn_in_table(
                 reason = "callback"
     except KeyboardInterrupt:
         reason = "interrupted"
-    return join_episodes(parts, done, reason, time.perf_counter() - begun)
+    return join_episodes(parts, done, reason, time.perf_counter() - start_time)
 
 
 def join_episodes(parts, n_steps, reason, seconds) -> Experience:

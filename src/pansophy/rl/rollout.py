@@ -200,7 +200,7 @@ def rollout(
         Returns and lengths of the episodes, and the transitions if kept.
     """
     check_rollout_limits(n_steps, n_episodes, max_episode_steps)
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     learn = hasattr(agent, "update") if learn is None else learn
     act = agent.act
     step = env.step
@@ -267,6 +267,6 @@ def rollout(
                 reason = "callback"
     except KeyboardInterrupt:
         reason = "interrupted"
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - start_time
     returns, lengths = np.array(returns, float), np.array(lengths, int)
     return Experience(returns, lengths, done, reason, seconds, seen)

@@ -247,7 +247,7 @@ class TDControl(AbstractTabularLearner):
 
 def td_in_table(world: TransitionTable, model, tables, rng, task) -> Experience:
     """Run the compiled loop in blocks; the tables change in place."""
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     rule = model.make_rule()
     rate = split_learning_rate(model.learning_rate)[0]
     level = as_exploration(model.exploration).level
@@ -282,4 +282,4 @@ def td_in_table(world: TransitionTable, model, tables, rng, task) -> Experience:
                 reason = "callback"
     except KeyboardInterrupt:
         reason = "interrupted"
-    return join_episodes(parts, done, reason, time.perf_counter() - begun)
+    return join_episodes(parts, done, reason, time.perf_counter() - start_time)

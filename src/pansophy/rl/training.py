@@ -103,7 +103,7 @@ def train_agent(
         Called at n = 0 and whenever `observe_every` more steps have been made; True
         ends the run.
     """
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     N = envs.num_envs
     episodes = defaultdict(list)
     measured = defaultdict(list)
@@ -161,7 +161,7 @@ def train_agent(
     history = {name: np.asarray(values) for name, values in measured.items()}
     for name, kind in (("return", float), ("length", int), ("end", int)):
         history[name] = np.concatenate([np.empty(0, kind), *episodes[name]])
-    return TrainingRun(history, done, reason, time.perf_counter() - begun)
+    return TrainingRun(history, done, reason, time.perf_counter() - start_time)
 
 
 def check_observations(steps) -> None:

@@ -72,10 +72,10 @@ class RequestBatcher:
             pa.array([v for rows, _, _ in batch for v in rows.texts[t]], pa.string())
             for t in range(len(batch[0][0].texts))
         )
-        begun = time.perf_counter()
+        start_time = time.perf_counter()
         frame = MixedFrame(np.array(values, dtype=np.float64), texts)
         p = self.model.raw_scores(frame)
-        self._learn(time.perf_counter() - begun, len(values))
+        self._learn(time.perf_counter() - start_time, len(values))
         return p
 
     def _learn(self, seconds, n):

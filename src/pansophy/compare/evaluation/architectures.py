@@ -152,9 +152,9 @@ def rate_architecture(estimator, settings, data, splits, score) -> ArchitectureR
     scores, seconds, losses = [], [], []
     for inside, outside in splits:
         model = clone(estimator).set_params(**settings)
-        begun = time.perf_counter()
+        start_time = time.perf_counter()
         model.fit(X[inside], y[inside])
-        seconds.append(time.perf_counter() - begun)
+        seconds.append(time.perf_counter() - start_time)
         scores.append(float(score(model, X[outside], y[outside])))
         losses.append(float(getattr(model, "loss_", np.nan)))
     size = net_size(model)

@@ -95,9 +95,9 @@ class ClusteringComparison:
             "",
             "agreement (adjusted Rand index)",
         ]
-        mine = [r.method for r in self.rows]
-        table = [[n, *map(format_cell, a)] for n, a in zip(mine, self.agreement)]
-        lines += aligned_lines([["", *mine], *table])
+        methods = [r.method for r in self.rows]
+        table = [[n, *map(format_cell, a)] for n, a in zip(methods, self.agreement)]
+        lines += aligned_lines([["", *methods], *table])
         lines += [f"Disqualified: {name} ({why})." for name, why in self.disqualified]
         return "\n".join(lines)
 
@@ -135,9 +135,9 @@ def fit_labels(method, X, seed):
     model = clone(method)
     if "random_state" in model.get_params() and model.random_state is None:
         model.set_params(random_state=seed)
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     labels = model.fit_predict(X)
-    return np.asarray(labels), time.perf_counter() - begun
+    return np.asarray(labels), time.perf_counter() - start_time
 
 
 def evaluate_clusterer(name, method, X, y, samples, seed):

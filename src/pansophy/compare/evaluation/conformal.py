@@ -284,10 +284,12 @@ def cv_plus_sets(scores, true_scores, fold, level=0.9, labels=None) -> np.ndarra
     m, F, K = scores.shape
     sets = np.empty((m, K), dtype=bool)
     for k in range(K):
-        mine = np.ones(len(true_scores), dtype=bool) if labels is None else labels == k
+        of_class = (
+            np.ones(len(true_scores), dtype=bool) if labels is None else labels == k
+        )
         below = np.zeros(m)
         for f in range(F):
-            there = np.sort(true_scores[mine & (fold == f)])
+            there = np.sort(true_scores[of_class & (fold == f)])
             below += np.searchsorted(there, scores[:, f, k] - SLACK, "left")
-        sets[:, k] = below < (mine.sum() + 1) * level - SLACK
+        sets[:, k] = below < (of_class.sum() + 1) * level - SLACK
     return fill_empty_sets(sets, scores.mean(1))

@@ -196,14 +196,14 @@ def prepare_fold(work, fold, prepare) -> PreparedFold:
     y = work.data.y[train]
     frame = work.data.frame
     w = work.data.weight
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     A = prepare.fit_transform(frame[train], y, None if w is None else w[train])
     done = time.perf_counter()
     B = prepare.transform(frame[test])
     end = time.perf_counter()
     for made in (A, B):
         made.setflags(write=False)
-    return PreparedFold(prepare, A, B, done - begun, end - done)
+    return PreparedFold(prepare, A, B, done - start_time, end - done)
 
 
 # --- the fit -----------------------------------------------------------------------
@@ -233,7 +233,7 @@ def fit_and_predict(work, method, fold, cache):
         if not method.path.startswith(("pansophy.", "sklearn.")):
             A, B = A.copy(), B.copy()  # a stranger may write on them
         model = Pipeline([(model.steps[0][0], ready.prepare), *core.steps])
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     fit_pipeline(core, A, y, *rest)
     done = time.perf_counter()
     p = raw_predictions(core, B, task)
@@ -242,7 +242,7 @@ def fit_and_predict(work, method, fold, cache):
         p = with_all_classes(p, core, len(work.schema.classes))
     if shared:  # the steps as they are after the fit
         model = Pipeline([model.steps[0], *core.steps])
-    return model, p, ahead + done - begun, behind + end - done
+    return model, p, ahead + done - start_time, behind + end - done
 
 
 def valid_probabilities(p, task) -> np.ndarray:

@@ -323,7 +323,7 @@ def process_events(
 ) -> tuple[str, tuple]:
     """Do what is on the job_queue: why it ended early, if so, and what was at work."""
     names = [m.name for m in work.methods]
-    begun = time.monotonic()
+    start_time = time.monotonic()
     active = ()
     reason = ""
     outside = limits.cluster is not None or limits.workers != 0
@@ -342,7 +342,7 @@ def process_events(
                 else:
                     active = event
                 board.update(active)
-                spent = time.monotonic() - begun
+                spent = time.monotonic() - start_time
                 if interrupted.is_set():
                     reason = "interrupted"
                     break

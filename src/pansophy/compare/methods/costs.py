@@ -84,14 +84,14 @@ def time_reference_work() -> float:
     best = np.inf
     with single_blas():
         for _ in range(5):
-            begun = time.thread_time()
+            start_time = time.thread_time()
             for _ in range(4):
                 A @ A
             np.sort(x)
             total = 0
             for i in range(30_000):
                 total += i & 3
-            best = min(best, time.thread_time() - begun)
+            best = min(best, time.thread_time() - start_time)
     return best
 
 

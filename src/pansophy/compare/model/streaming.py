@@ -82,7 +82,7 @@ def predict_stream(
     """
     if same_file(source, sink):
         raise TableError("The predictions cannot replace the table they are made for.")
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     done = 0
     used = model.schema.used
     looked = ReferenceCheck(model.reference if check else None, used)
@@ -122,7 +122,7 @@ def predict_stream(
     found = [f for f in model.misfits(first) if f.kind == "unknown column"]
     found = [f for f in found if f.column not in kept]
     found += looked.findings()
-    return StreamResult(done, time.perf_counter() - begun, found)
+    return StreamResult(done, time.perf_counter() - start_time, found)
 
 
 def same_file(source, sink) -> bool:

@@ -243,9 +243,9 @@ def range_findings(ends, far) -> list[Finding]:
             f"rows (such as {tell(worst)}, where training had {tell(a)} to {tell(b)}): "
             "predictions there are extrapolated, however sure they look."
         )
-        grave = "warning" if n / far.rows >= WARNING_SHARE else "note"
+        severity = "warning" if n / far.rows >= WARNING_SHARE else "note"
         facts = {"rows": n, "share": n / far.rows, "low": float(a), "high": float(b)}
-        out.append(make_finding("out of range", grave, text, column=c.name, **facts))
+        out.append(make_finding("out of range", severity, text, column=c.name, **facts))
     return out
 
 
@@ -267,9 +267,9 @@ def unknown_level_findings(table, column):
             f"{format_share(share)} of the rows have a value of {column.name!r} that "
             "was not in training; it counts as unknown."
         )
-        grave = "warning" if share >= WARNING_SHARE else "note"
+        severity = "warning" if share >= WARNING_SHARE else "note"
         yield make_finding(
-            "unknown levels", grave, text, column=column.name, share=share
+            "unknown levels", severity, text, column=column.name, share=share
         )
 
 

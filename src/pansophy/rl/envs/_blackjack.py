@@ -68,21 +68,21 @@ def observe_blackjacks(state, which, observation):
 def score_blackjack(state, i, action, outcome):
     """Reward and end after the cards of an action were drawn."""
     observation, reward, terminated = outcome
-    mine = hand_sum(state, i, 0)
+    player = hand_sum(state, i, 0)
     if action == 1:
-        terminated[i] = mine > 21
-        reward[i] = -1.0 if mine > 21 else 0.0
+        terminated[i] = player > 21
+        reward[i] = -1.0 if player > 21 else 0.0
     else:
-        theirs = hand_sum(state, i, 3)
-        if theirs > 21:
-            theirs = 0
+        dealer = hand_sum(state, i, 3)
+        if dealer > 21:
+            dealer = 0
         terminated[i] = True
-        reward[i] = (mine > theirs) * 1.0 - (mine < theirs) * 1.0
+        reward[i] = (player > dealer) * 1.0 - (player < dealer) * 1.0
         if has_natural(state, i, 0) and not has_natural(state, i, 3):
             reward[i] = 1.0
-    observation[i, 0] = mine
+    observation[i, 0] = player
     observation[i, 1] = state[6, i]
-    observation[i, 2] = mine != state[0, i]
+    observation[i, 2] = player != state[0, i]
 
 
 @compiled
