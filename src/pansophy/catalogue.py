@@ -219,12 +219,12 @@ def phrases_of_row(row: int, entry: CatalogueEntry, terms) -> list[Phrase]:
         texts.append((last[-1], NAME - 0.005 * min(i, 20)))
         if len(last) > 1 and last[-2][:1].isupper():  # a method of a class
             texts.append((f"{last[-2]} {last[-1]}", NAME - 0.1))
-    found = {}
+    result = {}
     for text, kind in texts:
         stems = tuple(dict.fromkeys(stems_of(text)))
-        if stems and found.get(stems, 0) < kind:
-            found[stems] = kind
-    return [Phrase(row, stems, kind) for stems, kind in found.items()]
+        if stems and result.get(stems, 0) < kind:
+            result[stems] = kind
+    return [Phrase(row, stems, kind) for stems, kind in result.items()]
 
 
 def split_topic(text: str) -> list[str]:
@@ -288,15 +288,15 @@ class CatalogueIndex:
 
     def alike(self, stem) -> dict[str, float]:
         """Known stems that may be meant by one, with how much they count."""
-        found = {stem: 1.0} if stem in self.weights else {}
+        result = {stem: 1.0} if stem in self.weights else {}
         for other in self.weights:
             begins = other.startswith(stem) or stem.startswith(other)
             if other != stem and begins and min(len(stem), len(other)) >= 5:
-                found[other] = 0.75
-        if not found and len(stem) > 4:
+                result[other] = 0.75
+        if not result and len(stem) > 4:
             near = difflib.get_close_matches(stem, self.weights, 3, 0.84)
-            found = dict.fromkeys(near, 0.7)
-        return found
+            result = dict.fromkeys(near, 0.7)
+        return result
 
     def query_weight(self, stem, matches) -> float:
         """Weight of a word of the query."""
@@ -430,14 +430,14 @@ def resolve_name(name: str):
     for cut in range(len(parts), 0, -1):
         module = ".".join(parts[:cut])
         try:
-            found = importlib.import_module(module)
+            result = importlib.import_module(module)
         except ModuleNotFoundError as error:
             if error.name is None or not module.startswith(error.name):
                 raise  # an optional dependency is missing, not our module
             continue
         for part in parts[cut:]:
-            found = getattr(found, part)
-        return found
+            result = getattr(result, part)
+        return result
     raise ModuleNotFoundError(f"no module in {name!r}")
 
 

@@ -163,7 +163,7 @@ def explore(
 
         goal = target[0] if target and len(target) == 1 else target or None
         roles = {"group": group, "time": time, "ignore": split_names(ignore) or ()}
-        found = look(
+        findings = look(
             table,
             goal,
             task=None if task == "auto" else task,
@@ -173,14 +173,14 @@ def explore(
             **roles,
         )
         if as_json:
-            typer.echo(json.dumps(found.to_dict(), indent=2, default=str))
+            typer.echo(json.dumps(findings.to_dict(), indent=2, default=str))
         else:
-            print_text(str(found))
+            print_text(str(findings))
         if out is not None:
             from ..compare.report.html import write_exploration
 
             out.mkdir(parents=True, exist_ok=True)
-            write_exploration(found, out / "explore.html", table.name)
+            write_exploration(findings, out / "explore.html", table.name)
             seen = infer_schema(
                 sample_table_rows(table, SCHEMA_ROWS, seed), goal, task, **roles
             )

@@ -59,33 +59,33 @@ def methods(
             raise ValueError(
                 f"There is no family {family!r}; choose from {', '.join(families)}."
             )
-        found = [e for e in entries if family in (None, e.family)]
+        results = [e for e in entries if family in (None, e.family)]
         text = " ".join(query or ())
         guide = None
         if text:
             guide = find_guide(text) if family is None else None
-            found = search_catalogue(text, found)
-            if not found and guide is None:
+            results = search_catalogue(text, results)
+            if not results and guide is None:
                 raise ValueError(
                     f"Nothing in the catalogue speaks of {text!r}; `pansophy methods` "
                     "lists all topics."
                 )
         if as_json:
-            typer.echo(json.dumps([e._asdict() for e in found], indent=2))
+            typer.echo(json.dumps([e._asdict() for e in results], indent=2))
             return
         if guide is not None:
             print_guide(guide, {e.id: e for e in entries})
         if not text:
             for name in [family] if family else families:
                 typer.echo(f"\n{name.upper()}\n")
-                print_topics([e for e in found if e.family == name])
+                print_topics([e for e in results if e.family == name])
             return
-        shown = found if everything else found[:SHOWN]
+        shown = results if everything else results[:SHOWN]
         if guide is not None and shown:
             typer.echo("TOPICS\n")
         print_topics(shown)
-        if len(found) > len(shown):
-            typer.echo(f"{len(found) - len(shown)} more with --all.")
+        if len(results) > len(shown):
+            typer.echo(f"{len(results) - len(shown)} more with --all.")
 
 
 def echo_wrapped(text, indent="", hanging=None):

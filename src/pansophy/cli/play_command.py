@@ -58,7 +58,7 @@ def play_environment(
         check_environment_name(environment)
         stem = f"{environment.split('/')[-1]}-pansophy"
         folder = out or default_folder(stem, resume)
-        found = play(
+        result = play(
             environment,
             folder,
             n_steps=steps,
@@ -71,12 +71,12 @@ def play_environment(
         if as_json:
             import json
 
-            print_text(json.dumps(comparison_data(found, environment), indent=2))
+            print_text(json.dumps(comparison_data(result, environment), indent=2))
         else:
-            print_text(f"{found!r}\n\n" + "\n".join(verdict_sentences(found)))
+            print_text(f"{result!r}\n\n" + "\n".join(verdict_sentences(result)))
         for name in ("report.html", "agent.pansophy", "episode.gif", "results.json"):
             print_error(f"Wrote {folder / name}")
-        if found.interrupted:
+        if result.interrupted:
             raise typer.Exit(130)
 
 

@@ -104,8 +104,8 @@ def index(
             report = update_with_progress(made)
         seconds = time.perf_counter() - began
         if as_json:
-            found = {**report._asdict(), "seconds": seconds, "index": str(place)}
-            typer.echo(json.dumps(found, indent=2))
+            result = {**report._asdict(), "seconds": seconds, "index": str(place)}
+            typer.echo(json.dumps(result, indent=2))
             return
         print_text(f"{report}\nindex in {place}, {seconds:.1f} s")
 
@@ -182,8 +182,8 @@ def ask(
             clean = snippet._replace(text=printable(snippet.text))
             typer.echo(f"    {clean.highlighted(*marks)}\n")
         n = len(answer.passages)
-        found = f"{n} passage{'' if n == 1 else 's'}"
-        print_error(f"{found} in {1000 * seconds:.0f} ms")
+        result = f"{n} passage{'' if n == 1 else 's'}"
+        print_error(f"{result} in {1000 * seconds:.0f} ms")
 
 
 def printable(text) -> str:

@@ -91,7 +91,7 @@ def nearest_in_other_component(tree, c, metric, i, parts, best, work):
     n = len(c)
     leaves = 1 << levels
     g = group[i]
-    found = -1
+    nearest = -1
     nodes[0], gaps[0], depth = 0, 0.0, 1
     while depth:
         depth -= 1
@@ -114,7 +114,7 @@ def nearest_in_other_component(tree, c, metric, i, parts, best, work):
         for t in range(first, last):
             m = max(out[t - first], c[i], c[t])
             if m < best and group[t] != g:
-                best, found = m, t
+                best, nearest = m, t
         if best <= c[i]:
             break
-    return best, found
+    return best, nearest

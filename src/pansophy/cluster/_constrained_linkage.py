@@ -135,22 +135,24 @@ def merge_along_edges(row, column, length, C, n, merges, kind, children, height)
         if kind == WARD:
             for c in range(C.shape[1]):
                 C[k, c] = (size[a] * C[a, c] + size[b] * C[b, c]) / size[k]
-        found = gather_neighbors(
+        n_neighbors = gather_neighbors(
             a, head, link, other, weight, alive, place, near, value, 0
         )
-        found = gather_neighbors(
-            b, head, link, other, weight, alive, place, near, value, found
+        n_neighbors = gather_neighbors(
+            b, head, link, other, weight, alive, place, near, value, n_neighbors
         )
         record_edge_weights(a, 0, head, link, other, weight, alive, place, value)
         record_edge_weights(b, 1, head, link, other, weight, alive, place, value)
-        if used + 2 * found > len(link):
-            more = np.empty(len(link) + 2 * found, np.int64)
+        if used + 2 * n_neighbors > len(link):
+            more = np.empty(len(link) + 2 * n_neighbors, np.int64)
             link, other = np.concatenate((link, more)), np.concatenate((other, more))
             weight = np.concatenate((weight, np.empty(len(more))))
-        if count + found > len(heap):
-            heap = np.concatenate((heap, np.empty(len(heap) + found)))
-            ends = np.concatenate((ends, np.empty((len(ends) + found, 2), np.int64)))
-        for q in range(found):
+        if count + n_neighbors > len(heap):
+            heap = np.concatenate((heap, np.empty(len(heap) + n_neighbors)))
+            ends = np.concatenate(
+                (ends, np.empty((len(ends) + n_neighbors, 2), np.int64))
+            )
+        for q in range(n_neighbors):
             c = near[q]
             place[c] = -1
             if kind == WARD:

@@ -107,11 +107,11 @@ def count_at_most(line, limit):
 @compiled
 def any_not_above(line, start, stop, limit):
     """Whether any entry is not above the limit; one that is not a number may be."""
-    found = np.int32(0)
+    result = np.int32(0)
     a = line[start:stop]
     for j in range(stop - start):
-        found |= np.int32(not (a[j] > limit))
-    return found != 0
+        result |= np.int32(not (a[j] > limit))
+    return result != 0
 
 
 @compiled

@@ -331,13 +331,13 @@ def rows_to_check(X, z, bounds, start, stop, tighten, centers, work, count, eps)
         at += u[start + r] >= bar[r]
     if not tighten:
         return at, at - count
-    found, at = at, count
-    for t in range(count, found):
+    end, at = at, count
+    for t in range(count, end):
         i = rows[t]
         u[i] = math.sqrt(centered_squared_distance(X[i], m, C[z[i]])) * (1 + e)
         rows[at] = i
         at += u[i] >= bar[i - start]
-    return at, found - count
+    return at, end - count
 
 
 @compiled(refcount=False, fastmath=FASTMATH)
@@ -368,11 +368,11 @@ def assign_block(X, w, z, bounds, mode, tighten, centers, sums, work, eps):
         stop = min(start + LANES, n)
         if mode == USE_BOUNDS:
             old = count
-            count, found = rows_to_check(
+            count, n_suspect = rows_to_check(
                 X, z, bounds, start, stop, tighten, centers, work, count, eps
             )
-            suspect += found
-            spared += found - (count - old)
+            suspect += n_suspect
+            spared += n_suspect - (count - old)
         else:
             for i in range(start, stop):
                 rows[i - start] = i

@@ -208,10 +208,10 @@ def ward_nearest(XT, size, k, m, x, t, keep):
     for a in range(0, m, POINT_CHUNK):
         b = min(a + POINT_CHUNK, m)
         accumulate_distances(XT, x, a, b, EUCLIDEAN, 2.0, t)
-        found = ward_chunk(t, size, size[k], a, b, k)
+        chunk_low = ward_chunk(t, size, size[k], a, b, k)
         keep[a:b] = t[: b - a]
-        if found < low:
-            low, home = found, a
+        if chunk_low < low:
+            low, home = chunk_low, a
     j = home
     while j < m - 1 and (keep[j] != low or j == k):
         j += 1

@@ -152,10 +152,10 @@ def gap_statistic(data, models, costs, references=10):
 def stability_scores(data, models, costs, resamples=8):
     """Eq. (6)."""
     n = len(data.X)
-    found = []
+    results = []
     for k, model in zip(data.ks, models, strict=True):
         if k == 1 or len(np.unique(model.labels_)) < k:  # no k clusters to agree on
-            found.append([np.nan] * resamples)
+            results.append([np.nan] * resamples)
             continue
         one = []
         for _ in range(resamples):
@@ -163,8 +163,8 @@ def stability_scores(data, models, costs, resamples=8):
             halves = order[: n // 2], order[n // 2 :]
             a, b = (data.fit(data.X[h], k).predict(data.X) for h in halves)
             one.append(adjusted_rand_score(a, b))
-        found.append(one)
-    A = np.array(found)
+        results.append(one)
+    A = np.array(results)
     return A.mean(axis=1), A.std(axis=1) / np.sqrt(resamples)
 
 

@@ -195,8 +195,8 @@ def index_neighbor_blocks(index, X, eps, rows):
     """Neighbours of all rows, or of some, from a search index."""
     numbers = np.arange(X.shape[0]) if rows is None else rows
     queries = None if rows is None else X[rows]
-    found = neighbor_search.rows_within_radius(index, queries, eps)
-    for cut, indptr, indices, _ in found:
+    result = neighbor_search.rows_within_radius(index, queries, eps)
+    for cut, indptr, indices, _ in result:
         yield numbers[cut], indptr, indices
 
 

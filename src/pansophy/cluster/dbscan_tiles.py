@@ -289,17 +289,17 @@ def label_unlisted_borders(P, core, labels, rows, limit):
     """The lowest cluster in reach of rows whose lists are incomplete."""
     inside = np.flatnonzero(core)
     cuts = [inside[a : a + TILE] for a in range(0, len(inside), TILE)]
-    found = labels[rows]
+    result = labels[rows]
 
     def label_block(a, tiles):
         for cut, tile in zip(cuts, tiles, strict=True):
             S, sure = tile_products(tile, P[rows[a : a + TILE]], limit)
             loops.lowest_label_in_tile(
-                S, sure, P, rows[a : a + TILE], cut, limit, labels, found[a : a + TILE]
+                S, sure, P, rows[a : a + TILE], cut, limit, labels, result[a : a + TILE]
             )
 
     tiles = [center_for_products(P[cut]) for cut in cuts]
     tasks = (partial(label_block, a, tiles) for a in range(0, len(rows), TILE))
     for _ in threads.run_tasks(tasks, blas=True):
         pass
-    labels[rows] = found
+    labels[rows] = result

@@ -286,8 +286,8 @@ class CompiledSeeding:
 
     def draw(self, u, mass):
         """Rows at the fractions u of the total mass, and that total."""
-        found = np.empty(len(u), np.int64)
-        return found, loops.sample_along_order(self.order, mass, np.sort(u), found)
+        result = np.empty(len(u), np.int64)
+        return result, loops.sample_along_order(self.order, mass, np.sort(u), result)
 
     def take(self, i):
         """Rows by number."""
@@ -383,17 +383,17 @@ def plusplus_from_distances(distances_from, w, k, rng, key):
     chosen = []
     for j in range(k):
         u = np.sort(rng.random(trials if j else 1))
-        found = np.empty(len(u), np.int64)
-        if not j or not loops.sample_along_order(order, w * near, u, found) > 0:
+        result = np.empty(len(u), np.int64)
+        if not j or not loops.sample_along_order(order, w * near, u, result) > 0:
             # too few distinct rows: seeds coincide
-            loops.sample_along_order(order, w, u[:1], found)
-            found = found[:1]
-        candidates = [np.minimum(near, distances_from(int(i))) for i in found]
+            loops.sample_along_order(order, w, u[:1], result)
+            result = result[:1]
+        candidates = [np.minimum(near, distances_from(int(i))) for i in result]
         best = 0
         if len(candidates) > 1:
             best = int(np.argmin([w @ v for v in candidates]))
         near = candidates[best]
-        chosen.append(int(found[best]))
+        chosen.append(int(result[best]))
     return np.asarray(chosen)
 
 

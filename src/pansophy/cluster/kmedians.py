@@ -68,10 +68,10 @@ def cluster_medians(X, w, z, C, distance):
         members = np.flatnonzero((z == j) & (w > 0))
         return weighted_median(X[members], w[members]) if len(members) else None
 
-    found = list(threads.run_tasks((lambda j=j: median_of(j)) for j in range(len(C))))
+    results = list(threads.run_tasks((lambda j=j: median_of(j)) for j in range(len(C))))
     far = np.where(w > 0, distance, -1.0)
     C = C.copy()
-    for j, c in enumerate(found):
+    for j, c in enumerate(results):
         if c is None:
             c = X[int(np.argmax(far))]
             far = np.minimum(far, np.abs(X - c).sum(axis=1))

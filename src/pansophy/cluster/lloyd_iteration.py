@@ -230,12 +230,12 @@ class ArrayAssignment:
             host = (arrays.to_numpy(a).astype(np.float64) for a in parts)
             return z, ClusterSums(*host, moved=0)
 
-        found = list(self.rows().each(assign_block))
-        z = rows.concatenate_blocks([labels for labels, _ in found])
+        results = list(self.rows().each(assign_block))
+        z = rows.concatenate_blocks([labels for labels, _ in results])
         old = self.labels
         self.labels = z
         moved = z.shape[0] if old is None else int(xp.count_nonzero(z != old))
-        return z, rows.sum_statistics(c for _, c in found)._replace(moved=moved)
+        return z, rows.sum_statistics(c for _, c in results)._replace(moved=moved)
 
     def squared_distances(self, C, m):
         """|x_i - c_{z_i}|^2 for each row."""

@@ -329,7 +329,7 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         n_init = self.n_init
         if n_init == "auto" and is_random_init(self.init):
             n_init = 1 if self.init == "k-means++" else 3
-        found: Any = []
+        results: Any = []
         for _ in range(number_of_starts(self.init, n_init)):
             p = arrays.to_numpy(w).astype(np.float64)
             able = np.flatnonzero(p)
@@ -339,8 +339,8 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             V = rows.as_rows(X).take(np.sort(sample)) if size < n else X
             wv = rows.Rows(w[:, None]).take(np.sort(sample))[:, 0] if size < n else w
             C = initial_centers(V, wv, k, rng, self.init)
-            found.append((kmeans_cost(V, wv, C), len(found), C))
-        return min(found, key=lambda f: f[:2])[2]
+            results.append((kmeans_cost(V, wv, C), len(results), C))
+        return min(results, key=lambda f: f[:2])[2]
 
     def predict(self, X):
         """The nearest centre of each row."""

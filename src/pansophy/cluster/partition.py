@@ -67,15 +67,15 @@ class Partition:
             z = z.astype(np.int64)
             if z.min(initial=0) < -1:
                 raise ValueError("labels below -1 name no group.")
-            found = np.unique(z[z >= 0])
-            top = int(found[-1]) + 1 if len(found) else 0
-            if k is not None or top == len(found):
+            distinct = np.unique(z[z >= 0])
+            top = int(distinct[-1]) + 1 if len(distinct) else 0
+            if k is not None or top == len(distinct):
                 size = top if k is None else int(k)
                 if size < top:
                     raise ValueError(f"label {top - 1} does not fit k={size} groups.")
                 return cls(z, size)
-            out = np.searchsorted(found, z)
-            return cls(np.where(z < 0, -1, out), len(found), found)
+            out = np.searchsorted(distinct, z)
+            return cls(np.where(z < 0, -1, out), len(distinct), distinct)
         names, out = np.unique(z, return_inverse=True)
         return cls(out.astype(np.int64), len(names), names)
 
@@ -101,9 +101,9 @@ class Partition:
         good = (r >= -1) & (r < len(r))
         if not good.all() or not (r[r[r >= 0]] == r[r >= 0]).all():
             raise ValueError("a representative must be a row that stands for itself.")
-        found = np.unique(r[r >= 0])
-        z = np.where(r < 0, -1, np.searchsorted(found, r))
-        return cls(z, len(found), None)
+        distinct = np.unique(r[r >= 0])
+        z = np.where(r < 0, -1, np.searchsorted(distinct, r))
+        return cls(z, len(distinct), None)
 
     @classmethod
     def from_membership(cls, membership):

@@ -89,9 +89,9 @@ def dunn_index(X, labels, *, metric="euclidean") -> float:
         return np.min(D, initial=np.inf, where=~same), wide
 
     R = rows.Rows(X, z, block=max(1, BLOCK // len(X)))
-    found = list(R.each(block))
-    apart = min(f[0] for f in found)
-    wide = max(f[1] for f in found)
+    results = list(R.each(block))
+    apart = min(f[0] for f in results)
+    wide = max(f[1] for f in results)
     return float(apart / wide) if wide > 0 else float("inf")
 
 

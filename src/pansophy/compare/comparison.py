@@ -161,8 +161,8 @@ class Comparison:
         """Along time, the scores behind intervals and sets of the kept method."""
         if self.level_promised:
             return None
-        found = held_out_scores(self, self.winner)
-        return found if isinstance(found, AdaptiveScores) else None
+        result = held_out_scores(self, self.winner)
+        return result if isinstance(result, AdaptiveScores) else None
 
     def level_reached(self, level=0.9) -> float | None:
         """Along time: the share of later rows that intervals or sets have held.

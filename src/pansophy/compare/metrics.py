@@ -117,8 +117,8 @@ def mean_over_columns(score, Y, P, w=None):
     """The mean over the columns of Y that hold both 0 and 1."""
     both = Y.min(0) < Y.max(0)
     pairs = zip(Y[:, both].T, P[:, both].T)
-    found = [score(a, b, w) for a, b in pairs]
-    return float(np.mean(found)) if found else float("nan")
+    results = [score(a, b, w) for a, b in pairs]
+    return float(np.mean(results)) if results else float("nan")
 
 
 def balanced_accuracy(y, p, w=None):
@@ -150,10 +150,10 @@ def ranked_probability_rows(y, p):
 def quadratic_kappa(y, p, w=None):
     """Agreement beyond chance, wrong answers weighed by their squared distance."""
     k = p.shape[1]
-    found = sk.cohen_kappa_score(
+    result = sk.cohen_kappa_score(
         y, p.argmax(1), labels=np.arange(k), weights="quadratic", sample_weight=w
     )
-    return float(found)
+    return float(result)
 
 
 def r2_metric(y, p, w=None):
@@ -306,14 +306,14 @@ def metrics_for(task, first=None, *, ordered=False) -> list[Metric]:
 
     Classes that are `ordered` have metrics of their own, before those of all classes.
     """
-    found = [m for m in METRICS if m.task == task]
+    results = [m for m in METRICS if m.task == task]
     if ordered and task == CLASS:
-        found = [*metrics_for(ORDERED), *found]
+        results = [*metrics_for(ORDERED), *results]
     if first is None:
-        return found
+        return results
     name = metric_name(first)
-    chosen = [m for m in found if m.name == name]
+    chosen = [m for m in results if m.name == name]
     if not chosen:
-        known = ", ".join(m.name for m in found)
+        known = ", ".join(m.name for m in results)
         raise ValueError(f"metric must be one of {known}, got {first!r}.")
-    return chosen + [m for m in found if m.name != name]
+    return chosen + [m for m in results if m.name != name]

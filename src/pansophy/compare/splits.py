@@ -353,8 +353,8 @@ def duplicate_groups(frame) -> np.ndarray | None:
         columns.append(codes.indices.fill_null(-1).to_numpy(False)[:, None])
     rows = np.ascontiguousarray(np.column_stack(columns), dtype=float)
     one = rows.view([("", np.void, rows.shape[1] * 8)]).ravel()
-    found, code = np.unique(one, return_inverse=True)
-    return None if len(found) == len(rows) else code.ravel()
+    result, code = np.unique(one, return_inverse=True)
+    return None if len(result) == len(rows) else code.ravel()
 
 
 def merge_groups(a, b) -> np.ndarray:

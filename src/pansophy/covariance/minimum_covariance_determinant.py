@@ -282,17 +282,17 @@ def power_of_two_scale(X):
 def fit_mcd(model, X):
     """Fit a model by `reweighted_mcd`."""
     X = rows_for_moments(model, X)
-    found = reweighted_mcd(
+    result = reweighted_mcd(
         X,
         support_fraction=model.support_fraction,
         assume_centered=model.assume_centered,
         rng=make_rng(model.random_state),
     )
-    model.raw_location_ = found.raw_m
-    model.raw_covariance_ = found.raw_S
-    model.raw_support_ = found.raw_support
-    model.support_ = found.support
-    model._store(found.m, found.S)
+    model.raw_location_ = result.raw_m
+    model.raw_covariance_ = result.raw_S
+    model.raw_support_ = result.raw_support
+    model.support_ = result.support
+    model._store(result.m, result.S)
     model.dist_ = squared_mahalanobis(X, model.location_, model.get_precision())
     return model
 

@@ -67,9 +67,9 @@ def covariance_root(X):
     """T and m: T^T T is the covariance of the rows."""
     n, d = X.shape
     if n >= d:
-        found = prepare_least_squares(X, np.zeros((n, 1)))
-        T = centred_triangle(found)
-        shift = 0.0 if found.shift is None else found.shift
+        result = prepare_least_squares(X, np.zeros((n, 1)))
+        T = centred_triangle(result)
+        shift = 0.0 if result.shift is None else result.shift
         return T.R / np.sqrt(n), T.mean + shift
     m = mean_and_total_scatter(X).mean
     return (X - m) / np.sqrt(n), m

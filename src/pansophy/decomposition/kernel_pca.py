@@ -78,9 +78,9 @@ def leading_kernel_eigenpairs(K, k, solver, rng, *, n_iter, tol, max_iter):
         values, V = scipy.linalg.eigh(K, check_finite=False, **few)
         return values[::-1], V[:, ::-1]
     if solver != "arpack":
-        found = truncated_svd(K, k, rng, n_iter=n_iter, tol=0.0)
-        V = xp.matrix_transpose(found.Vt)
-        S = xp.sum(V * found.U, axis=0) * found.S  # with the sign of the eigenvalue
+        result = truncated_svd(K, k, rng, n_iter=n_iter, tol=0.0)
+        V = xp.matrix_transpose(result.Vt)
+        S = xp.sum(V * result.U, axis=0) * result.S  # with the sign of the eigenvalue
         gap = float(xp.max(xp.abs(K @ V - V * S)))
         sharp = max(SHARP, 1e2 * float(xp.finfo(K.dtype).eps))
         if solver == "randomized" or is_foreign(K) or gap <= sharp * float(S[0]):

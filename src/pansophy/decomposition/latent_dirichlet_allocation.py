@@ -290,10 +290,10 @@ class LatentDirichletAllocation(PrefixedOutput, Transformer, Estimator):
         """The sum of n log p, and the sums of eq. (2)."""
         rows = csr_rows(X)
         B = self._word_rows()
-        found = self._expect_documents(rows, B, STREAMS.get(self), X.dtype)
+        result = self._expect_documents(rows, B, STREAMS.get(self), X.dtype)
         sums = np.zeros_like(B)
         eps = np.finfo(X.dtype).eps
-        value = loops.word_topic_sums(rows, found.theta, B, eps, sums)
+        value = loops.word_topic_sums(rows, result.theta, B, eps, sums)
         return value, (sums * B).T
 
     def _word_rows(self):

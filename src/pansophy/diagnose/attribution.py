@@ -42,8 +42,8 @@ def stages_of(pipeline):
     if not hasattr(pipeline, "steps"):
         return [(str(name), f) for name, f in pipeline]
     *early, (name, last) = pipeline.steps
-    found = [(n, s.transform) for n, s in early if s not in (None, "passthrough")]
-    return [*found, (name, last.predict)]
+    results = [(n, s.transform) for n, s in early if s not in (None, "passthrough")]
+    return [*results, (name, last.predict)]
 
 
 def attribute_error(pipeline, X, y, truths, *, loss="squared") -> Attribution:

@@ -217,9 +217,9 @@ def encode_texts(column):
     whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     if isinstance(whole, pa.ChunkedArray):  # too large for one array
         whole = pa.concat_arrays([c.cast(pa.large_string()) for c in whole.chunks])
-    found = whole.dictionary_encode()
-    codes = found.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return codes.astype(np.int64), tuple(found.dictionary.to_pylist())
+    result = whole.dictionary_encode()
+    codes = result.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return codes.astype(np.int64), tuple(result.dictionary.to_pylist())
 
 
 def numeric_matrix(view: TableView, most_levels=10, *, balanced=False):

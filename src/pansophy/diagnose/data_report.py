@@ -78,18 +78,18 @@ def data_report(table, target=None, *, random_state=0) -> DataReport:
     view = table_view(table)
     targets = [target] if isinstance(target, str) else list(target or ())
     inputs = view.without(targets)
-    found = check_columns(view) + check_outliers(inputs)
-    found += check_related(inputs, Association(inputs.sample(SAMPLE, random_state)))
+    findings = check_columns(view) + check_outliers(inputs)
+    findings += check_related(inputs, Association(inputs.sample(SAMPLE, random_state)))
     copies = duplicates(view, target, random_state=random_state)
-    found += copies.findings
+    findings += copies.findings
     if targets:
-        found += find_leaks(view, targets, rows=SAMPLE, random_state=random_state)
-    found = by_severity(found)
-    named = lambda *kinds: [f.column for f in found if f.kind in kinds and f.column]
+        findings += find_leaks(view, targets, rows=SAMPLE, random_state=random_state)
+    findings = by_severity(findings)
+    named = lambda *kinds: [f.column for f in findings if f.kind in kinds and f.column]
     shares = {c.name: float(c.missing.mean()) for c in view.columns}
     shares = {n: s for n, s in sorted(shares.items(), key=lambda kv: -kv[1]) if s > 0}
     leaking = [
-        str(f.column) for f in found if f.kind in LEAKS and f.severity == "alarm"
+        str(f.column) for f in findings if f.kind in LEAKS and f.severity == "alarm"
     ]
     return DataReport(
         view.n,
@@ -97,12 +97,12 @@ def data_report(table, target=None, *, random_state=0) -> DataReport:
         named("constant", "nearly constant", "empty"),
         [
             (str(f.column), f.facts["of"])
-            for f in found
+            for f in findings
             if f.kind == "duplicated column"
         ],
         shares,
         list(dict.fromkeys(leaking)),
         named("odd scale"),
         copies.exact + copies.near,
-        found,
+        findings,
     )

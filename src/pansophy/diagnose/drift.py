@@ -124,15 +124,15 @@ def drift(
     kept = old if isinstance(old, Reference) else reference_of(old, values=None)
     new = table_view(table).without(ignore)
     form = tuple(f for f in schema_mismatches(kept, new) if f.column not in ignore)
-    found = []
+    findings = []
     for c in new.columns:
         past = kept.columns.get(c.name)
         if past is not None and c.name not in ignore:
-            found += list(column_drift_tests(past, c))
-    p = holm(np.array([f.p for f in found])) if found else []
+            findings += list(column_drift_tests(past, c))
+    p = holm(np.array([f.p for f in findings])) if findings else []
     done = [
         f._replace(p=float(q), drifted=f.drifted and q < level)
-        for f, q in zip(found, p)
+        for f, q in zip(findings, p)
     ]
     done.sort(key=lambda f: (not f.drifted, -f.size))
     auc = distance = None

@@ -172,7 +172,7 @@ def near_pairs(inputs, exact, t, rng):
     plain = [c.numbers[first] for c in inputs.columns if not c.categorical]
     sizes = [t * robust_scale(x[~np.isnan(x)]) for x in plain]
     many = sorted(range(len(plain)), key=lambda j: -count_distinct(plain[j]))
-    found = {}
+    result = {}
     for _ in range(BLOCKS if plain else 1):
         some = rng.permutation(many[: 3 * PER_BLOCK])[:PER_BLOCK]
         words = [w.view(np.uint64) for w in texts]
@@ -188,10 +188,10 @@ def near_pairs(inputs, exact, t, rng):
             a, b = a[same], b[same]
             far = row_difference(a, b, texts, plain, sizes)
             for i in np.flatnonzero(far <= WIDE):
-                found[min(a[i], b[i]), max(a[i], b[i])] = far[i]
+                result[min(a[i], b[i]), max(a[i], b[i])] = far[i]
             if not same.any():
                 break
-    pairs = np.array([(*p, d) for p, d in found.items()]).reshape(-1, 3)
+    pairs = np.array([(*p, d) for p, d in result.items()]).reshape(-1, 3)
     return first[pairs[:, 0].astype(int)], first[pairs[:, 1].astype(int)], pairs[:, 2]
 
 

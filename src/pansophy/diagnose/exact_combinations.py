@@ -122,15 +122,15 @@ def exact_combination_leak(inputs, target, done):
         return
     whole = ~np.any([c.missing for c in plain], axis=0)
     X = np.column_stack([np.asarray(c.numbers, float)[whole] for c in plain])
-    found = find_exact_combination(X, target.y[whole], [c.name for c in plain])
-    if found is None:
+    result = find_exact_combination(X, target.y[whole], [c.name for c in plain])
+    if result is None:
         return
     terms = " ".join(
         f"{'-' if v < 0 else '+'} {abs(v):.6g} x {name!r}"
-        for name, v in zip(found.columns[:6], found.weights)
+        for name, v in zip(result.columns[:6], result.weights)
     ).removeprefix("+ ")
-    more = " ..." if len(found.columns) > 6 else ""
-    rows = "all rows" if found.share == 1 else f"{found.share:.1%} of the rows"
+    more = " ..." if len(result.columns) > 6 else ""
+    rows = "all rows" if result.share == 1 else f"{result.share:.1%} of the rows"
     text = (
         f"On {rows} the target {target.name!r} equals {terms}{more} up to a constant "
         "and rounding. If these columns are known only together with the target, every "
@@ -140,8 +140,8 @@ def exact_combination_leak(inputs, target, done):
         "linear combination",
         "alarm",
         text,
-        column=found.columns[0],
-        columns=found.columns,
-        weights=found.weights,
-        share=found.share,
+        column=result.columns[0],
+        columns=result.columns,
+        weights=result.weights,
+        share=result.share,
     )

@@ -212,31 +212,31 @@ def explore(
         changed = None
         left = {*ignore, *target_names}
         listed = task == "multilabel" and len(targets) == 1
-        found = notes + examine_table(
+        findings = notes + examine_table(
             view, targets, copies, group, time, ignore, random_state, listed
         )
         if by is not None:
-            found += simpson_reversals(view, targets, by)
+            findings += simpson_reversals(view, targets, by)
         if other is not None:
             _, new, _, _ = rows_to_examine(other, max_rows, None, random_state)
             changed = drift(
                 view.without(left), new, ignore=left, random_state=random_state
             )
-            found += changed.findings
+            findings += changed.findings
         about = (
             overview(view, ignore=left, random_state=random_state) if whole else None
         )
     if about is not None:
-        found += odd_row_findings(about)
+        findings += odd_row_findings(about)
     if n > view.n:
         text = f"A random sample of {view.n} of {n} rows was looked at."
-        found.append(make_finding("sample", "note", text, rows=n, sampled=view.n))
+        findings.append(make_finding("sample", "note", text, rows=n, sampled=view.n))
     if schema is not None:
-        found = [soften_leak(f, schema) for f in found]
+        findings = [soften_leak(f, schema) for f in findings]
     task_found = (task or target_description(targets)) if targets else None
     part, part_targets = rows_to_show(view.without(set(ignore)), targets, random_state)
     return Exploration(
-        by_severity(limit_findings(found)),
+        by_severity(limit_findings(findings)),
         about,
         rows=n,
         columns=len(view.columns),
@@ -309,23 +309,23 @@ def examine_table(
     """Findings about the columns, rows and targets of one table."""
     target_names = [g.name for g in targets]
     used = view.without({*target_names, *ignore})
-    found = check_columns(view)
+    findings = check_columns(view)
     if listed:  # an empty text lists no labels
-        found = [
+        findings = [
             f
-            for f in found
+            for f in findings
             if f.kind != "hidden missing" or f.column not in target_names
         ]
     part = used.sample(SAMPLE, seed)
     groups = [name for name in (group, time) if name is not None]
-    found += check_related(used, Association(part), groups=groups)
-    found += check_outliers(used)
-    found += copies.findings
+    findings += check_related(used, Association(part), groups=groups)
+    findings += check_outliers(used)
+    findings += copies.findings
     for target in targets:
-        found += target_findings(target, listed)
+        findings += target_findings(target, listed)
     if targets:
-        found += dependent_rows(used, targets, group, time)
-        found += find_leaks(
+        findings += dependent_rows(used, targets, group, time)
+        findings += find_leaks(
             view,
             target_names,
             task=targets[0].kind if len(targets) == 1 else None,
@@ -343,10 +343,10 @@ def examine_table(
                 f"nearest is at {dense.nearest:.0%} of the mean distance): methods "
                 "that go by distance will suffer."
             )
-            found.append(
+            findings.append(
                 make_finding("many dimensions", "note", text, contrast=dense.contrast)
             )
-    return found
+    return findings
 
 
 def soften_leak(f, schema) -> Finding:
@@ -377,8 +377,8 @@ def target_findings(target, listed=False) -> list[Finding]:
         )
     if target.kind == "class" and target.k < 0.5 * known.sum() and not listed:
         words = np.array([c.strip("'") for c in target.classes], object)
-        found = imbalance(words[target.y[known]].astype(str)).findings
-        out += [f._replace(column=target.name) for f in found]
+        findings = imbalance(words[target.y[known]].astype(str)).findings
+        out += [f._replace(column=target.name) for f in findings]
     return out
 
 

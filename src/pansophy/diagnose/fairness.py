@@ -240,7 +240,7 @@ def group_rate_interval(s: Sample, rate, level) -> Interval:
 
 def largest_group_difference(name, parts, labels, rate, level) -> list[Gap]:
     """The pair of groups with the clearest difference, as a list of at most one."""
-    found = []
+    results = []
     for i, j in combinations(range(len(parts)), 2):
         a, b = parts[i], parts[j]
         if min(a.n, b.n) < 2:
@@ -254,5 +254,5 @@ def largest_group_difference(name, parts, labels, rate, level) -> list[Gap]:
             if rate
             else mean_gap(a.values, b.values, level, (a.counts, b.counts))
         )
-        found.append(Gap(name, labels[i], labels[j], gap))
-    return [max(found, key=lambda g: (g.gap.low, g.gap.mean))] if found else []
+        results.append(Gap(name, labels[i], labels[j], gap))
+    return [max(results, key=lambda g: (g.gap.low, g.gap.mean))] if results else []

@@ -55,8 +55,8 @@ def by_severity(findings: Iterable[Finding]) -> list[Finding]:
 
 def worst_severity(findings: Iterable[Finding]) -> str | None:
     """The highest severity among findings; None if there are none."""
-    found = by_severity(findings)
-    return found[0].severity if found else None
+    result = by_severity(findings)
+    return result[0].severity if result else None
 
 
 def findings_text(findings: Iterable[Finding], nothing="Nothing was found.") -> str:

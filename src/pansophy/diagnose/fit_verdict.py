@@ -153,12 +153,12 @@ def compare_fits(train, test, names=None) -> FitVerdicts:
         if shows_overfitting(both[i], both[j])
     )
     overfitted = {i for i, _ in pairs}
-    found = []
+    results = []
     for i, (a, b) in enumerate(both):
         same = i == best or both[best][1] == b
         verdict = "balanced" if same else "overfit" if i in overfitted else "underfit"
-        found.append(FitVerdict(verdict, a, b, a - b, None, CAUSES[verdict]))
-    return FitVerdicts(tuple(names), tuple(found), best, pairs)
+        results.append(FitVerdict(verdict, a, b, a - b, None, CAUSES[verdict]))
+    return FitVerdicts(tuple(names), tuple(results), best, pairs)
 
 
 def judge_fit(model, X, y, X_test, y_test, *, scoring=None, **options) -> FitVerdict:

@@ -120,8 +120,8 @@ def group_errors(
     )
     if len(bad) < FEWEST or M.shape[1] == 0:
         return ErrorGroups((), int(wrong.sum()), view.n)
-    found = error_clusters(M, bad, weight, part)
-    whole = tuple(replace(g, rows=some[g.rows]) for g in found)
+    result = error_clusters(M, bad, weight, part)
+    whole = tuple(replace(g, rows=some[g.rows]) for g in result)
     return ErrorGroups(whole, int(wrong.sum()), view.n)
 
 
@@ -149,10 +149,10 @@ def error_clusters(M, bad, weight, part: TableView):
     best = []
     top = 0.0
     for factor in RADII:
-        found = groups_at_radius(M, mask, weight, search, factor * usual, part)
-        surest = min((g.log_p for g in found), default=0.0)
+        result = groups_at_radius(M, mask, weight, search, factor * usual, part)
+        surest = min((g.log_p for g in result), default=0.0)
         if surest < top:
-            best = found
+            best = result
             top = surest
     return sorted(best, key=lambda g: -g.size)
 

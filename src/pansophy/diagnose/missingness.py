@@ -105,7 +105,7 @@ def jointly_missing_columns(masks):
 
 def missingness_dependence(view: TableView, masks):
     """Pairs (missing column, predictor, area) significant after Holm, eq. (1)."""
-    found = []
+    results = []
     ranked = {}
     for c, gone in masks:
         for other in view.columns:
@@ -117,7 +117,7 @@ def missingness_dependence(view: TableView, masks):
                 V = cramers_v(gone.astype(int), other.codes)
                 known = int((other.codes >= 0).sum())
                 p = scipy.stats.chi2.sf(V * V * known, len(other.levels) - 1)
-                found.append((c.name, other.name, 0.5 + V / 2, p))
+                results.append((c.name, other.name, 0.5 + V / 2, p))
                 continue
             if other.name not in ranked:
                 known = np.flatnonzero(~other.missing)
@@ -132,12 +132,12 @@ def missingness_dependence(view: TableView, masks):
             area = (ranks[g].sum() - k * (k + 1) / 2) / (k * m)
             error = np.sqrt((k + m + 1) / (12 * k * m))
             p = 2 * scipy.stats.norm.sf(abs(area - 0.5) / error)
-            found.append((c.name, other.name, max(area, 1 - area), p))
-    if not found:
+            results.append((c.name, other.name, max(area, 1 - area), p))
+    if not results:
         return []
-    sure = holm(np.nan_to_num([f[3] for f in found], nan=1.0)) < 0.01
+    sure = holm(np.nan_to_num([f[3] for f in results], nan=1.0)) < 0.01
     out = [
-        (a, b, float(s)) for (a, b, s, _), ok in zip(found, sure) if ok and s >= APART
+        (a, b, float(s)) for (a, b, s, _), ok in zip(results, sure) if ok and s >= APART
     ]
     return sorted(out, key=lambda d: -d[2])
 

@@ -46,8 +46,8 @@ def table_row(cells, tag="td") -> str:
 def render_exploration_cell(e) -> str:
     """An `Exploration` as HTML."""
     head, *lines = str(e).splitlines()
-    found = {plain_text(str(f)) for f in e.findings}
-    lines = [t for t in lines if plain_text(t).strip() not in found]
+    result = {plain_text(str(f)) for f in e.findings}
+    lines = [t for t in lines if plain_text(t).strip() not in result]
     items = "".join(
         f'<li><strong style="color:{SEVERITY_COLORS.get(f.severity, "inherit")}">'
         f"{safe(f.severity.capitalize())}:</strong> {safe(f.text)}</li>"

@@ -90,10 +90,10 @@ def row_outliers(M, random_state=0) -> RowOutliers:
 
 def check_outliers(view: TableView, most=10) -> list[Finding]:
     """Findings about outliers in single columns, the most outliers first."""
-    found = [column_outliers(c) for c in view.columns if c.numbers is not None]
-    found = sorted((f for f in found if f), key=lambda f: -len(f.rows))
+    results = [column_outliers(c) for c in view.columns if c.numbers is not None]
+    results = sorted((f for f in results if f), key=lambda f: -len(f.rows))
     out = []
-    for f in found[:most]:
+    for f in results[:most]:
         k = len(f.rows)
         value = "value is" if k == 1 else "values are"
         text = (
@@ -106,9 +106,9 @@ def check_outliers(view: TableView, most=10) -> list[Finding]:
                 "outliers", "note", text, column=f.name, count=k, farthest=f.farthest
             )
         )
-    if len(found) > most:
-        text = f"{len(found) - most} more columns have values far from the others."
-        out.append(make_finding("outliers", "note", text, columns=len(found)))
+    if len(results) > most:
+        text = f"{len(results) - most} more columns have values far from the others."
+        out.append(make_finding("outliers", "note", text, columns=len(results)))
     return out
 
 
@@ -132,6 +132,6 @@ def outliers(table, *, rows=20_000, random_state=0):
     40 in row 18.
     """
     view = table_view(table)
-    found = check_outliers(view)
+    findings = check_outliers(view)
     part = view.sample(rows, random_state)
-    return found, row_outliers(numeric_matrix(part)[0], random_state)
+    return findings, row_outliers(numeric_matrix(part)[0], random_state)

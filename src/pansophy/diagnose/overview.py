@@ -186,8 +186,8 @@ def shorten_text(text, most=60) -> str:
 def association_matrix(part: TableView) -> dict:
     """Association matrix of at most WIDEST columns, as a dict."""
     few = TableView(part.n, part.columns[:WIDEST])
-    found = Association(few)
-    return {"names": found.names, "matrix": np.round(found.matrix, 4).tolist()}
+    result = Association(few)
+    return {"names": result.names, "matrix": np.round(result.matrix, 4).tolist()}
 
 
 def project_rows(M, owners, places, seed):

@@ -203,14 +203,14 @@ def check_related(view: TableView, association=None, *, groups=()) -> list[Findi
     for a, b in copies:
         text = f"{b!r} is a copy of {a!r}: one of them adds nothing."
         out.append(make_finding("duplicated column", "warning", text, column=b, of=a))
-    found = association or Association(view)
-    M = np.abs(found.matrix)
+    result = association or Association(view)
+    M = np.abs(result.matrix)
     gone = {b for _, b in copies}
     pairs = [
-        (M[i, j], found.names[j], found.names[i])
+        (M[i, j], result.names[j], result.names[i])
         for i, j in np.argwhere(np.tril(M >= STRONG, -1))
-        if not {found.names[i], found.names[j]} & (gone | unnamed)
-        and says_the_same(found.columns[i], found.columns[j])
+        if not {result.names[i], result.names[j]} & (gone | unnamed)
+        and says_the_same(result.columns[i], result.columns[j])
     ]
     pairs.sort(key=lambda p: -p[0])
     for value, a, b in pairs[:MOST]:

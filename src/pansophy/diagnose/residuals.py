@@ -103,7 +103,7 @@ def residuals(y, p, *, time=None, level=0.95, bins=None, random_state=0) -> Resi
         )
     counts, edges = np.histogram(r, bins=n_bins(r) if bins is None else bins)
     mean = mean_interval(r, level)
-    found = tuple(t for t in tests if t is not None)
+    result = tuple(t for t in tests if t is not None)
     return Residuals(
         len(r),
         mean,
@@ -112,7 +112,7 @@ def residuals(y, p, *, time=None, level=0.95, bins=None, random_state=0) -> Resi
         root_interval(mean_interval(r**2, level)),
         counts,
         edges,
-        found,
+        result,
     )
 
 

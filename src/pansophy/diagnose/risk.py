@@ -126,14 +126,14 @@ def sample_error(
     """
     rng = make_rng(random_state)
     value = row_loss(loss, model)
-    found = []
+    results = []
     for _ in range(repeats):
         X, y = simulate(n, rng)
-        found.append(float(np.mean(value(np.asarray(y), model.predict(X)))))
+        results.append(float(np.mean(value(np.asarray(y), model.predict(X)))))
     X, y = simulate(n_true, rng)
     rows = value(np.asarray(y), model.predict(X))
     return SampleError(
-        float(np.mean(found)), float(np.var(found, ddof=1)), float(rows.var() / n)
+        float(np.mean(results)), float(np.var(results, ddof=1)), float(rows.var() / n)
     )
 
 

@@ -27,11 +27,11 @@ def as_read(table, targets, given=()) -> AsRead:
 
     Columns in `given` have a use that the user declared.
     """
-    found = [make_finding("reading", "note", text) for text in reading_notes(table)]
+    findings = [make_finding("reading", "note", text) for text in reading_notes(table)]
     task, why = task_of(table, targets)
     if "ask for" in why:
         text = f"The task is {task}: {why}."
-        found.append(make_finding("task", "note", text, column=targets[0]))
+        findings.append(make_finding("task", "note", text, column=targets[0]))
     roles = {}
     for name in table.column_names:
         if name in targets:
@@ -40,12 +40,12 @@ def as_read(table, targets, given=()) -> AsRead:
         roles[name] = c.role
         if c.role == "id" and name not in given:
             text = f"{name!r} is taken for a name of the rows ({c.why}), not an input."
-            found.append(make_finding("id", "note", text, column=name))
+            findings.append(make_finding("id", "note", text, column=name))
     used = [n for n, role in roles.items() if role in USED and n not in given]
     if targets and not used:
         text = "No column besides the target can be used as an input."
-        found.append(make_finding("no inputs", "alarm", text))
-    return AsRead(roles, task, found)
+        findings.append(make_finding("no inputs", "alarm", text))
+    return AsRead(roles, task, findings)
 
 
 def task_of(table, targets) -> tuple[str | None, str]:
@@ -60,9 +60,9 @@ def task_of(table, targets) -> tuple[str | None, str]:
 
 def role_counts_text(roles) -> str:
     """Text with the number of columns of each role: `3 numbers, 1 category`."""
-    found = list(roles.values())
+    results = list(roles.values())
     parts = []
-    for role in dict.fromkeys(found):
-        k = found.count(role)
+    for role in dict.fromkeys(results):
+        k = results.count(role)
         parts.append(f"{k} {role if k == 1 else PLURAL.get(role, f'{role}s')}")
     return ", ".join(parts)

@@ -115,20 +115,20 @@ def selection_bias(table, reference, *, level=0.05) -> SelectionBias:
     view = table_view(table)
     if not isinstance(reference, dict) or looks_like_table(reference):
         reference = statistics_of(table_view(reference), view.names)
-    found = []
+    results = []
     for name, known in reference.items():
         c = view[name]
         if isinstance(known, dict) and "mean" not in known:
-            found.append(by_shares(c, known))
+            results.append(by_shares(c, known))
         else:
             known = known if isinstance(known, dict) else {"mean": known}
-            found.append(by_mean(c, **known))
-    p = holm(np.array([f.p for f in found])) if found else []
+            results.append(by_mean(c, **known))
+    p = holm(np.array([f.p for f in results])) if results else []
     done = [
         f._replace(
             p=float(q), biased=bool(q < level and abs(f.size) >= SMALL[f.measure])
         )
-        for f, q in zip(found, p)
+        for f, q in zip(results, p)
     ]
     return SelectionBias(tuple(sorted(done, key=lambda f: (not f.biased, f.p))))
 

@@ -177,15 +177,15 @@ def shortcuts(
     if groups is not None:
         apart = folds_without_groups(cv, X, y, model, groups, seed)
         apart_models = fit_folds(model, X, y, apart)
-    found = []
+    results = []
     for j in where:
         probe = ColumnProbe(X, y, j, folds, models, scorer)
         shortcut = probe_column(probe, names[j], shuffles, level, rng)
         if groups is not None:
             probe = ColumnProbe(X, y, j, apart, apart_models, scorer)
             shortcut = judge_by_groups(shortcut, probe, groups, shuffles, rng)
-        found.append(shortcut)
-    return sorted(found, key=lambda s: -s.shuffled.mean)
+        results.append(shortcut)
+    return sorted(results, key=lambda s: -s.shuffled.mean)
 
 
 def fit_folds(model, X, y, folds) -> list:

@@ -202,7 +202,7 @@ def significant_slices(sums, loss, w, names, level) -> list[WeakSlice]:
         for i, (j, part) in enumerate(zip(sums.columns, sums.parts, strict=True))
         if len(j) == 1
     }
-    found = []
+    results = []
     for i in np.flatnonzero((adjusted < 1 - level) & (excess - reach > 0)):
         js = sums.columns[i]
         parts = sums.parts[i]
@@ -214,5 +214,7 @@ def significant_slices(sums, loss, w, names, level) -> list[WeakSlice]:
         rows = int(sums.n[i])
         own = float(ma[i] + mean)
         rest = float(mb[i] + mean)
-        found.append(WeakSlice(text, parts, rows, own, rest, span, float(adjusted[i])))
-    return sorted(found, key=lambda s: -s.excess.low)
+        results.append(
+            WeakSlice(text, parts, rows, own, rest, span, float(adjusted[i]))
+        )
+    return sorted(results, key=lambda s: -s.excess.low)

@@ -106,15 +106,15 @@ def leaks_of(
     for c in inputs.columns:
         if c.name == time:  # known before the answer; a trend is no leak
             continue
-        found = (
+        result = (
             missingness_leak(c, target)
             or target_copy_leak(c, target)
             or target_encoding_leak(c, target)
             or single_column_leak(c, target, fold, level, group)
         )
-        if found:
-            out.append(found)
-            reported.add((c.name, found.severity == "alarm"))
+        if result:
+            out.append(result)
+            reported.add((c.name, result.severity == "alarm"))
     done = {name for name, is_alarm in reported if is_alarm}
     out += list(encoded_levels(inputs, target, done))
     out += list(exact_combination_leak(inputs, target, done))

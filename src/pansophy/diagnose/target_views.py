@@ -67,13 +67,13 @@ def target_views(view, targets) -> list[TargetView]:
     """
     columns = drawable_columns(view, targets)
     targets = [known_classes(g) for g in targets if g.varies]
-    found = []
+    results = []
     for c in columns:
         views = [one_view(c, target) for target in targets]
         views = [v for v in views if v is not None]
         if views:
-            found.append(max(views, key=lambda v: v.strength))
-    return sorted(found, key=lambda v: -v.strength)[:MAX_VIEWS]
+            results.append(max(views, key=lambda v: v.strength))
+    return sorted(results, key=lambda v: -v.strength)[:MAX_VIEWS]
 
 
 def is_drawable(c) -> bool:

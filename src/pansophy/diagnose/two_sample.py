@@ -76,8 +76,8 @@ def auc_with_limits(low, high, level=0.95, inflation=1.0) -> Interval:
         np.sqrt(inflation * (sample_variance(V0) / n + sample_variance(V1) / m))
     )
     reach = scipy.stats.norm.ppf((1 + level) / 2) * error
-    found = symmetric_interval(A, reach, error)
-    return found._replace(low=max(found.low, 0.0), high=min(found.high, 1.0))
+    result = symmetric_interval(A, reach, error)
+    return result._replace(low=max(result.low, 0.0), high=min(result.high, 1.0))
 
 
 def sample_variance(v) -> float:

@@ -27,15 +27,15 @@ def squared_row_distance(a, b):
 @compiled
 def any_at_most(line, start, stop, limit):
     """Whether an entry from start to stop is at most limit; whole steps are quick."""
-    found = np.int32(0)
+    result = np.int32(0)
     if stop - start == STEP:
         a = line[start:stop]
         for j in range(STEP):
-            found |= np.int32(a[j] <= limit)
+            result |= np.int32(a[j] <= limit)
     else:
         for j in range(start, stop):
-            found |= np.int32(line[j] <= limit)
-    return found != 0
+            result |= np.int32(line[j] <= limit)
+    return result != 0
 
 
 @compiled

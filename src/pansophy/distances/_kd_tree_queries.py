@@ -220,7 +220,7 @@ def query_radius(metric, tree, queries, first, last, r, slack):
     base = (m * first) >> qlevels
     values = np.empty(n // leaves + 1 + WIDE, XT.dtype)
     near = np.empty(WIDE, XT.dtype)
-    nodes, found = np.empty(2 * levels + 2, np.int64), np.empty(leaves, np.int64)
+    nodes, leaf_numbers = np.empty(2 * levels + 2, np.int64), np.empty(leaves, np.int64)
     ends = np.zeros(((m * last) >> qlevels) - base + 1, np.int64)
     space = 64 + 16 * len(ends)
     used = 0
@@ -230,14 +230,22 @@ def query_radius(metric, tree, queries, first, last, r, slack):
         start, stop = (m * g) >> qlevels, (m * (g + 1)) >> qlevels
         widest = r[start:stop].max() * slack
         count, _ = leaves_near(
-            metric, tree, queries, qleaves - 1 + g, widest, widest, nodes, found, none
+            metric,
+            tree,
+            queries,
+            qleaves - 1 + g,
+            widest,
+            widest,
+            nodes,
+            leaf_numbers,
+            none,
         )
         for q in range(start, stop):
             for f in range(count):
-                min_distances_from_box(QT, q, 1, lo, hi, found[f], kind, p, near)
+                min_distances_from_box(QT, q, 1, lo, hi, leaf_numbers[f], kind, p, near)
                 if near[0] > r[q] * slack:
                     continue
-                j = found[f] - (leaves - 1)
+                j = leaf_numbers[f] - (leaves - 1)
                 low, high = (n * j) >> levels, (n * (j + 1)) >> levels
                 distances_to_rows(XT, low, high - low, QT, q, kind, p, values)
                 if used + high - low > space:
@@ -269,20 +277,28 @@ def query_radius_weight(metric, tree, queries, first, last, r, slack, w, W, out)
     qleaves = 1 << qlevels
     values = np.empty(n // leaves + 1 + WIDE, XT.dtype)
     near = np.empty(m // qleaves + 1 + WIDE, XT.dtype)
-    nodes, found = np.empty(2 * levels + 2, np.int64), np.empty(leaves, np.int64)
+    nodes, leaf_numbers = np.empty(2 * levels + 2, np.int64), np.empty(leaves, np.int64)
     sums = np.empty(m // qleaves + 1, W.dtype)
     for g in range(first, last):
         start, stop = (m * g) >> qlevels, (m * (g + 1)) >> qlevels
         widest, surest = r[start:stop].max() * slack, r[start:stop].min() / slack
         count, whole = leaves_near(
-            metric, tree, queries, qleaves - 1 + g, widest, surest, nodes, found, W
+            metric,
+            tree,
+            queries,
+            qleaves - 1 + g,
+            widest,
+            surest,
+            nodes,
+            leaf_numbers,
+            W,
         )
         sums[:] = whole
         for f in range(count):
-            j = found[f] - (leaves - 1)
+            j = leaf_numbers[f] - (leaves - 1)
             low, high = (n * j) >> levels, (n * (j + 1)) >> levels
             min_distances_from_box(
-                QT, start, stop - start, lo, hi, found[f], kind, p, near
+                QT, start, stop - start, lo, hi, leaf_numbers[f], kind, p, near
             )
             for t in range(stop - start):
                 radius = r[start + t]

@@ -123,10 +123,10 @@ def tree_within(metric, tree, Q, r):
     order = queries.order
     leaves = 1 << queries.levels
     both = (tuple(tree), tuple(queries))
-    found = _kd_tree_queries.query_radius(
+    result = _kd_tree_queries.query_radius(
         metric, *both, 0, leaves, r[order], rounding_factor(tree)
     )
-    return _kd_tree_queries.restore_query_order(order, *found)
+    return _kd_tree_queries.restore_query_order(order, *result)
 
 
 def tree_within_blocks(metric, tree, Q, r, block):

@@ -83,15 +83,15 @@ def first_true(where):
 def broken_triangle(D, slack):
     """The worst (i, k, j) with d(i, j) > d(i, k) + d(k, j), or None."""
     worst = slack
-    found = None
+    result = None
     for k in range(len(D)):
         gap = D - (D[:, k, None] + D[None, k, :])
         at = int(np.argmax(gap))
         if gap.flat[at] > worst:
             i, j = divmod(at, len(D))
             worst = gap.flat[at]
-            found = (i, k, j)
-    return found
+            result = (i, k, j)
+    return result
 
 
 def mutual_neighbour(X, *, metric="euclidean", **options):

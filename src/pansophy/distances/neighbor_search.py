@@ -378,11 +378,11 @@ def k_nearest_tensor(index, Q, k):
     Q = X if same else asarray(Q, like=X)
     n = index.n
     rows = xp.arange(n, dtype=xp.int64, device=getattr(X, "device", None))
-    found = []
+    results = []
     for cut in block_slices(int(Q.shape[0]), max(1, (1 << 24) // n)):
         D = metric_tile(index, Q[cut, :], X)
         if same:
             D = xp.where(rows[None, :] == rows[cut][:, None], xp.inf, D)
         at = xp.argsort(D, axis=1, stable=True)[:, :k]
-        found.append((xp.take_along_axis(D, at, axis=1), at))
-    return tuple(xp.concat(list(part)) for part in zip(*found, strict=True))
+        results.append((xp.take_along_axis(D, at, axis=1), at))
+    return tuple(xp.concat(list(part)) for part in zip(*results, strict=True))

@@ -236,9 +236,11 @@ def fit(X, family="normal", weights=None, *, prior=None, ddof=0, **options):
     if family == "histogram":
         if ddof:
             raise ValueError("ddof is an option of 'normal', not of 'histogram'.")
-        found = Histogram.fit(X, weights=weights, **options)
+        result = Histogram.fit(X, weights=weights, **options)
         return (
-            found if prior is None else found.from_stats(found.stats(X, weights), prior)
+            result
+            if prior is None
+            else result.from_stats(result.stats(X, weights), prior)
         )
     if family not in FAMILIES:
         names = ", ".join(sorted([*FAMILIES, "histogram"]))

@@ -133,15 +133,15 @@ class HypothesisSet:
 
     def _meet(self, X, y=None):
         """Extend the classes by those in y and those that hypotheses predict."""
-        found = [] if y is None else [np.asarray(y)]
+        results = [] if y is None else [np.asarray(y)]
         for h in self.hypotheses:
             if hasattr(h, "predict_proba"):
-                found.append(arrays.to_numpy(h.classes_))
+                results.append(arrays.to_numpy(h.classes_))
             elif not hasattr(h, "log_prob"):
-                found.append(hypothesis_labels(h, X))
+                results.append(hypothesis_labels(h, X))
         if len(self.classes_):
-            found.append(self.classes_)
-        self.classes_ = np.unique(np.concatenate(found)) if found else self.classes_
+            results.append(self.classes_)
+        self.classes_ = np.unique(np.concatenate(results)) if results else self.classes_
 
     def _log_likelihood(self, h, X, y):
         """log P(D | h)."""

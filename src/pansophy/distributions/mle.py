@@ -209,18 +209,18 @@ def fit_mle(
     if len(pairs) != len(t):
         raise ValueError(f"{len(t)} parameters have {len(pairs)} bounds.")
     options = {"maxiter": max_iter, "ftol": 1e-15, "gtol": 1e-9}
-    found = optimize.minimize(
+    result = optimize.minimize(
         J, t, jac=gradient, method="L-BFGS-B", bounds=pairs, options=options
     )
     low = np.array([-np.inf if a is None else a for a, _ in pairs])
     high = np.array([np.inf if b is None else b for _, b in pairs])
-    inside = (found.x > low) & (found.x < high)
-    t = found.x
+    inside = (result.x > low) & (result.x < high)
+    t = result.x
     H = None
     if inside.all():
         t, H = newton_refinement(gradient, t, low, high)
     n = float(data[0].shape[0] if weights is None else np.sum(arrays.to_numpy(weights)))
-    converged = found.status == 0 or bool(np.linalg.norm(gradient(t)) < 1e-6)
+    converged = result.status == 0 or bool(np.linalg.norm(gradient(t)) < 1e-6)
     nll = J(t)
     theta = arrays.asarray(t.reshape(start.shape), like=start)
     return MLE(theta, nll, -n * nll, observed_information(H, n, len(t)), n, converged)

@@ -188,8 +188,8 @@ def fit_reverse_kl(
         if J(t)[0] >= AWAY:
             raise ValueError("log_p is not finite around the start.")
         options = {"maxiter": max_iter, "ftol": 1e-14, "gtol": 1e-8}
-        found = optimize.minimize(J, t, jac=True, method="L-BFGS-B", options=options)
-        best = found if best is None or found.fun < best.fun else best
+        result = optimize.minimize(J, t, jac=True, method="L-BFGS-B", options=options)
+        best = result if best is None or result.fun < best.fun else best
     m, L, _ = unpack_normal(best.x, d, diag)
     cov = np.diag(L) ** 2 if diag else L @ L.T
     constant = 0.5 * d * (1 + np.log(2 * np.pi))  # of the entropy of q
@@ -289,8 +289,8 @@ def fit_reverse_scalar(log_p, start, family, scale, max_iter) -> Projection:
         options = {"maxiter": max_iter, "ftol": 1e-14, "gtol": 1e-8}
         bounds = [(-20.0, 20.0)] * len(t)
         slope = lambda t: difference_gradient(value, t)
-        found = optimize.minimize(
+        result = optimize.minimize(
             value, t, jac=slope, method="L-BFGS-B", bounds=bounds, options=options
         )
-        best = found if best is None or found.fun < best.fun else best
+        best = result if best is None or result.fun < best.fun else best
     return Projection(make(best.x), float(best.fun), best.status == 0)

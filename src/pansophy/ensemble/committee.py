@@ -202,9 +202,9 @@ class AbstractCommittee(Estimator):
         given = [(n, by_name.get(n, "drop")) for n, _ in self._given()]
         self.named_estimators_ = Bunch(**dict(given))
         for name in ("n_features_in_", "feature_names_in_"):
-            found = [getattr(e, name) for e in fitted if hasattr(e, name)]
-            if found:
-                setattr(self, name, found[0])
+            results = [getattr(e, name) for e in fitted if hasattr(e, name)]
+            if results:
+                setattr(self, name, results[0])
             elif hasattr(self, name):
                 delattr(self, name)
 

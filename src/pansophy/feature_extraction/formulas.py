@@ -75,10 +75,10 @@ def is_allowed_node(node) -> bool:
 def names_in_formula(tree) -> set[str]:
     """The columns that a formula uses."""
     called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
-    found = {
+    result = {
         n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called
     }
-    return found - set(CONSTANTS)
+    return result - set(CONSTANTS)
 
 
 def evaluate_formula(tree, columns: dict[str, Any]):

@@ -252,16 +252,16 @@ class SequentialFeatureSelector(AbstractSelector):
             columns = np.arange(d)
             if self.direction != "stepwise":
                 columns = np.flatnonzero(s.mask == out)
-            found = scores_after_toggling(score, s.mask, columns)
-            best = int(np.argmax(found))
-            if tol is not None and not found[best] - s.score >= tol:
+            result = scores_after_toggling(score, s.mask, columns)
+            best = int(np.argmax(result))
+            if tol is not None and not result[best] - s.score >= tol:
                 return s._replace(moved=False)
-            if self.direction == "stepwise" and found[best] <= s.score:
+            if self.direction == "stepwise" and result[best] <= s.score:
                 return s._replace(moved=False)
             mask = s.mask.copy()
             mask[columns[best]] = not mask[columns[best]]
-            path.append(float(found[best]))
-            return SelectionState(mask, float(found[best]), True)
+            path.append(float(result[best]))
+            return SelectionState(mask, float(result[best]), True)
 
         run = iterate(
             step,

@@ -149,11 +149,11 @@ class StabilitySelection(AbstractSelector):
                 (lambda at=at: lasso_selected(X[at], T[at], self.alphas_))
                 for at in complementary_halves(len(X), self.n_pairs, rng)
             )
-            found = list(threads.run_tasks(tasks, blas=True))
-        self.stability_ = np.mean(found, axis=0)
+            results = list(threads.run_tasks(tasks, blas=True))
+        self.stability_ = np.mean(results, axis=0)
         self.scores_ = self.stability_.max(axis=0)
         self.support_ = self.scores_ >= self.threshold
-        q = float(np.mean([f.any(axis=0).sum() for f in found]))
+        q = float(np.mean([f.any(axis=0).sum() for f in results]))
         slack = (2 * self.threshold - 1) * X.shape[1]
         self.false_bound_ = q * q / slack if slack > 0 else np.inf
         return self

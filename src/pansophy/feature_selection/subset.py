@@ -261,16 +261,16 @@ class SubsetSelector(AbstractSelector):
         k = checked_n_features(self.n_features_to_select, d, "SubsetSelector", None)
         if self.method == "stepwise":
             return self._stepwise(A, n, k, limit)
-        found = search_subsets(A, self.method, limit)
-        self.rss_path_ = found.rss
-        self.subsets_ = found.sets
-        self.n_nodes_ = found.nodes
-        self.criterion_path_ = self._criterion_path(X, y, w, n, found)
+        result = search_subsets(A, self.method, limit)
+        self.rss_path_ = result.rss
+        self.subsets_ = result.sets
+        self.n_nodes_ = result.nodes
+        self.criterion_path_ = self._criterion_path(X, y, w, n, result)
         if k is None:
             k = int(np.argmin(self.criterion_path_))
-        elif k > limit or not np.isfinite(found.rss[k]):
+        elif k > limit or not np.isfinite(result.rss[k]):
             raise ValueError(f"no {k} of the columns are independent on these rows.")
-        self.support_ = found.sets[k]
+        self.support_ = result.sets[k]
         return self
 
     def _price(self, n):
@@ -295,10 +295,10 @@ class SubsetSelector(AbstractSelector):
             wb = np.ones(len(test)) if w is None else w[test]
             A, n = centred_cross_products(Xa, ya, wa, intercept=self.fit_intercept)
             most = min(sizes - 1, max(int(n) - 1 - self.fit_intercept, 0))
-            found = search_subsets(A, self.method, most)
+            result = search_subsets(A, self.method, most)
             for k in range(sizes):
-                at = found.sets[k] if k <= most else None
-                if at is None or not np.isfinite(found.rss[k]):
+                at = result.sets[k] if k <= most else None
+                if at is None or not np.isfinite(result.rss[k]):
                     error[k] = np.inf
                     continue
                 e = y[test] - self._predict_subset(Xa, ya, wa, A, at, X[test])

@@ -79,23 +79,25 @@ def fit_process(kernel, choice: SolverChoice, data, options, rng) -> FittedProce
     family = kernel_family(kernel, column_count(data.X))
     rows = solver.training_rows(sample_count(data.X), rng)
     chosen = data if rows is None else data.take(rows)
-    found = search_parameters(family, solver, chosen, options, rng)
-    ours = family.at(found.theta)
-    data = data._replace(likelihood=found.likelihood)
-    posterior = solver.condition(ours, data, rng, found.solver_params)
-    value = found.value
+    result = search_parameters(family, solver, chosen, options, rng)
+    ours = family.at(result.theta)
+    data = data._replace(likelihood=result.likelihood)
+    posterior = solver.condition(ours, data, rng, result.solver_params)
+    value = result.value
     if value is None:
-        chosen = chosen._replace(likelihood=found.likelihood)
-        value = solver.evidence(ours, chosen, found.solver_params, gradient=False).value
+        chosen = chosen._replace(likelihood=result.likelihood)
+        value = solver.evidence(
+            ours, chosen, result.solver_params, gradient=False
+        ).value
     return FittedProcess(
-        family.public(found.theta),
-        found.likelihood,
-        found.solver_params,
+        family.public(result.theta),
+        result.likelihood,
+        result.solver_params,
         rows,
         posterior,
         float(value),
-        found.n_evaluations,
-        found.interrupted,
+        result.n_evaluations,
+        result.interrupted,
     )
 
 

@@ -175,18 +175,18 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
         with limit_threads(self.n_jobs):
             for (rows, labels, n_latent), rng in zip(problems, rngs, strict=True):
                 data = problem_data(X if rows is None else X[rows], labels, n_latent)
-                found = fit_process(kernel, choice, data, options, rng)
+                result = fit_process(kernel, choice, data, options, rng)
                 self._processes.append(
                     ClassProcess(
-                        found.kernel,
+                        result.kernel,
                         rows,
                         labels,
                         n_latent,
-                        found.solver_params,
-                        found.posterior,
-                        found.value,
-                        found.n_evaluations,
-                        found.interrupted,
+                        result.solver_params,
+                        result.posterior,
+                        result.value,
+                        result.n_evaluations,
+                        result.interrupted,
                     )
                 )
         self.kernel_ = self._joined_kernel()
@@ -217,11 +217,11 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
         return self.kernel
 
     def _joined_kernel(self):
-        found = [process.kernel for process in self._processes]
-        if len(found) == 1:
-            return found[0]
-        ours = isinstance(found[0], AbstractKernel)
-        return tuple(found) if ours else CompoundKernel(found)
+        results = [process.kernel for process in self._processes]
+        if len(results) == 1:
+            return results[0]
+        ours = isinstance(results[0], AbstractKernel)
+        return tuple(results) if ours else CompoundKernel(results)
 
     def log_marginal_likelihood(
         self, theta=None, eval_gradient=False, clone_kernel=True

@@ -243,17 +243,17 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         if options.optimizer is not None and contradicts_itself(family.ours, data):
             warn_contradiction(type(self).__name__)
             options = options._replace(optimizer=None)
-        found = fit_process(kernel, choice, data, options, rng)
+        result = fit_process(kernel, choice, data, options, rng)
         self._solver = choice.solver
         self.solver_ = choice.solver.name
         self.solver_reason_ = choice.reason
-        self.kernel_ = found.kernel
-        self.likelihood_ = found.likelihood
-        self.log_marginal_likelihood_value_ = np.float64(found.value)
-        self._solver_params = found.solver_params
-        self._likelihood_rows = found.rows
-        self._store(found.posterior, data, y)
-        self._record_search([found])
+        self.kernel_ = result.kernel
+        self.likelihood_ = result.likelihood
+        self.log_marginal_likelihood_value_ = np.float64(result.value)
+        self._solver_params = result.solver_params
+        self._likelihood_rows = result.rows
+        self._store(result.posterior, data, y)
+        self._record_search([result])
         return self
 
     def _store(self, posterior, data, y):

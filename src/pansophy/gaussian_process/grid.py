@@ -77,10 +77,10 @@ def separable_kernel(kernel, d) -> SeparableKernel | None:
     product, where = smooth[0]
     factors: list[GridFactor] = []
     for part, places in split_kernel(product, Product, where):
-        found = factors_of(part, places, d)
-        if found is None:
+        result = factors_of(part, places, d)
+        if result is None:
             return None
-        factors += found
+        factors += result
     return SeparableKernel(factors, noise)
 
 
@@ -255,12 +255,12 @@ def grid_structure(kernel, X):
 
 def grid_system(kernel, data) -> GridSystem:
     """Eigenvectors of every axis, eq. (1)."""
-    found, why = grid_structure(kernel, data.X)
-    if found is None:
+    result, why = grid_structure(kernel, data.X)
+    if result is None:
         raise ParameterError(f"solver='grid' cannot be used: {why}.")
     if np.ptp(data.noise) > 0:
         raise ParameterError("solver='grid' needs the same alpha for all rows.")
-    separable, grid = found
+    separable, grid = result
     one = np.zeros((1, 1))
     axes = []
     for j, columns in enumerate(grid.columns):

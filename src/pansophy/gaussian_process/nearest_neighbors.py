@@ -39,9 +39,9 @@ def length_scales_of(kernel, d):
         return np.array(scale)
     for name in ("left", "right", "kernel"):
         part = getattr(kernel, name, None)
-        found = None if part is None else length_scales_of(part, d)
-        if found is not None:
-            return found
+        result = None if part is None else length_scales_of(part, d)
+        if result is not None:
+            return result
     return None
 
 

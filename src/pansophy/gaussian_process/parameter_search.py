@@ -180,8 +180,8 @@ def descend(objective, theta, limits, optimizer, *, max_iter=None):
     With `max_iter` as many iterations are enough, and no warning is given.
     """
     if callable(optimizer):
-        found, _ = optimizer(objective, theta, bounds=limits)
-        objective(found, eval_gradient=False)
+        result, _ = optimizer(objective, theta, bounds=limits)
+        objective(result, eval_gradient=False)
         return
     theta = np.clip(theta, limits[:, 0], limits[:, 1])
     run = scipy.optimize.minimize(
@@ -340,9 +340,9 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
     best = np.concatenate([best, z])
     prior = parameter_prior(vector, options.prior)
     if solver.is_stochastic(data):
-        found = solver.stochastic_search(vector, data, best, prior, rng)
-        x = vector.split(found.state.x)
-        return FoundParameters(*x, None, found.n_iter, found.reason == "interrupted")
+        result = solver.stochastic_search(vector, data, best, prior, rng)
+        x = vector.split(result.state.x)
+        return FoundParameters(*x, None, result.n_iter, result.reason == "interrupted")
     objective = BestTheta(vector.evidence(solver, data), prior)
     try:
         climb(objective, vector, best, fewer, data, options, rng)

@@ -229,11 +229,11 @@ class InducingSolver(AbstractSolver):
 
     def evidence(self, kernel, data, solver_params=NOTHING, *, gradient=True):
         Z = self.inputs(data, solver_params)
-        found = inducing_evidence(kernel, data, Z, gradient=gradient)
+        evidence = inducing_evidence(kernel, data, Z, gradient=gradient)
         return (
-            inducing_gradient_in_units(found, data.X, self.learn_inputs)
+            inducing_gradient_in_units(evidence, data.X, self.learn_inputs)
             if gradient
-            else found
+            else evidence
         )
 
     def condition(self, kernel, data, rng, solver_params=NOTHING):
@@ -306,7 +306,7 @@ class WarmLaplaceSolver:
         self.f = None
 
     def evidence(self, kernel, data, solver_params=NOTHING, *, gradient=True):
-        found, state = laplace_evidence(
+        evidence, state = laplace_evidence(
             kernel,
             laplace_data(data),
             gradient=gradient,
@@ -314,7 +314,7 @@ class WarmLaplaceSolver:
             max_iter=self.solver.max_iter,
         )
         self.f = state.f
-        return found
+        return evidence
 
 
 @dataclass(frozen=True)
@@ -409,7 +409,7 @@ class VariationalSolver(AbstractSolver):
         return stochastic_search(model_at, data, x, q, options, prior, rng)
 
     def evidence(self, kernel, data, solver_params=NOTHING, *, gradient=True):
-        found, _ = variational_evidence(
+        evidence, _ = variational_evidence(
             kernel,
             data,
             self.inputs(data, solver_params),
@@ -417,9 +417,9 @@ class VariationalSolver(AbstractSolver):
             gradient=gradient,
         )
         return (
-            inducing_gradient_in_units(found, data.X, self.learn_inputs)
+            inducing_gradient_in_units(evidence, data.X, self.learn_inputs)
             if gradient
-            else found
+            else evidence
         )
 
     def condition(self, kernel, data, rng, solver_params=NOTHING):

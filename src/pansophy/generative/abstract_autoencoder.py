@@ -39,10 +39,10 @@ class AbstractAutoencoder(AbstractLatentModel):
     def _prepare_sampling(self, net, rows):
         """The Gaussian of the training rows' codes, as mean and root of covariance."""
         raw = values_in_blocks(net, lambda net, X, y: net.encoder(X), rows.X)
-        found = moments(raw, rows.w)
-        values, V = np.linalg.eigh(found.scatter / found.weight)
+        result = moments(raw, rows.w)
+        values, V = np.linalg.eigh(result.scatter / result.weight)
         root = V * np.sqrt(np.maximum(values, 0.0))
-        net.code_mean.copy_(torch.as_tensor(found.mean))
+        net.code_mean.copy_(torch.as_tensor(result.mean))
         net.code_root.copy_(torch.as_tensor(root))
 
     def reconstruction_error(self, X):

@@ -180,8 +180,8 @@ class AbstractGAN(AbstractDecoder):
             device, _ = net_placement(net)
             y = None if chosen.y is None else torch.as_tensor(chosen.y, device=device)
             made = self._generate(net, n, y).double().cpu().numpy()
-            found = mmd(chosen.X, made, permutations=0, random_state=0)
-            return {"valid_mmd": found.value}
+            result = mmd(chosen.X, made, permutations=0, random_state=0)
+            return {"valid_mmd": result.value}
 
         return evaluate
 

@@ -469,13 +469,13 @@ def values_in_blocks(net, function, X, y=None, seed=0):
     device, dtype = net_placement(net)
     block = max(16, BLOCK_VALUES // max(1, X.shape[1]))
     inputs = (np.ascontiguousarray(X),) if y is None else (X, np.asarray(y))
-    found = []
+    results = []
     for part in tensor_blocks(inputs, block, device, dtype):
         rows, labels = part if len(part) == 2 else (part[0], None)
         seeded = nullcontext() if seed is None else seeded_torch(device, seed)
         with seeded, torch.no_grad():
-            found.append(function(net, rows, labels).double().cpu().numpy())
-    return np.concatenate(found)
+            results.append(function(net, rows, labels).double().cpu().numpy())
+    return np.concatenate(results)
 
 
 def vanish_far_out(log_prob, rows):

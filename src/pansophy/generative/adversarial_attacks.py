@@ -387,11 +387,11 @@ def pgd(
         step_size = STEP_SHARE * budget / n_steps
     seed = draw_seed(make_rng(random_state))
     with seeded_torch(torch.device("cpu"), seed):
-        found = projected_ascent(
+        result = projected_ascent(
             problem, float(budget), norm, float(step_size), n_steps, n_restarts,
             -1.0 if targeted else 1.0,
         )  # fmt: skip
-    return as_given(problem, found)
+    return as_given(problem, result)
 
 
 def projected_ascent(problem, budget, norm, step_size, n_steps, n_restarts, sign):

@@ -347,17 +347,17 @@ class AdversarialNet(torch.nn.Module):
         a, b = (torch.cat([kept[i] for kept in self.recent]) for i in (0, 1))
         threshold = GAN_OBJECTIVES[self.objective].threshold
         if threshold is None:
-            found = {"wasserstein": float(a.mean() - b.mean())}
+            result = {"wasserstein": float(a.mean() - b.mean())}
         else:
-            found = {
+            result = {
                 "real_accuracy": float((a > threshold).double().mean()),
                 "fake_accuracy": float((b <= threshold).double().mean()),
             }
         if self.codes.width:
             bounds = [float(kept[2]) for kept in self.recent]
-            found["information"] = sum(bounds) / len(bounds)
+            result["information"] = sum(bounds) / len(bounds)
         self.recent = []
-        return found
+        return result
 
 
 def generated_mean(values: Tensor, batch) -> Tensor:

@@ -81,14 +81,14 @@ def per_row(values, t, like):
             f"t must hold whole numbers from 0 to {len(values)}, got "
             f"{np.array2string(t, threshold=5)}."
         )
-    found = np.append(1.0, values)[t]
+    result = np.append(1.0, values)[t]
     if t.ndim:
         if t.shape != like.shape[:1]:
             raise ValueError(
                 f"t must be a number or of shape ({like.shape[0]},), got {t.shape}."
             )
-        found = found.reshape(-1, *(1,) * (like.ndim - 1))
-    return arrays.asarray(np.asarray(found), like)
+        result = result.reshape(-1, *(1,) * (like.ndim - 1))
+    return arrays.asarray(np.asarray(result), like)
 
 
 def standard_noise(like, rng):

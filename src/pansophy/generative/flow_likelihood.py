@@ -74,13 +74,13 @@ def field_and_products(field, at, vectors, create_graph):
     except RuntimeError:
         # convolutions of images kept in the order of channels cannot be batched
         f = field(at)
-        found = [
+        results = [
             torch.autograd.grad(f, at, e, create_graph=create_graph, retain_graph=True)[
                 0
             ]
             for e in each
         ]
-        g = torch.stack(found)
+        g = torch.stack(results)
     return f, g
 
 

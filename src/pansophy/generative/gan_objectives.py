@@ -176,10 +176,10 @@ def virtual_criterion(p, q, *, limits=None, samples=None) -> float:
 
 def density_on_line(distribution: Any, x):
     """Log density of a distribution of one number at the places x (n,)."""
-    found = np.asarray(distribution.log_prob(x[:, None]), float)
-    if found.shape != x.shape:
-        found = found.reshape(len(x), -1)
-        if found.shape[1] != 1:
+    result = np.asarray(distribution.log_prob(x[:, None]), float)
+    if result.shape != x.shape:
+        result = result.reshape(len(x), -1)
+        if result.shape[1] != 1:
             raise ValueError("limits are for distributions of one number.")
-        found = found[:, 0]
-    return found
+        result = result[:, 0]
+    return result

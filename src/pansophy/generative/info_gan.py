@@ -161,5 +161,5 @@ default="r1"
             outputs = half.codes(half.features(part))
             return torch.cat([outputs[:, :k].softmax(1), outputs[:, k : k + r]], 1)
 
-        found = self._row_values(head, rows)
-        return InferredCodes(found[:, :k], found[:, k:])
+        result = self._row_values(head, rows)
+        return InferredCodes(result[:, :k], result[:, k:])

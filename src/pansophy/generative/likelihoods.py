@@ -226,11 +226,11 @@ class MixedLikelihood(nn.Module):
         return F.split(self.widths, -1)
 
     def log_prob(self, X: Tensor, F: Tensor) -> Tensor:
-        found = [
+        results = [
             part.log_prob(X[:, c], f)
             for c, part, f in zip(self.columns, self.parts, self.split(F))
         ]
-        value = torch.cat(found, -1)[..., self.order]
+        value = torch.cat(results, -1)[..., self.order]
         if not self.values:
             return value
         here = torch.ones_like(X)
@@ -238,16 +238,16 @@ class MixedLikelihood(nn.Module):
         return value * here
 
     def mean(self, F: Tensor) -> Tensor:
-        found = [part.mean(f) for part, f in zip(self.parts, self.split(F))]
-        return torch.cat(found, -1)[..., self.order]
+        results = [part.mean(f) for part, f in zip(self.parts, self.split(F))]
+        return torch.cat(results, -1)[..., self.order]
 
     def draw(self, F: Tensor) -> Tensor:
-        found = [part.draw(f) for part, f in zip(self.parts, self.split(F))]
-        return torch.cat(found, -1)[..., self.order]
+        results = [part.draw(f) for part, f in zip(self.parts, self.split(F))]
+        return torch.cat(results, -1)[..., self.order]
 
     def initial_outputs(self, X: np.ndarray) -> np.ndarray:
-        found = [p.initial_outputs(X[:, c]) for c, p in zip(self.columns, self.parts)]
-        return np.concatenate(found)
+        results = [p.initial_outputs(X[:, c]) for c, p in zip(self.columns, self.parts)]
+        return np.concatenate(results)
 
 
 COUNT_LIKELIHOODS = {"bernoulli": BernoulliLikelihood, "poisson": PoissonLikelihood}

@@ -177,8 +177,8 @@ def moments_of_normal(p):
 
 def mean_and_unbiased_covariance(X, w=None):
     """Weighted mean and unbiased covariance of rows; 0 for a single row."""
-    found = moments(X, w)
-    return found.mean, found.scatter / max(float(found.weight) - 1, 1)
+    result = moments(X, w)
+    return result.mean, result.scatter / max(float(result.weight) - 1, 1)
 
 
 def frechet_of_moments(m1, S1, m2, S2) -> float:

@@ -57,8 +57,8 @@ def spline_bins(parameters: Tensor, value: Tensor, bound: float, *, inverse: boo
     k = (value[..., None] >= edges[..., 1:-1]).sum(-1, keepdim=True)
     ends = torch.cat([k, k + 1], -1)
     table = torch.stack([x, y, slopes], -2)  # (n, d, 3, K + 1)
-    found = table.gather(-1, ends[..., None, :].expand(*ends.shape[:-1], 3, 2))
-    (x0, x1), (y0, y1), (d0, d1) = (part.unbind(-1) for part in found.unbind(-2))
+    explanation = table.gather(-1, ends[..., None, :].expand(*ends.shape[:-1], 3, 2))
+    (x0, x1), (y0, y1), (d0, d1) = (part.unbind(-1) for part in explanation.unbind(-2))
     return x0, x1 - x0, y0, y1 - y0, d0, d1
 
 

@@ -83,8 +83,8 @@ def fisher_divergence(score_p, score_q, X=None, sample_weight=None) -> float:
     """
     values = []
     for given in (score_p, score_q):
-        found = given(X) if callable(given) else given
-        values.append(np.atleast_2d(np.asarray(arrays.to_numpy(found), dtype=float)))
+        result = given(X) if callable(given) else given
+        values.append(np.atleast_2d(np.asarray(arrays.to_numpy(result), dtype=float)))
     if values[0].shape != values[1].shape:
         raise ValueError(
             f"scores must have one shape, got {values[0].shape} and {values[1].shape}."

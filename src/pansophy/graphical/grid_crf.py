@@ -187,13 +187,13 @@ class GridObjective:
         """Eq. (3) of one image: value, gradient by pixel and label, and by v."""
         a = p.similarity @ v
         at = np.arange(len(y))
-        found = propagate_beliefs(p, U, a, self.messages[t])
-        self.messages[t] = found.messages
+        result = propagate_beliefs(p, U, a, self.messages[t])
+        self.messages[t] = result.messages
         same = p.agree(y)
-        value = found.log_z - U[at, y].sum() - a[same].sum()
-        R = found.marginals.copy()
+        value = result.log_z - U[at, y].sum() - a[same].sum()
+        R = result.marginals.copy()
         R[at, y] -= 1
-        return value, R, p.similarity.T @ (found.agree - same)
+        return value, R, p.similarity.T @ (result.agree - same)
 
     def pseudo(self, t, p, y, U, v):
         """Eq. (5) of one image: value, gradient by pixel and label, and by v."""
@@ -217,8 +217,8 @@ def independent_pixels(problem: GridObjective, max_iter, tol) -> np.ndarray:
         return value, gradient[:-e]
 
     start = np.zeros(problem.size - e)
-    found = orthant_lbfgs(without_coupling, start, max_iter=max_iter, tol=tol)
-    return np.r_[found.state.position, np.zeros(e)]
+    result = orthant_lbfgs(without_coupling, start, max_iter=max_iter, tol=tol)
+    return np.r_[result.state.position, np.zeros(e)]
 
 
 @dataclass(eq=False, repr=False)

@@ -210,8 +210,8 @@ class PolynomialCountSketch(PrefixedOutput, Transformer, Estimator):
             sketch = sketch.toarray() if sparse.issparse(sketch) else np.asarray(sketch)
             spectrum = np.fft.rfft(sketch, axis=1)
             total = spectrum if total is None else total * spectrum
-        found = np.fft.irfft(total, n=self.n_components, axis=1)
-        return found.astype(X.dtype, copy=False)
+        result = np.fft.irfft(total, n=self.n_components, axis=1)
+        return result.astype(X.dtype, copy=False)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

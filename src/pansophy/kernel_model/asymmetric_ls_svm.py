@@ -86,12 +86,12 @@ def solve_asymmetric(K, y, C):
     M[2 : m + 2, m + 2 :] = H
     M[m + 2 :, 2 : m + 2] = H.T
     right = np.concatenate([np.zeros(2), root, root])
-    found = solve_symmetric(M, right)
-    found[:2] /= np.linalg.norm(root)
-    found[2:] *= np.tile(root, 2)
+    result = solve_symmetric(M, right)
+    result[:2] /= np.linalg.norm(root)
+    result[2:] *= np.tile(root, 2)
     alpha, beta = np.zeros(n), np.zeros(n)
-    alpha[live], beta[live] = found[2 : m + 2], found[m + 2 :]
-    return alpha, beta, float(found[0]), float(found[1])
+    alpha[live], beta[live] = result[2 : m + 2], result[m + 2 :]
+    return alpha, beta, float(result[0]), float(result[1])
 
 
 @saved_state(

@@ -72,8 +72,8 @@ def median_distance(X, rng=None, sample_weight=None) -> float:
     apart = far > 0
     if w is not None:
         shares = (w[pairs[0]] * w[pairs[1]])[apart]
-        found = float(weighted_median(far[apart], shares)) if shares.any() else 1.0
-        return found
+        result = float(weighted_median(far[apart], shares)) if shares.any() else 1.0
+        return result
     return float(np.median(far[apart])) if apart.any() else 1.0
 
 

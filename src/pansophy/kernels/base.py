@@ -614,13 +614,15 @@ class ContractionWeights:
         if isinstance(W, tuple):
             U, V = (values_like(A, X) for A in W)
             U, V = (A if A.ndim == 2 else A[:, None] for A in (U, V))
-            found = (U.shape[0], V.shape[0])
+            explanation = (U.shape[0], V.shape[0])
             weights = cls(U=U, V=V)
         else:
             weights = cls(matrix=values_like(W, X))
-            found = tuple(weights.matrix.shape)
-        if found != shape:
-            raise ValueError(f"W of contract must be of shape {shape}, got {found}.")
+            explanation = tuple(weights.matrix.shape)
+        if explanation != shape:
+            raise ValueError(
+                f"W of contract must be of shape {shape}, got {explanation}."
+            )
         return weights
 
     def tile(self, rows, columns):
@@ -1200,8 +1202,8 @@ class Fixed(WrappedKernel):
         kept = self._kept
         if not kept:
             return []
-        found = parts(*args)
-        return [found[i] for i in kept]
+        result = parts(*args)
+        return [result[i] for i in kept]
 
     def gradient_block(self, X, Z):
         return self._only_kept(self.kernel.gradient_block, X, Z)

@@ -49,11 +49,11 @@ def pocket_pass(rows, order, y, v, eta, intercept, zero, w, b, kept, z):
         run += good
         if kept.size and (not good or k == last) and run > z[2]:
             z[2] = run  # has stood longer than the one kept: is it better, too?
-            found = weight_of_errors(X, indices, indptr, order, y, v, w, b[0], zero)
-            if found < z[1]:
+            result = weight_of_errors(X, indices, indptr, order, y, v, w, b[0], zero)
+            if result < z[1]:
                 kept[:] = w
                 z[0] = b[0]
-                z[1] = found
+                z[1] = result
         if not good:
             add_row(X, indices, indptr, i, step, w)
             if intercept:

@@ -118,19 +118,19 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
         A = white(A)
         Y = white(Y)
         with np.errstate(over="ignore", invalid="ignore"):  # of squares alone
-            found = least_squares(A, Y, intercept=False)
-        beta = found.coef
+            result = least_squares(A, Y, intercept=False)
+        beta = result.coef
         i = int(self.fit_intercept)
-        self.rank_ = found.rank - i
-        if found.rank < A.shape[1]:
-            lost = tuple(j - i for j in found.dropped if j >= i)
+        self.rank_ = result.rank - i
+        if result.rank < A.shape[1]:
+            lost = tuple(j - i for j in result.dropped if j >= i)
             warn_rank_deficient(
-                self, found._replace(rank=self.rank_, dropped=lost), n, d
+                self, result._replace(rank=self.rank_, dropped=lost), n, d
             )
-        self.singular_ = singular_values(found.triangle.astype(np.float64))
+        self.singular_ = singular_values(result.triangle.astype(np.float64))
         with np.errstate(over="ignore", invalid="ignore"):  # of squares alone
-            self._fit_statistics = self._statistics(found, A, Y)
-        variance = found.residual / n
+            self._fit_statistics = self._statistics(result, A, Y)
+        variance = result.residual / n
         self.noise_variance_ = float(variance[0]) if flat else variance
         b = beta[0] if i else np.zeros(Y.shape[1])
         store_coefficients(self, X, beta[i:], b, flat)

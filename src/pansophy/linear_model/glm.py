@@ -134,8 +134,8 @@ def initial_glm_coefficients(J, X, y, v, loss, offset, *, intercept):
         return x
     goal = loss.link((y + xp.sum(v * y)) / 2)
     goal = goal if offset is None else goal - offset
-    found = least_squares(X, goal[:, None], v, intercept=intercept)
-    x = np.append(found.coef[:, 0], found.intercept[0])
+    result = least_squares(X, goal[:, None], v, intercept=intercept)
+    x = np.append(result.coef[:, 0], result.intercept[0])
     if not np.isfinite(J(x)[0]):
         raise ValueError(
             f"no coefficients with possible means were found for {loss.name}: choose a "

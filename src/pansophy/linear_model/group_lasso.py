@@ -51,14 +51,14 @@ def checked_groups(model, d) -> sets.Groups:
             f"groups of GroupLasso must hold one label for each of the {d} features, "
             f"got shape {labels.shape}."
         )
-    found = sets.from_labels(labels, model.weights)
-    count = len(found.starts) - 1
-    if found.weights.shape != (count,) or not np.all(found.weights > 0):
+    result = sets.from_labels(labels, model.weights)
+    count = len(result.starts) - 1
+    if result.weights.shape != (count,) or not np.all(result.weights > 0):
         raise ParameterError(
             f"weights of GroupLasso must hold a number above 0 for each of the {count} "
             f"groups, got {model.weights!r}."
         )
-    return found
+    return result
 
 
 @saved_state(groups_=AnyArray(None))

@@ -133,7 +133,7 @@ class LinearRegression(AbstractLinearRegressor):
         return self
 
     def _solve_directly(self, X, Y, w):
-        found = least_squares(
+        result = least_squares(
             X,
             Y,
             w,
@@ -142,20 +142,20 @@ class LinearRegression(AbstractLinearRegressor):
             positive=self.positive,
         )
         n, d = X.shape
-        determined = not self.positive and found.rank == d
+        determined = not self.positive and result.rank == d
         unit_errors = None
-        if determined and found.weight > d + self.fit_intercept:
-            unit_errors = coefficient_scales(found, intercept=self.fit_intercept)
+        if determined and result.weight > d + self.fit_intercept:
+            unit_errors = coefficient_scales(result, intercept=self.fit_intercept)
         self._fit_statistics = FitStatistics(
-            unit_errors, found.residual, found.power, found.weight, found.rank
+            unit_errors, result.residual, result.power, result.weight, result.rank
         )
         if not self.positive:
-            self.rank_ = found.rank
+            self.rank_ = result.rank
             self.singular_ = np.zeros(min(n, d))
-            s = singular_values(found.triangle.astype(np.float64, copy=False))
+            s = singular_values(result.triangle.astype(np.float64, copy=False))
             self.singular_[: len(s)] = s
-            warn_rank_deficient(self, found, n, d)
-        return found.coef, found.intercept
+            warn_rank_deficient(self, result, n, d)
+        return result.coef, result.intercept
 
     def _solve_iteratively(self, X, Y, w):
         if self.positive:
@@ -318,14 +318,14 @@ def lstsq(X, y, *, sample_weight=None, tol=None) -> LeastSquares:
     (array([0.666667, 0.666667, 1.333333]), 2)
     """
     X, Y, w, flat = checked_rows(X, y, sample_weight)
-    found = least_squares(X, Y, w, intercept=False, tol=tol)
-    s = singular_values(found.triangle.astype(np.float64, copy=False))
+    result = least_squares(X, Y, w, intercept=False, tol=tol)
+    s = singular_values(result.triangle.astype(np.float64, copy=False))
     s = s[: min(X.shape)]
-    B = found.coef[:, 0] if flat else found.coef
-    r = found.residual[0] if flat else found.residual
+    B = result.coef[:, 0] if flat else result.coef
+    r = result.residual[0] if flat else result.residual
     if arrays.is_foreign(X):
         B = arrays.asarray(B, X)
-    return LeastSquares(B, r, found.rank, s, found.dropped)
+    return LeastSquares(B, r, result.rank, s, result.dropped)
 
 
 def add_intercept(X):

@@ -279,7 +279,7 @@ class LogisticRegressionCV(AbstractLogistic):
                 solver = liblinear_solver(ratio, rows, k)
                 tol *= LIBLINEAR_TOL
             start = np.zeros((k, rows.shape[1])), np.zeros(k)
-            found = logistic_path(
+            result = logistic_path(
                 problem,
                 self.Cs_,
                 ratio,
@@ -291,15 +291,18 @@ class LogisticRegressionCV(AbstractLogistic):
                 seed=self.random_state,
             )
             if scaled:
-                found = [(W[:, :-1], s * W[:, -1], *rest) for W, _, *rest in found]
+                result = [(W[:, :-1], s * W[:, -1], *rest) for W, _, *rest in result]
             with_intercept = self.fit_intercept
             paths.append(
-                [np.column_stack([W, b]) if with_intercept else W for W, b, *_ in found]
+                [
+                    np.column_stack([W, b]) if with_intercept else W
+                    for W, b, *_ in result
+                ]
             )
-            scores.append([score(W, b) for W, b, *_ in found])
-            counts.append([n for *_, n, _ in found])
+            scores.append([score(W, b) for W, b, *_ in result])
+            counts.append([n for *_, n, _ in result])
             self._unconverged = getattr(self, "_unconverged", 0) + sum(
-                reason == "max_iter" for *_, reason in found
+                reason == "max_iter" for *_, reason in result
             )
         return paths, scores, counts
 

@@ -65,14 +65,14 @@ def fit_multi_task(model, l1_ratio, X, y, sample_weight):
     Y, mean = centre_targets(data.Y, data.p, model.fit_intercept)
     start = initial_coefficients(model, (Y.shape[1], design.d), data.X.dtype)
     if penalty.a == 0 and penalty.b > 0:  # eq. (1) is ridge regression: solved at once
-        found = least_squares(
+        result = least_squares(
             data.X.tocsr() if sp.issparse(data.X) else data.X,
             data.Y,
             data.p,
             alpha=penalty.b * (1.0 if data.p is not None else len(data.Y)),
             intercept=model.fit_intercept,
         )
-        start = np.ascontiguousarray(found.coef.T, dtype=data.X.dtype)
+        start = np.ascontiguousarray(result.coef.T, dtype=data.X.dtype)
     with threads.single_blas():
         store = gram_store(design, design.root * np.ascontiguousarray(Y.T))
         state = group_working_set.start(store, start, penalty)

@@ -130,10 +130,10 @@ def likeliest_overdispersion(y, mu, w) -> float:
         family = family_of("negative_binomial", float(np.exp(log_a)))
         return -float(family_log_likelihood(family, y, mu, w, 1.0) or 0.0)
 
-    found = minimize_scalar(
+    result = minimize_scalar(
         negative,
         bounds=(SMALLEST_LOG, LARGEST_LOG),
         method="bounded",
         options={"xatol": 1e-7},
     )
-    return float(np.exp(found.x))
+    return float(np.exp(result.x))

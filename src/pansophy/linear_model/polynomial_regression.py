@@ -161,10 +161,10 @@ class PolynomialRegression(Regressor, AbstractLinearEstimator):
         self.powers_ = polynomial_powers(
             X.shape[1], self.degree_, interactions=self.interactions
         )
-        found = least_squares(
+        result = least_squares(
             polynomial_terms(Z, self.powers_), y[:, None], w, intercept=False
         )
-        self.coef_ = found.coef[:, 0]
+        self.coef_ = result.coef[:, 0]
         return self
 
     def _choose_degree(self, Z, y, w):

@@ -65,22 +65,22 @@ def solve_by_highs(P: PinballProgram, method, options):
     eye = sp.eye_array(n, format="csc")
     cost = np.zeros(p)
     cost[P.penalised] = P.h[n:]
-    found = linprog(
+    result = linprog(
         np.concatenate([cost, cost, P.h[:n], -P.l[:n]]),
         A_eq=sp.hstack([A, -A, eye, -eye], format="csc"),
         b_eq=P.y[:n],
         method=method,
         options=options,
     )
-    if found.x is None:
-        raise ValueError(f"HiGHS found no solution: {found.message}")
-    if not found.success:
+    if result.x is None:
+        raise ValueError(f"HiGHS found no solution: {result.message}")
+    if not result.success:
         warnings.warn(
-            f"QuantileRegressor did not converge: {found.message}",
+            f"QuantileRegressor did not converge: {result.message}",
             ConvergenceWarning,
             stacklevel=4,
         )
-    return found.x[:p] - found.x[p : 2 * p], int(np.atleast_1d(found.nit)[0])
+    return result.x[:p] - result.x[p : 2 * p], int(np.atleast_1d(result.nit)[0])
 
 
 @dataclass(eq=False, repr=False)

@@ -317,9 +317,9 @@ def solve_pinball(
     p = P.p
     part = first_sample_size(n, p)
     if n > REDUCTION_ROWS and 4 * part < n:
-        found = solve_reduced(P, part, max_iter=max_iter, tol=tol, task=task)
-        if found is not None:
-            return found
+        result = solve_reduced(P, part, max_iter=max_iter, tol=tol, task=task)
+        if result is not None:
+            return result
     run = interior_point(P, max_iter=max_iter, tol=tol, task=task)
     state = run.state
     at = simplex_from_basis(P, np.minimum(state.a, state.s))
@@ -349,11 +349,11 @@ def solve_reduced(
         small = pinball_subproblem(
             P, np.flatnonzero(keep), sums=(above & ~keep, ~above & ~keep)
         )
-        found = solve_pinball(small, max_iter=max_iter, tol=tol, task=task)
-        r = P.y[:n] - P.matvec(found.x)[:n]
+        result = solve_pinball(small, max_iter=max_iter, tol=tol, task=task)
+        r = P.y[:n] - P.matvec(result.x)[:n]
         wrong = ~keep & (above != (r > 0))
         if not wrong.any():
-            return found
+            return result
         if wrong.sum() > part:
             return None
         keep |= wrong

@@ -295,7 +295,7 @@ class Ridge(AbstractLinearRegressor):
 
     def _direct(self, X, Y, w, alpha):
         way = {"svd": "svd", "nnls": "qr"}.get(self.solver_, "auto")
-        found = least_squares(
+        result = least_squares(
             X,
             Y,
             w,
@@ -305,12 +305,12 @@ class Ridge(AbstractLinearRegressor):
             positive=self.positive,
         )
         if not self.positive and np.any(alpha == 0):
-            warn_rank_deficient(self, found, *X.shape)
-        return found.coef, found.intercept
+            warn_rank_deficient(self, result, *X.shape)
+        return result.coef, result.intercept
 
     def _dual(self, X, Y, w, alpha):
-        found = solve_ridge_dual(X, Y, w, alpha, intercept=self.fit_intercept)
-        return found or self._direct(X, Y, w, alpha)
+        result = solve_ridge_dual(X, Y, w, alpha, intercept=self.fit_intercept)
+        return result or self._direct(X, Y, w, alpha)
 
     def _lsqr(self, X, Y, w, alpha):
         B, b, self.n_iter_ = solve_lsmr(

@@ -262,9 +262,9 @@ class RidgeClassifierCV(AbstractRidgeClassifier):
                 arrays.to_numpy(y),
                 checked_score_params(score, w),
             )
-        found = search_alpha(self, X, Y, w, scorer, y, splits=splits)
-        store_alpha_search(self, found, flat=False)
-        store_coefficients(self, X, found.B, found.b, y_is_1d=False)
+        result = search_alpha(self, X, Y, w, scorer, y, splits=splits)
+        store_alpha_search(self, result, flat=False)
+        store_coefficients(self, X, result.B, result.b, y_is_1d=False)
         flatten_single_target(self)
         return self
 
@@ -328,10 +328,10 @@ class LeastSquaresClassifier(AbstractRidgeClassifier):
                 name="LeastSquaresClassifier",
             )
         else:
-            found = least_squares(X, Y, w, intercept=self.fit_intercept)
-            warn_rank_deficient(self, found, *X.shape)
-            B = found.coef
-            b = found.intercept
+            result = least_squares(X, Y, w, intercept=self.fit_intercept)
+            warn_rank_deficient(self, result, *X.shape)
+            B = result.coef
+            b = result.intercept
         store_coefficients(self, X, B, b, y_is_1d=False)
         flatten_single_target(self)
         return self

@@ -335,7 +335,7 @@ class RidgeCV(AbstractLinearRegressor):
         model = PredictedValues()
         default = None if self.cv is None and self.scoring is None else True
         scorer = default and check_scoring(model, self.scoring)
-        found = search_alpha(
+        result = search_alpha(
             self,
             X,
             Y,
@@ -346,8 +346,8 @@ class RidgeCV(AbstractLinearRegressor):
             way=decomposition_of(self.gcv_mode, X),
             per_target=self.alpha_per_target,
         )
-        store_alpha_search(self, found, flat, per_target=self.alpha_per_target)
-        store_coefficients(self, X, found.B, found.b, flat)
+        store_alpha_search(self, result, flat, per_target=self.alpha_per_target)
+        store_coefficients(self, X, result.B, result.b, flat)
         flatten_single_target(self)
         return self
 

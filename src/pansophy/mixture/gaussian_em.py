@@ -399,7 +399,7 @@ def mixture_attributes(p: GaussianMixtureParams, X) -> dict:
     square = P * P if flat else P @ np.swapaxes(P, -1, -2)
     like = np.empty(0, X.dtype) if is_dataset(X) else X
     put = lambda a: arrays.asarray(a, like=like)
-    found = {
+    result = {
         "weights_": put(p.weights),
         "means_": put(p.normal.mean),
         "covariances_": put(p.normal.dense if shape == "low_rank" else p.normal.cov),
@@ -407,9 +407,9 @@ def mixture_attributes(p: GaussianMixtureParams, X) -> dict:
         "precisions_cholesky_": put(P),
     }
     if shape == "low_rank":
-        found["factors_"] = put(p.normal.cov[..., :-1])
-        found["noise_variance_"] = put(p.normal.cov[..., -1])
-    return found
+        result["factors_"] = put(p.normal.cov[..., :-1])
+        result["noise_variance_"] = put(p.normal.cov[..., -1])
+    return result
 
 
 def sample_gaussian_mixture(weights, normal: Normal, n, rng, like):

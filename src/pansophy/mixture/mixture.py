@@ -155,17 +155,17 @@ def check_support(data, groups, names=None):
     def worst(X, *_):
         """(1, d): a value of each column that does not fit, or NaN."""
         X = arrays.to_numpy(X)
-        found = np.full((1, X.shape[1]), np.nan)
+        result = np.full((1, X.shape[1]), np.nan)
         for columns, kind in kinds:
             wrong = ~SUPPORTS[kind][0](X[:, columns])
             rows, at = np.nonzero(wrong)
-            found[0, columns[at]] = X[rows, columns[at]]
-        return found
+            result[0, columns[at]] = X[rows, columns[at]]
+        return result
 
-    found = arrays.to_numpy(data.map(worst))
+    result = arrays.to_numpy(data.map(worst))
     for columns, kind in kinds:
         for f in columns:
-            bad = found[~np.isnan(found[:, f]), f]
+            bad = result[~np.isnan(result[:, f]), f]
             if len(bad):
                 name = int(f) if names is None else names[f]
                 raise ValueError(

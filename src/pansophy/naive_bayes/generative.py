@@ -120,13 +120,13 @@ def family_template(name, rows, like):
 def normal_moments(rows, k, shape) -> Moments:
     """Moments of each class in one pass, or by EM where values are missing."""
     flat = shape in ("diag", "spherical")
-    found = rows.sum(
+    result = rows.sum(
         lambda x, c, w: class_moments(x, c, k, w, "diag" if flat else shape)
     )
-    xp = arrays.namespace(found.mean)
-    if not flat and not bool(xp.all(xp.isfinite(found.mean))):
-        found = moments_of_incomplete_rows(rows, k, shape)
-    return spherical_moments(found) if shape == "spherical" else found
+    xp = arrays.namespace(result.mean)
+    if not flat and not bool(xp.all(xp.isfinite(result.mean))):
+        result = moments_of_incomplete_rows(rows, k, shape)
+    return spherical_moments(result) if shape == "spherical" else result
 
 
 def spherical_moments(m: Moments) -> Moments:

@@ -171,9 +171,9 @@ class JointTableClassifier(AbstractBayes):
                     continue
                 part = x[np.ix_(rows, kind)].astype(np.int64)
                 cells, counts = merge_equal_cells(self.cells_[:, kind], self.counts_)
-                found = safe_log(counts_of_cells(cells, counts, part))
+                result = safe_log(counts_of_cells(cells, counts, part))
                 extra = safe_log(np.float64(a)) + log_m[~kind].sum()
-                out[rows] = np.logaddexp(found, extra) - below
+                out[rows] = np.logaddexp(result, extra) - below
             foreign = arrays.is_foreign(given)
             return arrays.asarray(out, like=arrays.as_float(given)) if foreign else out
 

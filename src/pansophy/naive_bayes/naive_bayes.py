@@ -162,10 +162,10 @@ class AbstractNaiveBayes(AbstractBayes):
                     for name, columns in groups
                 )
 
-        found = row_blocks(X, codes, w, block=rows_per_fit_block(X, groups)).sum(
+        result = row_blocks(X, codes, w, block=rows_per_fit_block(X, groups)).sum(
             stats, blas=False
         )
-        sums = ClassStatistics(weight_of_each_class(codes, k, w, X), found)
+        sums = ClassStatistics(weight_of_each_class(codes, k, w, X), result)
         sums = sums if before is None else add_statistics(before, sums)
         self._estimate(sums, groups, X)
         self.classes_ = classes

@@ -293,7 +293,7 @@ class AbstractNet(AbstractTraining):
         dtype = torch.float64 if double else torch.float32
         device = resolve_device(self.device)
         passes = max(self.mc_dropout, 1)
-        found = []
+        results = []
         for net in self.nets_:
             net = copy.deepcopy(net).to(device, dtype).eval()
             for module in net.modules():
@@ -302,8 +302,8 @@ class AbstractNet(AbstractTraining):
             # the same masks at every call: a prediction is not a lottery
             with seeded_torch(device, 0), torch.no_grad():
                 for _ in range(passes):
-                    found += self._member_outputs(net, inputs, device, dtype)
-        return np.stack(found)
+                    results += self._member_outputs(net, inputs, device, dtype)
+        return np.stack(results)
 
     def _member_outputs(self, net, inputs, device, dtype) -> list[np.ndarray]:
         """Scores of all rows by one pass of one net: one array for each member."""

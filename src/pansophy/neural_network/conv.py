@@ -122,9 +122,9 @@ def flat_images(model, X, *, reset):
     shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     if len(shape) not in (3, 4):
         return X, None
-    found = (*shape[1:], 1)[:3]
+    explanation = (*shape[1:], 1)[:3]
     wanted = None if given is None else whole_shape(given)
-    if wanted is not None and found != wanted:
+    if wanted is not None and explanation != wanted:
         hint = ""
         if len(shape) == 4 and (*shape[2:], shape[1]) == wanted:
             hint = " Channels come last: np.moveaxis(X, 1, 3)."
@@ -139,7 +139,7 @@ def flat_images(model, X, *, reset):
             f"images have the shape {shape[1:]}, which looks like channels first; "
             "channels come last here: np.moveaxis(X, 1, 3), or say image_shape."
         )
-    return np.asarray(X).reshape(len(X), -1), found
+    return np.asarray(X).reshape(len(X), -1), explanation
 
 
 def looks_channels_first(shape) -> bool:

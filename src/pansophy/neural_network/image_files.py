@@ -50,8 +50,8 @@ def image_paths(folder) -> tuple[list[Path], list[str] | None]:
                 "itself nor in subfolders, one for each class."
             )
         return files, None
-    found = [(path, place.name) for place in classes for path in inside(place)]
-    return [path for path, _ in found], [name for _, name in found]
+    results = [(path, place.name) for place in classes for path in inside(place)]
+    return [path for path, _ in results], [name for _, name in results]
 
 
 class ImageFiles:

@@ -67,7 +67,7 @@ def train_lbfgs(
     if task.snapshot is not None:
         outer = task.snapshot
         task = task._replace(snapshot=lambda s: outer(at(s)))
-    found = lbfgs(
+    result = lbfgs(
         objective,
         objective.flat("w"),
         max_iter=max_iter,
@@ -75,6 +75,6 @@ def train_lbfgs(
         tol=tol,
         task=task,
     )
-    state = at(found.state, found.n_iter)
+    state = at(result.state, result.n_iter)
     net.eval()
-    return found._replace(state=state, history={"loss": found.history["objective"]})
+    return result._replace(state=state, history={"loss": result.history["objective"]})

@@ -563,8 +563,8 @@ class MLPClassifier(Classifier, AbstractMLP):
         y = y.toarray() if hasattr(y, "toarray") else y
         multilabel = y.ndim == 2 and y.shape[1] > 1
         if first:
-            found = np.arange(y.shape[1]) if multilabel else np.unique(y)
-            self.classes_ = found if classes is None else np.unique(classes)
+            explanation = np.arange(y.shape[1]) if multilabel else np.unique(y)
+            self.classes_ = explanation if classes is None else np.unique(classes)
             self._multilabel = multilabel
         elif classes is not None and not np.array_equal(
             self.classes_, np.unique(classes)

@@ -207,12 +207,14 @@ def padded_tensors(X: Ragged, device, dtype):
 
 def pooled_outputs(net, X: Ragged, device, dtype) -> np.ndarray:
     """Scores of a net for each sequence, (n, outputs), float64."""
-    found = []
+    results = []
     order = []
     for part, block in sequence_blocks(X):
-        found.append(net(*padded_tensors(block, device, dtype)).double().cpu().numpy())
+        results.append(
+            net(*padded_tensors(block, device, dtype)).double().cpu().numpy()
+        )
         order.append(part)
-    F = np.concatenate(found)
+    F = np.concatenate(results)
     out = np.empty_like(F)
     out[np.concatenate(order)] = F
     return out
@@ -578,10 +580,10 @@ default="lstm"
         """Share of the steps with the right label, weighted by sequence."""
         F = check_new_sequences(self, X)
         labels = step_labels(y, F)
-        found = as_ragged(self.predict(F))
+        result = as_ragged(self.predict(F))
         w = check_sample_weight(sample_weight, len(F))
         weights = None if w is None else np.repeat(w, F.lengths)
-        return float(np.average(found.values == labels.values, weights=weights))
+        return float(np.average(result.values == labels.values, weights=weights))
 
 
 def step_labels(y, X: Ragged) -> Ragged:

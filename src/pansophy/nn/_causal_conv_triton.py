@@ -52,23 +52,23 @@ def load_rows(
     ptr, row, first, c, length, channels, step, ROWS: tl.constexpr
 ):  # fmt: skip
     """Rows first, ..., first + ROWS - 1 as a tuple; 0 outside the sequence."""
-    found = ()
+    result = ()
     for k in tl.static_range(ROWS):
         t = first + k
         here = (c < channels) & (t >= 0) & (t < length)
         at = (row * length + t) * step + c
-        found = found + (tl.load(ptr + at, mask=here, other=0.0),)
-    return found
+        result = result + (tl.load(ptr + at, mask=here, other=0.0),)
+    return result
 
 
 @triton.jit
 def load_weights(w_ptr, c, channels, W: tl.constexpr):
     """w_0, ..., w_{W-1} in float32."""
-    found = ()
+    result = ()
     for k in tl.static_range(W):
         w = tl.load(w_ptr + k * channels + c, mask=c < channels, other=0.0)
-        found = found + (w.to(tl.float32),)
-    return found
+        result = result + (w.to(tl.float32),)
+    return result
 
 
 @triton.jit

@@ -388,14 +388,14 @@ class Launch:
     def options(self, kernel) -> dict:
         """Constants of a kernel of products."""
         cut = getattr(self.tiling, kernel)
-        found = {
+        result = {
             "EXACT": self.exact, "Q": self.Q, "P": self.P, "N": self.N,
             "PRECISION": FLOAT32_PRODUCTS[kernel] if self.exact else "tf32",
             "STAGES": self.stages(kernel), "num_warps": cut.warps,
         }  # fmt: skip
         if cut.registers is not None:
-            found["maxnreg"] = cut.registers
-        return found
+            result["maxnreg"] = cut.registers
+        return result
 
     def over_heads(self, kernel, function, *tensors, rows, skip):
         """Launch a kernel that goes through heads; `rows` are x and B."""

@@ -120,7 +120,7 @@ def conv_output_size(
     stride = per_dimension("stride", stride, ndim)
     dilation = per_dimension("dilation", dilation, ndim)
     pads = padding_pairs(padding, sizes, kernel, stride, dilation)
-    found = []
+    results = []
     for n, k, s, d, (before, after) in zip(sizes, kernel, stride, dilation, pads):
         room = n + before + after - d * (k - 1) - 1
         if room < 0:
@@ -129,8 +129,8 @@ def conv_output_size(
                 f"with {before} and {after} zeros around them: lower kernel_size, or "
                 'take padding "same".'
             )
-        found.append(room // s + 1)
-    return found[0] if single else tuple(found)
+        results.append(room // s + 1)
+    return results[0] if single else tuple(results)
 
 
 def transposed_output_size(
@@ -152,11 +152,11 @@ def transposed_output_size(
     pads = per_dimension("padding", padding, ndim, 0)
     dilation = per_dimension("dilation", dilation, ndim)
     extra = per_dimension("output_padding", output_padding, ndim, 0)
-    found = tuple(
+    result = tuple(
         (m - 1) * s - 2 * p + d * (k - 1) + 1 + o
         for m, k, s, p, d, o in zip(sizes, kernel, stride, pads, dilation, extra)
     )
-    return found[0] if single else found
+    return result[0] if single else result
 
 
 class Conv(nn.Module):

@@ -49,11 +49,11 @@ class LogPartition(torch.autograd.Function):
             chain, evidence = chain_evidence(
                 scores[rows], transitions, np.cumsum(each[kept])
             )
-            found = expected_counts(chain, evidence)
+            result = expected_counts(chain, evidence)
             shift = transitions.max() * (each[kept] - 1).sum()
-            total += value * (found.loglik + shift)
-            dF[rows] = value * found.counts
-            dT += value * found.trans
+            total += value * (result.loglik + shift)
+            dF[rows] = value * result.counts
+            dT += value * result.trans
         ctx.save_for_backward(torch.from_numpy(dF).to(F), torch.from_numpy(dT).to(T))
         return F.new_tensor(total)
 

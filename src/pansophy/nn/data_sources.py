@@ -287,10 +287,10 @@ def parquet_files(paths) -> list[Path]:
     """Files from a path, a folder of files, or several of them."""
     if isinstance(paths, (str, Path)):
         paths = [paths]
-    found: list[Path] = []
+    results: list[Path] = []
     for path in map(Path, paths):
         inside = [path] if path.is_file() else []
-        found += sorted(path.glob("*.parquet")) if path.is_dir() else inside
-    if not found:
+        results += sorted(path.glob("*.parquet")) if path.is_dir() else inside
+    if not results:
         raise FileNotFoundError(f"no Parquet files in {', '.join(map(str, paths))}.")
-    return found
+    return results

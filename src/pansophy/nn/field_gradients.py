@@ -249,7 +249,7 @@ class TorchFieldPass:
 
     def parameter_gradients(self) -> list[Tensor]:
         """Derivatives in the field's own parameters, in their order."""
-        found = {}
+        result = {}
         for layer, (G, m) in enumerate(zip(self.sums, self.inputs)):
             into, out = self._scales(layer)
             if self.W[layer].shape == G.shape:
@@ -259,11 +259,11 @@ class TorchFieldPass:
             W, b = G[:m], G[m]
             if into == 2:
                 W = W * into - b
-            found[f"weights.{layer}"] = W
-            found[f"biases.{layer}"] = b
+            result[f"weights.{layer}"] = W
+            result[f"biases.{layer}"] = b
             if layer == 0 and self.time:
-                found["time_weight"] = G[m + 1]
-        return [found[name] for name, _ in self.field.named_parameters()]
+                result["time_weight"] = G[m + 1]
+        return [result[name] for name, _ in self.field.named_parameters()]
 
 
 class FieldLayers(NamedTuple):
@@ -550,12 +550,12 @@ class FieldStepper:
 
 def solve_by_hand(problem: ODEProblem, y0) -> ODESolution:
     """The solution, with gradients in y0 and the field's parameters by eq. (2)."""
-    found = []
+    results = []
     if not torch.is_grad_enabled():
-        y = solve_columns(None, y0, problem, found)
+        y = solve_columns(None, y0, problem, results)
     else:
-        y = FieldSolve.apply(y0, problem, found, *problem.f.parameters())
-    return found[0]._replace(y=y, last_state=y[-1])
+        y = FieldSolve.apply(y0, problem, results, *problem.f.parameters())
+    return results[0]._replace(y=y, last_state=y[-1])
 
 
 def solve_columns(ctx, y0, problem, solutions) -> Tensor:

@@ -133,14 +133,14 @@ def add_lora(
     linear = {n: m for n, m in linear.items() if not n.startswith(inside or "\0")}
     chosen = []
     for pattern in names:
-        found = [n for n in linear if fnmatchcase(n, pattern)]
-        if not found:
+        results = [n for n in linear if fnmatchcase(n, pattern)]
+        if not results:
             known = ", ".join(linear) or "none"
             raise ValueError(
                 f"names of add_lora: no linear layer is called {pattern!r}; there are "
                 f"{known}."
             )
-        chosen += [n for n in found if n != "output" or pattern == "output"]
+        chosen += [n for n in results if n != "output" or pattern == "output"]
     freeze(net)
     for name in dict.fromkeys(chosen):
         owner, _, last = name.rpartition(".")

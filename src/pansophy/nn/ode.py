@@ -560,12 +560,12 @@ class SolverRun:
 
     def _due(self, stop):
         """(time, index) of the outputs up to `stop`."""
-        found = []
+        results = []
         for i in range(len(self.outputs), len(self.times)):
             if (self.times[i] - stop) * self.sign > 0:
                 break
-            found.append((self.times[i], i))
-        return found
+            results.append((self.times[i], i))
+        return results
 
     def _accept(self, step, length, stop) -> bool:
         """Move on; true if the event happened inside the step."""
@@ -677,9 +677,9 @@ def solve_adjoint(problem, y0) -> ODESolution:
     if problem.event is not None:
         raise ValueError('events have a gradient by gradient="backprop" only.')
     parameters = [p for p in problem.f.parameters() if p.requires_grad]
-    found = []
-    y = AdjointSolve.apply(y0, problem.t, problem, found, *parameters)
-    return found[0]._replace(y=y, last_state=y[-1])
+    results = []
+    y = AdjointSolve.apply(y0, problem.t, problem, results, *parameters)
+    return results[0]._replace(y=y, last_state=y[-1])
 
 
 class AdjointSolve(torch.autograd.Function):

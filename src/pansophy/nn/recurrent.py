@@ -170,7 +170,7 @@ class RecurrentLayer(nn.Module):
         if truncate is not None:
             return self._blocks(X, lengths, state, truncate)
         zeros = self.init_state(len(X), X.device, X.dtype)
-        found = []
+        results = []
         for layer in range(self.layers):
             X = self.dropout(X) if layer else X
             parts = []
@@ -183,10 +183,10 @@ class RecurrentLayer(nn.Module):
                 H = H if way == "" else reverse_sequences(H, lengths)
                 parts.append((H, *(last or ())))
             X, *last = (torch.cat(p, -1) if len(p) > 1 else p[0] for p in zip(*parts))
-            found.append(last)
+            results.append(last)
         if not return_state:
             return X, None
-        return X, tuple(torch.stack(parts, 1) for parts in zip(*found))
+        return X, tuple(torch.stack(parts, 1) for parts in zip(*results))
 
     def _run(self, X, lengths, state, weights, return_state):
         """Outputs (n, T, h) and last state (n, h) each of one layer and direction."""

@@ -88,7 +88,7 @@ def saliency(
     if method not in ("gradient", "integrated"):
         raise ValueError(f'method must be "gradient" or "integrated", got {method!r}.')
     steps = check_count("steps", steps)
-    found = []
+    results = []
     for net, inputs in net_and_inputs(model, X):
         net = copy.deepcopy(net).double().eval()
         x, *other_inputs = (a.double() if a.is_floating_point() else a for a in inputs)
@@ -97,13 +97,13 @@ def saliency(
             best = net(x, *other_inputs).argmax(1) if target is None else target
         column = torch.as_tensor(best, dtype=torch.int64).expand(len(x))
         if method == "gradient":
-            found.append(score_gradient(net, x, column, other_inputs))
+            results.append(score_gradient(net, x, column, other_inputs))
         else:
             start = as_rows_of(model, baseline, x)
-            found.append(
+            results.append(
                 integrated_gradient(net, x, column, start, steps, other_inputs)
             )
-    mean = torch.stack(found).mean(0).numpy()
+    mean = torch.stack(results).mean(0).numpy()
     shape = np.shape(X[0] if isinstance(X, tuple) else X)
     if mean.ndim == 4 and not isinstance(model, nn.Module):
         mean = np.moveaxis(mean, 1, 3)  # channels last, as the user's images

@@ -167,13 +167,13 @@ def remember_input(seen, name):
 @torch.no_grad()
 def mlp_sums(net: MLP, X) -> list[tuple[str, Activation, Tensor]]:
     """The sums that go into each hidden layer of a perceptron."""
-    found = []
+    results = []
     H = X
     for i, (W, b) in enumerate(net.layers[:-1], 1):
         Z = torch.addmm(b, H, W)
-        found.append((f"hidden layer {i}", net.activation, Z))
+        results.append((f"hidden layer {i}", net.activation, Z))
         H = net.activation.value(Z)
-    return found
+    return results
 
 
 def layer_saturation(name, activation, Z: Tensor, flat: float) -> LayerSaturation:

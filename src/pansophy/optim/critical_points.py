@@ -94,16 +94,16 @@ def critical_points(
     both, value = value_and_gradient(f, box.mean(axis=1), gradient)
     g = lambda x: np.asarray(both(x)[1], dtype=float).reshape(len(box))
     if len(box) == 1:
-        found = roots_on_grid(lambda t: float(g(np.array([t]))[0]), *box[0])
+        result = roots_on_grid(lambda t: float(g(np.array([t]))[0]), *box[0])
     else:
         starts = 50 * len(box) if n_starts is None else n_starts
         points = latin_hypercube(
             [tuple(pair) for pair in box], starts, random_state=make_rng(random_state)
         )
-        found = roots_from_starts(g, points, box)
+        result = roots_from_starts(g, points, box)
     H = hessian or (lambda x: numeric_jacobian(g, x))
     out = []
-    for x in distinct_points(found, box):
+    for x in distinct_points(result, box):
         kind = kind_of_point(np.atleast_2d(H(x)))
         out.append(CriticalPoint(x, float(value(x)), kind, size_of(g(x))))
     return sorted(out, key=lambda point: (round(point.objective, 12), *point.position))
@@ -116,11 +116,11 @@ def roots_on_grid(g, low, high):
     t = np.linspace(low, high, GRID + 1)
     values = np.array([g(u) for u in t])
     scale = np.nanmax(np.abs(values), initial=0.0)
-    found = [u for u, v in zip(t, values, strict=True) if v == 0]
+    results = [u for u, v in zip(t, values, strict=True) if v == 0]
     for i in np.flatnonzero(values[:-1] * values[1:] < 0):
         root = brentq(g, t[i], t[i + 1], xtol=1e-14, rtol=1e-14)
         if abs(g(root)) <= max(abs(values[i]), abs(values[i + 1])):  # not a pole
-            found.append(root)
+            results.append(root)
     size = np.abs(values)
     low_points = (size[1:-1] < size[:-2]) & (size[1:-1] <= size[2:])
     same = (values[:-2] * values[1:-1] > 0) & (values[1:-1] * values[2:] > 0)
@@ -132,8 +132,8 @@ def roots_on_grid(g, low, high):
             options={"xatol": 1e-12},
         )
         if at.fun <= 1e-9 * scale:
-            found.append(at.x)
-    return [np.array([u]) for u in found]
+            results.append(at.x)
+    return [np.array([u]) for u in results]
 
 
 def roots_from_starts(g, starts, box):
@@ -142,14 +142,14 @@ def roots_from_starts(g, starts, box):
 
     scale = np.median([size_of(g(x)) for x in starts])
     margin = SAME * (box[:, 1] - box[:, 0])
-    found = []
+    results = []
     for x in starts:
         with np.errstate(all="ignore"):
             run = root(g, x, method="hybr", options={"xtol": 1e-13})
         inside = np.all((run.x >= box[:, 0] - margin) & (run.x <= box[:, 1] + margin))
         if inside and size_of(g(run.x)) <= 1e-7 * max(scale, 1e-300):
-            found.append(run.x)
-    return found
+            results.append(run.x)
+    return results
 
 
 def distinct_points(points, box):
@@ -273,9 +273,9 @@ def quadratic_hessian(g, x, hessian):
     for size in (1e-1, 1.0, 1e2):
         u = size * rng.normal(size=x.shape)
         with np.errstate(all="ignore"):
-            found = g(u)
+            result = g(u)
         expected = at_zero + H @ u
         scale = float(np.max(np.abs(H) @ np.abs(u))) + size_of(at_zero)
-        if not size_of(found - expected) <= LINEAR * 100 * max(scale, 1e-300):
+        if not size_of(result - expected) <= LINEAR * 100 * max(scale, 1e-300):
             return None
     return H

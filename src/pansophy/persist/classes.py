@@ -201,37 +201,37 @@ def listed_class(name) -> type:
     if not all(p.isidentifier() and not p.startswith("__") for p in parts):
         raise refused
     if parts[0] == "pansophy" and len(parts) > 2:
-        found = _fetch(module, last, refused)
-        if found.__module__ == module and is_ours(found):
-            return found
+        result = _fetch(module, last, refused)
+        if result.__module__ == module and is_ours(result):
+            return result
     elif module in SKLEARN_MODULES and not last.startswith("_"):
         if last in SKLEARN_SWITCHES:
             importlib.import_module(f"sklearn.experimental.{SKLEARN_SWITCHES[last]}")
-        found = _fetch(module, last, refused)
-        inside = found.__module__.startswith("sklearn.")
-        if inside and issubclass(found, sklearn_kinds()):
-            return found
+        result = _fetch(module, last, refused)
+        inside = result.__module__.startswith("sklearn.")
+        if inside and issubclass(result, sklearn_kinds()):
+            return result
     elif name in SKLEARN_HELPERS:
         return _fetch(module, last, refused)
     elif module == "torch.nn":
-        found = _fetch(module, last, refused)
-        if found.__module__.startswith("torch.nn.modules.") and is_module(found):
-            return found
+        result = _fetch(module, last, refused)
+        if result.__module__.startswith("torch.nn.modules.") and is_module(result):
+            return result
     raise refused
 
 
 def _fetch(module, last, refused) -> type:
     try:
-        found = vars(importlib.import_module(module)).get(last)
-        if found is None and module.startswith("sklearn"):  # shown lazily
-            found = getattr(importlib.import_module(module), last, None)
+        result = vars(importlib.import_module(module)).get(last)
+        if result is None and module.startswith("sklearn"):  # shown lazily
+            result = getattr(importlib.import_module(module), last, None)
     except ImportError as error:
         raise PersistError(
             f"the file needs {module}, which cannot be imported here: {error}"
         ) from error
-    if not isinstance(found, type):
+    if not isinstance(result, type):
         raise refused
-    return found
+    return result
 
 
 def function_name(function) -> str | None:

@@ -110,9 +110,9 @@ class Encoder:
             foreign.encode_foreign,
         )
         for attempt in attempts:
-            found = attempt(self, value, where)
-            if found is not None:
-                return found
+            result = attempt(self, value, where)
+            if result is not None:
+                return result
         raise PersistError(
             f"{where} is a {kind.__module__}.{kind.__qualname__}, which cannot be "
             "saved: its class is neither pansophy's nor an estimator of scikit-learn "
@@ -250,10 +250,10 @@ class Decoder:
         """The value numbered in `node`, made once."""
         dtype = node.get("dtype")
         key = (node["$"], node.get("t"), None if dtype is None else repr(dtype))
-        found = self.made.get(key)
-        if found is None:
-            found = self.made[key] = make()
-        return found
+        result = self.made.get(key)
+        if result is None:
+            result = self.made[key] = make()
+        return result
 
     def remember(self, node, value):
         number = node.get("id")
@@ -353,9 +353,9 @@ def make_type(decoder, node):
     if name in classes.BUILTINS:
         return classes.BUILTINS[name]
     if isinstance(name, str) and name.startswith("numpy."):
-        found = vars(np).get(name.removeprefix("numpy."))
-        if isinstance(found, type) and issubclass(found, np.generic):
-            return found
+        result = vars(np).get(name.removeprefix("numpy."))
+        if isinstance(result, type) and issubclass(result, np.generic):
+            return result
     return classes.class_of(name)
 
 

@@ -116,21 +116,21 @@ def inspect(path) -> dict:
     """
     with one_sentence("read", path):
         manifest, tensors = read_manifest(path)
-    found: set = set()
+    result: set = set()
 
     stack = [manifest["model"]]
     while stack:
         node = stack.pop()
         if isinstance(node, dict):
             if isinstance(node.get("class"), str):
-                found.add(node["class"])
+                result.add(node["class"])
             stack.extend(node.values())
         elif isinstance(node, list):
             stack.extend(node)
     return {
         "schema": manifest["schema"],
         "versions": manifest["versions"],
-        "classes": sorted(found),
+        "classes": sorted(result),
         "bytes": sum(t.nbytes for t in tensors.values()),
         "file_bytes": os.path.getsize(path),
     }

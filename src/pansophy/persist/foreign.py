@@ -231,10 +231,10 @@ def make_tensor(decoder, node):
 
 
 def torch_dtype(torch, name):
-    found = vars(torch).get(name)
-    if not isinstance(found, torch.dtype):
+    result = vars(torch).get(name)
+    if not isinstance(result, torch.dtype):
         raise PersistError(f"the file names an unknown torch type {name!r}")
-    return found
+    return result
 
 
 def find_device(torch, name):

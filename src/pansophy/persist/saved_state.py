@@ -416,16 +416,16 @@ def saved_state_rules(cls) -> tuple[tuple[tuple[str, Any], ...], tuple]:
     """The rules of a class and its bases, and the checks beyond them."""
     from ..base import Estimator
 
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     checks = []
     if issubclass(cls, Estimator) and cls.__module__.startswith("pansophy."):
-        found.update(ESTIMATOR_RULES)
+        result.update(ESTIMATOR_RULES)
     for base in reversed(cls.__mro__):
-        found.update(vars(base).get(ATTRIBUTE, {}))
+        result.update(vars(base).get(ATTRIBUTE, {}))
         check = vars(base).get(CHECK)
         if check is not None:
             checks.append(check.__func__)
-    return tuple(found.items()), tuple(checks)
+    return tuple(result.items()), tuple(checks)
 
 
 def check_saved_state(value, state):

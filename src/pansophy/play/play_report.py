@@ -99,17 +99,17 @@ def play(
     settings |= {f"parameters of {n}": repr(a.get_params()) for n, a in chosen.items()}
     with PlayFolder(folder, settings, resume=resume) as finished:
         folder = finished.folder
-        found = compare_agents(
+        comparison = compare_agents(
             chosen, world, n_seeds=n_seeds, random_state=random_state, report=report,
             finished=finished,
         )  # fmt: skip
-        film = film_episode(found.agent, env, random_state=random_state)
-        save(found.agent, folder / "agent.pansophy")
+        film = film_episode(comparison.agent, env, random_state=random_state)
+        save(comparison.agent, folder / "agent.pansophy")
         save_film(film, folder / "episode.gif")
-        results = json.dumps(comparison_data(found, env), indent=2)
+        results = json.dumps(comparison_data(comparison, env), indent=2)
         write_text_file(folder / "results.json", results + "\n")
-        write_play_report(found, film, env, folder / "report.html")
-    return found
+        write_play_report(comparison, film, env, folder / "report.html")
+    return comparison
 
 
 def comparison_data(comparison: AgentComparison, env) -> dict:

@@ -80,10 +80,10 @@ class PlayFolder:
         numbers = self.runs / f"{name}-{seed}.json"
         if not numbers.exists():
             return None
-        found = json.loads(numbers.read_text("utf-8"))
-        curve = ReturnCurve(np.array(found["steps"]), np.array(found["returns"]))
+        result = json.loads(numbers.read_text("utf-8"))
+        curve = ReturnCurve(np.array(result["steps"]), np.array(result["returns"]))
         agent = load(self.runs / f"{name}-{seed}.pansophy")
-        return AgentRun(agent, curve, found["score"], found["seconds"])
+        return AgentRun(agent, curve, result["score"], result["seconds"])
 
     def put(self, name, seed, run: AgentRun) -> None:
         """Keep a finished run."""

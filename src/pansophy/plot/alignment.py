@@ -44,14 +44,14 @@ def alignment(a, b=None, *, ax=None, **options):
     if isinstance(a, StringAlignment):
         if b is not None or options:
             raise ValueError("a StringAlignment is drawn as it is: give nothing else.")
-        found = a
+        result = a
     elif b is None:
         raise ValueError("plot.alignment needs two sequences, or a StringAlignment.")
     else:
-        found = edit_alignment(a, b, **options)
+        result = edit_alignment(a, b, **options)
     ax = get_axes(ax)
     counts = {}
-    for i, (operation, x, y) in enumerate(found.edits):
+    for i, (operation, x, y) in enumerate(result.edits):
         counts[operation] = counts.get(operation, 0) + 1
         color = COLORS_OF_EDITS[operation]
         for row, symbol in ((1, x), (0, y)):
@@ -66,8 +66,8 @@ def alignment(a, b=None, *, ax=None, **options):
         "delete": "deleted", "insert": "inserted",
     }  # fmt: skip
     words = [f"{counts[k]} {past[k]}" for k in past if k in counts]
-    ax.set_title(f"cost {found.cost:g}: {', '.join(words) or 'nothing to do'}")
-    ax.set(xlim=(-0.6, max(len(found.edits), 1) - 0.4), ylim=(-0.6, 1.6))
+    ax.set_title(f"cost {result.cost:g}: {', '.join(words) or 'nothing to do'}")
+    ax.set(xlim=(-0.6, max(len(result.edits), 1) - 0.4), ylim=(-0.6, 1.6))
     ax.set_xticks([])
     ax.set_yticks([1, 0], ["a", "b"])
     ax.set_aspect("equal")

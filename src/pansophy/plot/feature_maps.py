@@ -44,17 +44,17 @@ def first_net(model):
 
 def convolution_layer(net, layer):
     """(name, module) of a layer with kernels (F, C, h, w): that named, or the first."""
-    found = {
+    result = {
         name: module
         for name, module in net.named_modules()
         if getattr(getattr(module, "weight", None), "ndim", 0) == 4
     }
-    if layer is None and found:
-        return next(iter(found.items()))
-    if layer in found:
-        return layer, found[layer]
+    if layer is None and result:
+        return next(iter(result.items()))
+    if layer in result:
+        return layer, result[layer]
     raise ValueError(
-        f"the net has no convolution {layer!r}; it has {', '.join(found) or 'none'}."
+        f"the net has no convolution {layer!r}; it has {', '.join(result) or 'none'}."
     )
 
 

@@ -13,8 +13,8 @@ def cumulative_gains(yes, s, w=None):
     order = score_order(s)
     w = np.ones(len(s)) if w is None else w
     examined = cumulative_at(order, w)
-    found = cumulative_at(order, w * yes)
-    return tuple(np.insert(v / v[-1], 0, 0.0) for v in (examined, found))
+    result = cumulative_at(order, w * yes)
+    return tuple(np.insert(v / v[-1], 0, 0.0) for v in (examined, result))
 
 
 @draw_styled

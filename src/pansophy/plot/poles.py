@@ -29,9 +29,9 @@ def poles(system, *, ax=None):
     """
     from matplotlib.patches import Circle, Rectangle
 
-    verdict, found = system.stability()
+    verdict, result = system.stability()
     ax = get_axes(ax)
-    reach = 1.3 * max(1.0, np.abs(found).max())
+    reach = 1.3 * max(1.0, np.abs(result).max())
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title=verdict)
     if system.dt is None:
         region = Rectangle((-reach, -reach), reach, 2 * reach, alpha=0.15, color=GREEN)
@@ -40,6 +40,6 @@ def poles(system, *, ax=None):
     ax.add_patch(region)
     ax.axhline(0, color=GREY, lw=0.8)
     ax.axvline(0, color=GREY, lw=0.8)
-    ax.plot(found.real, found.imag, "x", color=PINK, ms=10, mew=2)
+    ax.plot(result.real, result.imag, "x", color=PINK, ms=10, mew=2)
     ax.set(xlabel="real part", ylabel="imaginary part")
     return ax

@@ -121,8 +121,8 @@ def frequent_itemsets(C, least, longest=None) -> dict[tuple, int]:
 
     tasks = [lambda a=a: extend((), items, bits, a, []) for a in range(len(items))]
     out = {(int(i),): int(counts[i]) for i in items}
-    for found in threads.run_tasks(tasks):
-        out.update((tuple(sorted(names)), count) for names, count in found)
+    for result in threads.run_tasks(tasks):
+        out.update((tuple(sorted(names)), count) for names, count in result)
     return out
 
 

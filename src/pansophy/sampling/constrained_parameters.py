@@ -141,12 +141,12 @@ class UnconstrainedDensity:
             raise ValueError(f"u must have {self.dim} coordinates, got {u.shape[-1]}.")
         xp = namespace(u)
         at = 0
-        found = []
+        results = []
         for p in self.parts:
-            found.append(to_constrained(p, u[..., at : at + p.free]))
+            results.append(to_constrained(p, u[..., at : at + p.free]))
             at += p.free
-        x = xp.concat([x for x, _ in found], axis=-1)
-        return x, sum(log for _, log in found)
+        x = xp.concat([x for x, _ in results], axis=-1)
+        return x, sum(log for _, log in results)
 
     def __call__(self, u):
         """log p(u), eq. (1)."""

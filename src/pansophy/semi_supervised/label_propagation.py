@@ -84,8 +84,8 @@ def neighbor_graph(W) -> SimilarityGraph:
         first = sp.csr_array((np.ones(len(ends)), (0 * ends, ends)), shape=(1, n))
         last = sp.csr_array((1, 1))
         turned = sp.csr_array(sp.block_array([[W.T, None], [first, last]]))
-        found = breadth_first_order(turned, n, return_predecessors=False)
-        return np.isin(np.arange(n), found)
+        result = breadth_first_order(turned, n, return_predecessors=False)
+        return np.isin(np.arange(n), result)
 
     sums = lambda axis: np.asarray(W.sum(axis=axis), float).ravel()
     return SimilarityGraph(lambda F: W @ F, sums(1), sums(0), reached, W)

@@ -62,8 +62,8 @@ class AgentService:
         if len(masks) != len(observations):
             raise ValueError(f"{len(observations)} observations, {len(masks)} masks")
         both = zip(observations, masks, strict=True)
-        found = [self.agent.act(one, None, mask) for one, mask in both]
-        return [np.asarray(action).tolist() for action in found]
+        results = [self.agent.act(one, None, mask) for one, mask in both]
+        return [np.asarray(action).tolist() for action in results]
 
     async def health(self, request) -> bytes:
         """Whether the agent answers."""

@@ -109,9 +109,9 @@ def add_row_schema(application, row):
     plain = application.openapi
 
     def openapi():
-        found = plain()
-        parts = found.setdefault("components", {}).setdefault("schemas", {})
+        result = plain()
+        parts = result.setdefault("components", {}).setdefault("schemas", {})
         parts["Row"] = row.model_json_schema(by_alias=True)
-        return found
+        return result
 
     application.openapi = openapi

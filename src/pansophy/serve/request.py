@@ -132,11 +132,11 @@ def rows_in_body(body) -> list:
 
 def refuse_repeated_names(pairs) -> dict:
     """An object of JSON, in which a name that comes twice has no one meaning."""
-    found = {}
+    result = {}
     for name, value in pairs:
-        if name in found:
+        if name in result:
             raise RequestRefused(
                 422, f"{name[:60]!r} is given more than once in one object."
             )
-        found[name] = value
-    return found
+        result[name] = value
+    return result

@@ -72,11 +72,13 @@ class PredictionService:
         loop = asyncio.get_running_loop()
 
         def work():
-            found = explain_rows(self.model, frame)
-            out = explanation_objects(self.model, found, self.model.raw_scores(frame))
+            explanation = explain_rows(self.model, frame)
+            out = explanation_objects(
+                self.model, explanation, self.model.raw_scores(frame)
+            )
             about = {
-                "scale": found.scale,
-                "method": found.method,
+                "scale": explanation.scale,
+                "method": explanation.method,
                 "notes": rows.notes,
             }
             return json_bytes({"predictions": out, **about})

@@ -334,8 +334,8 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
             R[run, j] = 1.0
         tried = replace(first, slopes=np.zeros((len(runs), d, p * d)),
                         noise=shared_noise(first.noise, len(runs)))  # fmt: skip
-        found = tried.learn(tried.stats(X, R), None, "m")
-        maps = np.c_[found.noise.normal.mean, found.slopes.reshape(len(runs), -1)]
+        result = tried.learn(tried.stats(X, R), None, "m")
+        maps = np.c_[result.noise.normal.mean, result.slopes.reshape(len(runs), -1)]
         scale = np.where(maps.std(axis=0) > 0, maps.std(axis=0), 1.0)
         M = kmeans_centers(maps / scale, k, rng) * scale
         noise = Normal(M[:, :d], covariance_in_shape(C, shape, k), shape)
@@ -395,8 +395,8 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         model = SwitchingModel(
             p.start, p.trans, F, c, Q, H, none, R, start.mean, start.cov
         )
-        found = forecast_regimes(model, start, n, level)
-        return found._replace(state_mean=None, state_cov=None)  # the same as the rows
+        result = forecast_regimes(model, start, n, level)
+        return result._replace(state_mean=None, state_cov=None)  # the same as the rows
 
     def _emission_prior(self, emission):
         q = emission.noise.normal

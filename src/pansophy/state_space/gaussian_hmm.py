@@ -145,19 +145,19 @@ class NormalEmission:
     def log_prob(self, X):
         """log-densities (n, k) of what was seen of each row."""
         t = self.table(X)
-        found = None
+        result = None
         if t.frame is not None:
             B = self.quick(t.frame)
             if B is not None:
-                found = natural_parameters.log_densities(t.rows, t.frame, B)
+                result = natural_parameters.log_densities(t.rows, t.frame, B)
             else:
-                found = as_rows(t.rows).map(self.normal.log_prob) + self.log_weights
+                result = as_rows(t.rows).map(self.normal.log_prob) + self.log_weights
         if t.whole is None:
-            return found
+            return result
         out = np.zeros((len(X), self.normal.k))
         out[t.broken] = observed_log_prob(self.normal, X[t.broken]) + self.log_weights
-        if found is not None:
-            out[t.whole] = found
+        if result is not None:
+            out[t.whole] = result
         return out
 
     def evidence(self, X, ends) -> Evidence:

@@ -595,14 +595,14 @@ class AbstractHMM(Density, Estimator):
         """
         k = self.n_components
         stop = getattr(self, "stopprob_", None)
-        found = {
+        result = {
             "s": ("startprob_", rng.dirichlet(np.ones(k))),
             "t": ("transmat_", rng.dirichlet(np.ones(k), size=k)),
         }
         if stop is not None:
-            rows = found["t"][1] * (1 - np.asarray(stop, dtype=float))[:, None]
-            found["t"] = ("transmat_", rows)
-        for letter, (name, value) in found.items():
+            rows = result["t"][1] * (1 - np.asarray(stop, dtype=float))[:, None]
+            result["t"] = ("transmat_", rows)
+        for letter, (name, value) in result.items():
             if letter in self.init_params or not self._is_set(name):
                 setattr(self, name, value)
         missing = not all(self._is_set(name) for name in self._letters)

@@ -95,7 +95,7 @@ def entries_in_time(a, n, letter):
 
 def infer_sizes(given: dict, n_state, n_obs, columns):
     """k, p and l as the arrays, the numbers given and the data say."""
-    found: dict[str, Any] = {"k": n_state, "p": n_obs, "l": None}
+    result: dict[str, Any] = {"k": n_state, "p": n_obs, "l": None}
     parameter_names = {"k": "n_dim_state", "p": "n_dim_obs"}
     for name, (letter, shape, _) in PARAMETERS.items():
         a = given.get(name)
@@ -110,14 +110,14 @@ def infer_sizes(given: dict, n_state, n_obs, columns):
                 f"{name} must have {len(shape)} dimensions{more}, got {a.ndim}."
             )
         for axis, size in zip(shape, a.shape[-len(shape) :], strict=True):
-            if found[axis] is None:
-                found[axis], parameter_names[axis] = size, name
-            elif found[axis] != size:
+            if result[axis] is None:
+                result[axis], parameter_names[axis] = size, name
+            elif result[axis] != size:
                 raise ValueError(
                     f"{name} has shape {a.shape}, but {parameter_names[axis]} says "
-                    f"that there are {found[axis]} {AXIS_WORDS[axis]}."
+                    f"that there are {result[axis]} {AXIS_WORDS[axis]}."
                 )
-    k, p, m = found["k"], found["p"], found["l"]
+    k, p, m = result["k"], result["p"], result["l"]
     p = p or columns or k or 1
     if columns is not None and p != columns:
         raise ValueError(

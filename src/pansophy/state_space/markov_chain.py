@@ -135,8 +135,8 @@ def count_transitions(codes, ends, p, k) -> TransitionCounts:
     N = np.bincount(c[ok] * k + codes[ok], minlength=k ** (p + 1))
 
     def edge(at):
-        found = context_codes(codes, at, begins, p, k)
-        return np.bincount(found[found >= 0], minlength=k**p).astype(float)
+        result = context_codes(codes, at, begins, p, k)
+        return np.bincount(result[result >= 0], minlength=k**p).astype(float)
 
     first = edge(np.minimum(begins + p, ends))
     return TransitionCounts(N.reshape(-1, k).astype(float), first, edge(ends))
@@ -195,12 +195,12 @@ def choose_order(X, lengths=None, *, orders=(1, 2, 3)) -> OrderChoice:
         raise ValueError(f"{k} states and order {top} make too large a table.")
     N = count_transitions(codes, ends, top, k).next
     n = N.sum()
-    found = []
+    results = []
     for p in orders:
         of = N.reshape(-1, k**p, k).sum(axis=0)
         P = safe_divide(of, of.sum(axis=1, keepdims=True) + 0 * of)
-        found.append((float((of[of > 0] * np.log(P[of > 0])).sum()), k**p * (k - 1)))
-    ll, free = np.array(found).T
+        results.append((float((of[of > 0] * np.log(P[of > 0])).sum()), k**p * (k - 1)))
+    ll, free = np.array(results).T
     bics = bic(ll, free, max(n, 1))
     best = int(orders[int(bics.argmin())])
     return OrderChoice(list(orders), ll, free.astype(int), aic(ll, free), bics, best)

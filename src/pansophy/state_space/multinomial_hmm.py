@@ -125,9 +125,9 @@ class MultinomialHMM(AbstractHMM, Estimator):
                     f"{sums[np.argmax(wrong)]:g}, not to n_trials."
                 )
         if fitting:
-            found = np.unique(sums[seen])
-            whole = len(found) == 1 and float(found[0]).is_integer()
-            self.n_trials_ = int(found[0]) if whole else None
+            distinct = np.unique(sums[seen])
+            whole = len(distinct) == 1 and float(distinct[0]).is_integer()
+            self.n_trials_ = int(distinct[0]) if whole else None
 
     def _emission(self):
         if not hasattr(self, "emissionprob_"):

@@ -210,8 +210,8 @@ class GaussianFilter(NamedTuple):
             e = x - mu
             if i:  # what the function gives at a, seen from where it was taken
                 e = e - self.loops.smoother_gain(P, C) @ (a - at)
-            at, cov, good, found = self.loops.condition_normal(a, P, C, S, e)
-            loglik, belief = loglik if i else found, NonlinearBelief(at, P)
+            at, cov, good, result = self.loops.condition_normal(a, P, C, S, e)
+            loglik, belief = loglik if i else result, NonlinearBelief(at, P)
         return NonlinearBelief(
             at, cov if good else nearest_semidefinite(cov), cross, t
         ), loglik
@@ -281,9 +281,9 @@ class AbstractNonlinearKalman(Estimator):
             part = None if inputs is None else inputs[begin:end]
             member, prior = self._member(X[begin:end], part)
             run = bayes_filter(member, prior, X[begin:end])
-            found = bayes_smoother(member, run) if smooth else run.filtered
-            means += [b.mean for b in found]
-            covs += [b.cov for b in found]
+            result = bayes_smoother(member, run) if smooth else run.filtered
+            means += [b.mean for b in result]
+            covs += [b.cov for b in result]
             loglik += run.loglik
         return Beliefs(np.array(means), np.array(covs), loglik=loglik)
 
@@ -315,9 +315,9 @@ class AbstractNonlinearKalman(Estimator):
         rows = np.vstack([before, np.full((n, before.shape[1]), np.nan)])
         member, prior = self._member(rows, u)
         coming = bayes_filter(member, prior, rows).filtered[-n:]
-        found = [member.observed(belief) for belief in coming]
+        results = [member.observed(belief) for belief in coming]
         z, V = np.array([b.mean for b in coming]), np.array([b.cov for b in coming])
-        mean, S = (np.array(a) for a in zip(*found, strict=True))
+        mean, S = (np.array(a) for a in zip(*results, strict=True))
         return Forecast(mean, S, level, z, V)
 
     def sample(self, n, random_state=None, inputs=None):

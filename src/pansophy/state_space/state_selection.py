@@ -134,11 +134,11 @@ def choose_states(
         raise ValueError(f"cv must be from 2 to the number of rows, got {cv}.")
     sizes = np.diff(ends, prepend=0)
     folds = cv or 0
-    found = []
+    results = []
     columns = {"bic": [], "aic": [], "held_out": [], "log_likelihood": []}
     for k in tried:
         best = fit_n_states(model, k, n_init, X, sizes)
-        found.append(best)
+        results.append(best)
         columns["log_likelihood"].append(best.score(X, sizes))
         columns["bic"].append(best.bic(X, sizes))
         columns["aic"].append(best.aic(X, sizes))
@@ -154,5 +154,5 @@ def choose_states(
     sign = -1 if criterion == "held_out" else 1
     i = int(np.nanargmin(sign * table[criterion]))
     return StateChoice(
-        tried[i], found[i], np.array(tried), criterion=criterion, **table
+        tried[i], results[i], np.array(tried), criterion=criterion, **table
     )

@@ -410,17 +410,17 @@ class StructuralTimeSeries(Density, Estimator):
         layout = self._layout(0 if exog is None else exog.shape[1])
         run = lambda task: self._learn(layout, X, ends, exog, task)
         result = self._run_driver(run, total=self.n_iter, X=X)
-        found = [
+        results = [
             variance_vector(layout, x).values(r.state.position)
             for x, r in zip(X.T, result.state.columns, strict=True)
         ]
         names = layout.variances
         self.variances_ = {
-            n: np.array([values.variances[n] for values in found]) for n in names
+            n: np.array([values.variances[n] for values in results]) for n in names
         }
         if layout.has_cycle:
-            self.cycle_period_ = np.array([2 * np.pi / v.frequency for v in found])
-            self.cycle_damping_ = np.array([v.damping for v in found])
+            self.cycle_period_ = np.array([2 * np.pi / v.frequency for v in results])
+            self.cycle_damping_ = np.array([v.damping for v in results])
         self.n_exog_ = layout.n_exog
         runs = self._runs(X, ends, exog)
         self.log_likelihood_ = float(sum(run.logliks.sum() for run in runs))
@@ -531,7 +531,7 @@ class StructuralTimeSeries(Density, Estimator):
         """
         runs = self._given(X, lengths, exog)
         layout = self._layout(self.n_exog_)
-        found: dict[str, list] = {}
+        result: dict[str, list] = {}
         for run in runs:
             back = run_smoother(run)
             V = back.covs
@@ -540,9 +540,9 @@ class StructuralTimeSeries(Density, Estimator):
                     (H * back.mean).sum(axis=1))  # fmt: skip
                 H = np.broadcast_to(H, back.mean.shape)
                 var = np.einsum("ti,tij,tj->t", H, np.where(np.isinf(V), 0, V), H)
-                found.setdefault(name, []).append((mean, np.sqrt(np.maximum(var, 0))))
+                result.setdefault(name, []).append((mean, np.sqrt(np.maximum(var, 0))))
         out = {}
-        for name, columns in found.items():
+        for name, columns in result.items():
             mean, sd = (np.stack(a, axis=1) for a in zip(*columns, strict=True))
             out[name] = ComponentBand(mean, *normal_interval(mean, sd, probability))
         return out

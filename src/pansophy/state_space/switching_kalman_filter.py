@@ -453,18 +453,18 @@ class SwitchingKalmanFilter(Estimator):
         model = self._model(X)
         member = SwitchingFilter(model)
         prior = RegimeBeliefs(model.start, model.m, model.P)
-        found = []
+        results = []
         loglik = 0.0
         for begin, end in zip(np.r_[0, ends[:-1]], ends):
             run = bayes_filter(member, prior, X[begin:end])
-            found += bayes_smoother(member, run) if smooth else run.filtered
+            results += bayes_smoother(member, run) if smooth else run.filtered
             loglik += run.loglik
-        whole = [collapse_mixture(b.prob, b.mean, b.cov, 0) for b in found]
+        whole = [collapse_mixture(b.prob, b.mean, b.cov, 0) for b in results]
         return Beliefs(
             np.array([a for _, a, _ in whole]),
             np.array([P for _, _, P in whole]),
             loglik=loglik,
-            regimes=np.array([b.prob for b in found]),
+            regimes=np.array([b.prob for b in results]),
         )
 
     def filter(self, X, lengths=None) -> Beliefs:

@@ -99,8 +99,8 @@ def from_text(column, name, form, missing) -> np.ndarray:
         gone = pc.is_in(column, value_set=pa.array(list(missing), pa.string()))
         column = pc.if_else(gone, None, column)
     read = number_formats.format_reader(form)
-    found = read(column, form)
-    lost = pc.and_(pc.is_null(found), pc.is_valid(column))
+    result = read(column, form)
+    lost = pc.and_(pc.is_null(result), pc.is_valid(column))
     if pc.any(lost).as_py():
         bad = column.filter(lost)[0].as_py()
         if number_formats.is_blank(bad):  # only now, as it costs a pass
@@ -112,7 +112,7 @@ def from_text(column, name, form, missing) -> np.ndarray:
             number_formats.read_clock: "times of the day",
         }.get(read, f"numbers{like}")
         raise TableError(f"Column {name!r} should hold {what}, but has {bad!r}.")
-    out = arrow_to_numpy(found.cast(pa.float64(), safe=False))
+    out = arrow_to_numpy(result.cast(pa.float64(), safe=False))
     out[~(np.abs(out) <= HUGE)] = np.nan
     return out
 
@@ -134,8 +134,8 @@ def column_as_texts(column, name) -> pa.ChunkedArray:
 def level_codes(column, levels, name) -> np.ndarray:
     """Codes of a column in `levels`; -1 for an unknown level, NaN for missing."""
     values = column_as_texts(column, name)
-    found = pc.index_in(values, value_set=pa.array(levels, pa.string()))
-    out = arrow_to_numpy(pc.fill_null(found, -1).cast(pa.float64()))
+    result = pc.index_in(values, value_set=pa.array(levels, pa.string()))
+    out = arrow_to_numpy(pc.fill_null(result, -1).cast(pa.float64()))
     if values.null_count:
         out[pc.is_null(values).to_numpy(zero_copy_only=False)] = np.nan
     return out

@@ -159,18 +159,18 @@ def preamble_length(text) -> tuple[int, str]:
 
 def records_of(text, separator, cut) -> list[list[str]]:
     """The first records of a text; the last is dropped if the text was cut."""
-    found = []
+    results = []
     lines = ((line + "\n") for line in text.split("\n"))
     reader = csv.reader(lines, delimiter=separator)
     try:
         for record in reader:
             if record:
-                found.append(record)
-            if len(found) > RECORDS:
-                return found
+                results.append(record)
+            if len(results) > RECORDS:
+                return results
     except csv.Error:
         pass
-    return found[:-1] if cut and len(found) > 1 else found or [[""]]
+    return results[:-1] if cut and len(results) > 1 else results or [[""]]
 
 
 def record_width_consistency(records) -> tuple[float, int]:

@@ -48,13 +48,13 @@ def date_parts(seconds, plain) -> np.ndarray:
 
 def varying_date_parts(seconds, plain) -> list[tuple[int, int]]:
     """Pairs (part, column) of the date parts that are not constant."""
-    found = plain_parts(seconds)
+    result = plain_parts(seconds)
     source = range(len(PLAIN)) if plain else SOURCE
     return [
         (i, j)
         for j in range(seconds.shape[1])
         for i, part in enumerate(source)
-        if takes_two_values(found[part][:, j])
+        if takes_two_values(result[part][:, j])
     ]
 
 

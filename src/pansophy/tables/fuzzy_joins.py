@@ -89,13 +89,13 @@ def fuzzy_join(
         raise ParameterError(f'how must be "inner" or "left", got {how!r}.')
     A = read_table(left)
     B = read_table(right)
-    found = match_names(
+    result = match_names(
         names_of_column(A, left_on, "left"),
         names_of_column(B, right_on, "right"),
         threshold=threshold,
         **options,
     )
-    rows, places, similarity = found
+    rows, places, similarity = result
     missing = np.zeros(len(rows), dtype=bool)
     if how == "left":
         rest = np.setdiff1d(np.arange(A.num_rows), rows)

@@ -88,14 +88,14 @@ def parse_value(text, form) -> float | None:
         if form in EPOCHS:
             return float(text) / EPOCHS[form]
         if form != "ISO":
-            found = datetime.strptime(text, form)
+            result = datetime.strptime(text, form)
         elif ISO.fullmatch(text):
-            found = datetime.fromisoformat(text)
+            result = datetime.fromisoformat(text)
         else:
             return None
     except ValueError:
         return None
-    return (found - datetime(1970, 1, 1)) / timedelta(seconds=1)
+    return (result - datetime(1970, 1, 1)) / timedelta(seconds=1)
 
 
 @lru_cache(maxsize=256)
@@ -104,8 +104,8 @@ def format_regex(form):
     written = number_regex(thousands, decimal).replace(
         r"\x{a0}\x{202f}", "\u00a0\u202f"
     )
-    found = re.compile(written.replace("^", "", 1).replace("$", "") + r"\Z", re.ASCII)
-    return found, pre.strip(), thousands, decimal, post.strip()
+    result = re.compile(written.replace("^", "", 1).replace("$", "") + r"\Z", re.ASCII)
+    return result, pre.strip(), thousands, decimal, post.strip()
 
 
 # -- numbers ---------------------------------------------------------------------------
@@ -118,10 +118,10 @@ def number_form(pre, thousands, decimal, post) -> str:
 
 def number_format_parts(form) -> tuple[str, str, str, str] | None:
     """Prefix, thousands mark, decimal mark and suffix of a form; None if invalid."""
-    found = EXAMPLE.fullmatch(form or "1.5")
-    if found is None:
+    match = EXAMPLE.fullmatch(form or "1.5")
+    if match is None:
         return None
-    return found["pre"], found["thousands"] or "", found["decimal"], found["post"]
+    return match["pre"], match["thousands"] or "", match["decimal"], match["post"]
 
 
 def number_regex(thousands, decimal) -> str:
@@ -232,8 +232,10 @@ def day_pattern(form) -> str:
     codes = {"%d": r"(?P<day>\d{1,2})", "%Y": r"\d{4}"}
     codes |= dict.fromkeys(["%b", "%B", "%p"], r"\pL+\.?")
     parts = re.split(r"(%\w)", form)
-    found = [codes.get(p, r"\d{1,2}" if p[:1] == "%" else re.escape(p)) for p in parts]
-    return "^" + "".join(found).replace(r"\ ", r"\s*")
+    results = [
+        codes.get(p, r"\d{1,2}" if p[:1] == "%" else re.escape(p)) for p in parts
+    ]
+    return "^" + "".join(results).replace(r"\ ", r"\s*")
 
 
 def read_dates(texts, form):
@@ -241,18 +243,18 @@ def read_dates(texts, form):
     if form in EPOCHS:
         return pc.divide(read_numbers(texts, "1.5"), EPOCHS[form])
     if form != "ISO":
-        found = pc.strptime(texts, format=form, unit="s", error_is_null=True)
+        result = pc.strptime(texts, format=form, unit="s", error_is_null=True)
         if "%d" in form:  # 31 February would become 2 March
             day = pc.struct_field(pc.extract_regex(texts, day_pattern(form)), "day")
-            found = pc.if_else(
-                pc.equal(day.cast(pa.int64()), pc.day(found)), found, None
+            result = pc.if_else(
+                pc.equal(day.cast(pa.int64()), pc.day(result)), result, None
             )
-        return found.cast(pa.int64())
+        return result.cast(pa.int64())
     texts = texts.cast(pa.string())
     for kind in (pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
         try:
-            found = pc.utf8_trim_whitespace(texts).cast(kind)
-            return pc.divide(found.cast(pa.int64()).cast(pa.float64()), 1e6)
+            result = pc.utf8_trim_whitespace(texts).cast(kind)
+            return pc.divide(result.cast(pa.int64()).cast(pa.float64()), 1e6)
         except pa.ArrowException:
             continue
     fits = pc.match_substring_regex(texts, r"^\s*\d{4}-\d{2}-\d{2}([ T][\d:.]+)?\s*$")

@@ -70,12 +70,12 @@ def sort_range_levels(levels) -> list[str] | None:
     starts = []
     for level in levels:
         more = MORE.fullmatch(level)
-        found = RANGE.fullmatch(level)
+        match = RANGE.fullmatch(level)
         if more:
             starts.append((float(more[1].replace(",", ".")), 1))
-        elif found and not level.strip().isdigit():
-            low = float(found["low"].replace(",", "."))
-            starts.append((low, -1 if found["less"] else 1 if found["more"] else 0))
+        elif match and not level.strip().isdigit():
+            low = float(match["low"].replace(",", "."))
+            starts.append((low, -1 if match["less"] else 1 if match["more"] else 0))
         else:
             return None
     if len(set(starts)) < len(levels):

@@ -340,12 +340,12 @@ def dense_values(block, v, plain) -> np.ndarray:
     X = v[:, block.number]
     if block.ordinal.any():
         X = np.where(block.ordinal & (X < 0), np.nan, X)  # levels never seen
-    found = [X]
+    results = [X]
     if len(block.part):
-        found.append(date_features.date_parts(v[:, block.date], plain)[:, block.part])
+        results.append(date_features.date_parts(v[:, block.date], plain)[:, block.part])
     if len(block.angle):
-        found.append(date_features.cyclic_features(v[:, block.angle], block.period))
-    return np.concatenate(found, axis=1) if len(found) > 1 else X
+        results.append(date_features.cyclic_features(v[:, block.angle], block.period))
+    return np.concatenate(results, axis=1) if len(results) > 1 else X
 
 
 def known_median(x, w) -> float:

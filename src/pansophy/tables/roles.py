@@ -100,8 +100,8 @@ def find_role(column, name) -> Column:
         return Column(name, "category", f"{len(levels)} levels", levels)
     if t.is_floating(kind) and has_fractions(present):
         return fraction_role(present, name)
-    found = pc.unique(present)
-    if len(found) == 1 and len(present) == len(column):
+    distinct = pc.unique(present)
+    if len(distinct) == 1 and len(present) == len(column):
         return Column(name, "constant", "one value throughout")
     if column_values.is_date(kind):
         return Column(name, "date", "dates")
@@ -113,7 +113,7 @@ def find_role(column, name) -> Column:
         return Column(name, "number", "lengths of time, in seconds")
     if not column_values.is_numeric_type(kind):
         return Column(name, "other", f"values of type {kind}")
-    return number_role(present, found, len(column), name)
+    return number_role(present, distinct, len(column), name)
 
 
 def has_fractions(present) -> bool:
@@ -199,10 +199,10 @@ def period_of(name, low, high, whole, count) -> float:
 def text_role(present, n, name) -> Column:
     """Role of a column of texts (without nulls) in a table of n rows."""
     counts = pc.value_counts(present)
-    found = counts.field("values")
-    if len(found) == 1 and len(present) == n:
+    distinct = counts.field("values")
+    if len(distinct) == 1 and len(present) == n:
         return Column(name, "constant", "one value throughout")
-    kept = pa.chunked_array([found])
+    kept = pa.chunked_array([distinct])
     number = number_formats.find_number(kept)
     if number and not (number.form == "1.5" and few_whole_numbers(kept)):
         return read_as_number(present, number, n, name)
@@ -212,16 +212,16 @@ def text_role(present, n, name) -> Column:
     clock = number_formats.find_clock(kept)
     if clock:
         return Column(name, "angle", clock.why, period=DAY, form=clock.form)
-    spoken = np.mean([len(v.split()) for v in found[:1000].to_pylist()])
-    if len(found) > 20 and len(found) > 0.5 * len(present):
+    spoken = np.mean([len(v.split()) for v in distinct[:1000].to_pylist()])
+    if len(distinct) > 20 and len(distinct) > 0.5 * len(present):
         if spoken >= 3:
             return Column(name, "text", f"free text ({spoken:.0f} words a row)")
-        if spoken >= 1.5 and words_repeat(found):
+        if spoken >= 1.5 and words_repeat(distinct):
             return Column(name, "text", "names whose words occur in many rows")
-        return Column(name, "id", f"{len(found)} different values in {n} rows")
-    if len(found) > 50 and spoken >= 5:
+        return Column(name, "id", f"{len(distinct)} different values in {n} rows")
+    if len(distinct) > 50 and spoken >= 5:
         return Column(name, "text", f"free text ({spoken:.0f} words a row)")
-    levels = found.to_pylist()
+    levels = distinct.to_pylist()
     scale = order_of(levels, name)
     if scale:
         return Column(name, "ordinal", " < ".join(scale), tuple(scale))
@@ -283,12 +283,12 @@ def as_role(column, name, role) -> Column:
     if role not in USED + UNUSED:
         listed = ", ".join(USED + ("id", "ignore"))
         raise TableError(f"{role!r} is not a role of column {name!r}: take {listed}.")
-    found = find_role(column, name)
-    if role == found.role or role in UNUSED:
-        return found._replace(role=role, why="as asked")
+    result = find_role(column, name)
+    if role == result.role or role in UNUSED:
+        return result._replace(role=role, why="as asked")
     made = Column(name, role, "as asked")
     if role in ("category", "ordinal"):
-        levels = found.levels or sorted_levels(
+        levels = result.levels or sorted_levels(
             column_values.column_as_texts(column, name)
         )
         if role == "ordinal":
@@ -297,7 +297,7 @@ def as_role(column, name, role) -> Column:
     if role == "text":
         column_values.column_as_texts(column, name)
         return made
-    return numeric_format(column, made, found)
+    return numeric_format(column, made, result)
 
 
 def numeric_format(column, made, found) -> Column:

@@ -67,14 +67,15 @@ class Schema:
             values = {c.name: table.column(c.name).to_pylist() for c in used}
             return frame_from_values(used, values)
         plain = [c for c in used if c.role != "text"]
-        found = [read_column(table.column(c.name), c) for c in plain]
+        results = [read_column(table.column(c.name), c) for c in plain]
         texts = [
             column_values.column_as_texts(table.column(c.name), c.name)
             for c in used
             if c.role == "text"
         ]
         return MixedFrame(
-            columns_to_matrix(found, table.num_rows), tuple(map(combined_chunks, texts))
+            columns_to_matrix(results, table.num_rows),
+            tuple(map(combined_chunks, texts)),
         )
 
     def rows(self, records) -> MixedFrame:
@@ -96,11 +97,11 @@ class Schema:
             column = table.column(self.target)
             return targets.label_matrix(column, self.target, self.labels, self.form)
         if self.task == "multilabel":
-            found = [
+            results = [
                 column_values.column_as_booleans(table.column(n), n)
                 for n in self.labels
             ]
-            return np.column_stack(found)
+            return np.column_stack(results)
         column = table.column(self.target)
         if self.task == "classification":
             return targets.target_class_codes(column, self.target, self.classes)
@@ -130,14 +131,14 @@ class Schema:
             raise TableError(
                 f"Group {self.group!r} is missing in {column.null_count} rows."
             )
-        found = (
+        result = (
             column_values.column_as_texts(column, self.group)
             .dictionary_encode()
             .combine_chunks()
         )
-        if len(found.dictionary) < 2:
+        if len(result.dictionary) < 2:
             raise TableError(f"Group {self.group!r} has one value.")
-        return np.asarray(found.indices.to_numpy(), dtype=np.int64)
+        return np.asarray(result.indices.to_numpy(), dtype=np.int64)
 
     def times(self, table) -> np.ndarray | None:
         """The time of each row, in seconds since 1970 or as a number; or None."""
@@ -259,7 +260,7 @@ def infer_schema(
     for name in [*row_columns, *ignore, *roles]:
         if name in target_names:
             raise TableError(f"Column {name!r} is the target and cannot be more.")
-    found = targets.find_target(table, target, task)
+    result = targets.find_target(table, target, task)
     roles = {
         **roles,
         **dict.fromkeys(ignore, "ignore"),
@@ -277,16 +278,16 @@ def infer_schema(
     name = target if isinstance(target, str) else ", ".join(target_names)
     schema = Schema(
         name,
-        found.task,
-        found.why,
+        result.task,
+        result.why,
         columns,
-        found.classes,
-        found.labels,
+        result.classes,
+        result.labels,
         group=group,
         time=time,
         weight=weight,
-        form=found.form,
-        ordered=found.ordered,
+        form=result.form,
+        ordered=result.ordered,
     )
     check_use(schema)
     some_weight(schema, table)  # these three raise where a column cannot serve
@@ -297,10 +298,10 @@ def infer_schema(
 
 def time_role(column, name) -> Column:
     """Role of the column of times, which stays an input: it may number the rows."""
-    found = find_role(column, name)
-    if found.role == "id" and column_values.is_numeric_type(column.type):
+    result = find_role(column, name)
+    if result.role == "id" and column_values.is_numeric_type(column.type):
         return as_role(column, name, "number")
-    return found
+    return result
 
 
 def some_weight(schema, table) -> np.ndarray | None:

@@ -162,13 +162,13 @@ def read_column_entry(name, settings, where, table) -> Column:
 
 def fill_column_defaults(c, table) -> Column:
     """A column with details that the file omits inferred from the table."""
-    found = as_role(table.column(c.name), c.name, c.role)
+    result = as_role(table.column(c.name), c.name, c.role)
     return c._replace(
-        levels=c.levels or found.levels,
-        period=c.period or found.period,
-        form=c.form or found.form,
-        missing=c.missing or found.missing,
-        why=c.why or found.why,
+        levels=c.levels or result.levels,
+        period=c.period or result.period,
+        form=c.form or result.form,
+        missing=c.missing or result.missing,
+        why=c.why or result.why,
     )
 
 

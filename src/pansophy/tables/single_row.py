@@ -74,13 +74,13 @@ def number_from_value(value, kind, c) -> float:
     if value is None:
         return NAN
     if kind is str:
-        found = (
+        result = (
             None
             if value in c.missing
             else number_formats.parse_value(value, column_format(c))
         )
-        if found is not None:
-            return found if -HUGE <= found <= HUGE else NAN
+        if result is not None:
+            return result if -HUGE <= result <= HUGE else NAN
     elif kind in (int, bool, float):
         if c.role != "date" and kind is not float:
             return float(value) if -HUGE <= value <= HUGE else NAN

@@ -90,16 +90,16 @@ def detect_task(y=None, name="y") -> TargetTask:
             return TargetTask("ordinal", f"{name} holds ordered categories")
         return TargetTask("classification", f"{name} holds categories")
     if column_values.is_text(kind):
-        found = number_formats.find_number(pc.unique(column.drop_null()))
-        if found is None or found.missing or found.form == "1.5":
+        result = number_formats.find_number(pc.unique(column.drop_null()))
+        if result is None or result.missing or result.form == "1.5":
             if natural_order(column, name) is not None:
                 return TargetTask("ordinal", f"{name} holds levels in a natural order")
             hint = label_list_hint(column)
             return TargetTask("classification", f"{name} holds text{hint}")
         column = pa.chunked_array(
-            [column_values.column_as_floats(column, name, found.form)]
+            [column_values.column_as_floats(column, name, result.form)]
         )
-        return numeric_task(column, found.why, name, floating=True)
+        return numeric_task(column, result.why, name, floating=True)
     if t.is_boolean(kind):
         return TargetTask("classification", f"{name} holds yes/no")
     if t.is_duration(kind):
@@ -114,25 +114,27 @@ def detect_task(y=None, name="y") -> TargetTask:
 def present_levels(column) -> list:
     """The levels of an ordered category that occur, in their order."""
     values = column_values.without_dictionary(column.drop_null())
-    found = {str(v) for v in pc.unique(values).to_pylist()}
-    return [v for v in ordered_levels(column) if v in found]
+    distinct = {str(v) for v in pc.unique(values).to_pylist()}
+    return [v for v in ordered_levels(column) if v in distinct]
 
 
 def natural_order(column, name) -> list[str] | None:
     """Three or more texts in their natural order (low, medium, high), or None."""
-    found = pc.unique(column_values.without_dictionary(column.drop_null())).to_pylist()
-    if not 3 <= len(found) <= FEW or not all(isinstance(v, str) for v in found):
+    distinct = pc.unique(
+        column_values.without_dictionary(column.drop_null())
+    ).to_pylist()
+    if not 3 <= len(distinct) <= FEW or not all(isinstance(v, str) for v in distinct):
         return None
-    return order_of(found, name)
+    return order_of(distinct, name)
 
 
 def label_list_hint(column) -> str:
     """A hint where texts look like lists of labels, such as 'a;b', else ""."""
-    found = pc.unique(column_values.without_dictionary(column).drop_null())
+    distinct = pc.unique(column_values.without_dictionary(column).drop_null())
     for mark in ";|":
-        both = found.filter(pc.match_substring(found, mark))
-        parts = pc.unique(pc.list_flatten(pc.split_pattern(found, mark)))
-        if len(both) >= 2 and len(parts) < len(found):
+        both = distinct.filter(pc.match_substring(distinct, mark))
+        parts = pc.unique(pc.list_flatten(pc.split_pattern(distinct, mark)))
+        if len(both) >= 2 and len(parts) < len(distinct):
             return (
                 f", some of it lists such as {both[0].as_py()!r}; ask for "
                 "task='multilabel' if each is several labels"
@@ -164,47 +166,49 @@ def numeric_task(column, what, name, floating) -> TargetTask:
     """Task of a column of numbers."""
     x = np.asarray(column.drop_null().cast(pa.float64(), safe=False).to_numpy())
     x = x[np.abs(x) <= column_values.HUGE]  # not NaN either
-    found = np.unique(x)
-    if len(found) == 0:
+    distinct = np.unique(x)
+    if len(distinct) == 0:
         return TargetTask("regression", f"{name} holds {what}")
-    if len(found) == 2:
+    if len(distinct) == 2:
         return TargetTask("classification", f"{name} has two different values")
-    if not floating and len(found) <= FEW:
-        if len(found) > 2 and GRADED.search(name):
+    if not floating and len(distinct) <= FEW:
+        if len(distinct) > 2 and GRADED.search(name):
             return TargetTask(
-                "ordinal", f"{name} has {len(found)} whole-number values in order"
+                "ordinal", f"{name} has {len(distinct)} whole-number values in order"
             )
-        if has_count_tail(x, found):
+        if has_count_tail(x, distinct):
             return TargetTask(
                 "count",
                 f"{name} has whole numbers from 0 up that become rarer, as counts are; "
                 "ask for task='classification' if they are classes",
             )
         hint = ""
-        if found[0] == 0 and is_count(x):
+        if distinct[0] == 0 and is_count(x):
             hint = "; ask for task='count' if they are counts"
         return TargetTask(
-            "classification", f"{name} has {len(found)} whole-number values{hint}"
+            "classification", f"{name} has {len(distinct)} whole-number values{hint}"
         )
-    if floating and len(found) <= FEW and is_graded(x, found):
+    if floating and len(distinct) <= FEW and is_graded(x, distinct):
         return TargetTask(
             "ordinal",
-            f"{name} has {len(found)} values on an even grid; ask for "
+            f"{name} has {len(distinct)} values on an even grid; ask for "
             "task='regression' if they are amounts",
         )
     if floating and np.any(x != np.floor(x)):
         return TargetTask("regression", f"{name} holds {what} with fractions")
-    if len(found) > FEW and is_count(x):
+    if len(distinct) > FEW and is_count(x):
         return TargetTask(
             "count", f"{name} has whole numbers from {x.min():.0f} up, as counts are"
         )
-    if floating and len(found) <= FEW:
+    if floating and len(distinct) <= FEW:
         return TargetTask(
             "regression",
-            f"{name} holds {what} of floating type with {len(found)} different values; "
-            "ask for task='classification' if they are classes",
+            f"{name} holds {what} of floating type with {len(distinct)} different "
+            "values; ask for task='classification' if they are classes",
         )
-    return TargetTask("regression", f"{name} has {len(found)} different whole numbers")
+    return TargetTask(
+        "regression", f"{name} has {len(distinct)} different whole numbers"
+    )
 
 
 def is_graded(x, distinct) -> bool:
@@ -321,8 +325,10 @@ def multilabel_target(table, labels, task) -> TargetSchema:
     if len(labels) < 2 or len(set(labels)) < len(labels):
         raise TableError("A list of targets needs at least two different columns.")
     for label in labels:
-        found = column_values.column_as_booleans(table.column(label).drop_null(), label)
-        if len(np.unique(found)) < 2:
+        result = column_values.column_as_booleans(
+            table.column(label).drop_null(), label
+        )
+        if len(np.unique(result)) < 2:
             raise TableError(
                 f"Label {label!r} has one value; there is nothing to learn."
             )
@@ -364,10 +370,12 @@ def classes_of(column, name, n) -> tuple:
         or column_values.is_date(kind)
     ):
         raise TableError(f"Column {name!r} of type {kind} cannot be a target.")
-    found = pc.unique(column_values.without_dictionary(column.drop_null())).to_pylist()
-    classes = tuple(sorted(found))
+    distinct = pc.unique(
+        column_values.without_dictionary(column.drop_null())
+    ).to_pylist()
+    classes = tuple(sorted(distinct))
     if pa.types.is_dictionary(kind) and kind.ordered:
-        by_text = {str(v): v for v in found}
+        by_text = {str(v): v for v in distinct}
         classes = tuple(by_text[v] for v in ordered_levels(column) if v in by_text)
     elif (in_order := natural_order(column, name)) is not None:
         classes = tuple(in_order)
@@ -385,12 +393,12 @@ def numbers_target(column, name, task, why) -> TargetSchema:
     """Target of numbers, which must not be constant."""
     form = ""
     if column_values.is_text(column.type):
-        found = number_formats.find_number(
+        result = number_formats.find_number(
             column_values.column_as_texts(column.drop_null(), name)
         )
-        if found is None or found.missing:
+        if result is None or result.missing:
             raise TableError(f"Column {name!r} holds {column.type}, not numbers.")
-        form = found.form
+        form = result.form
     elif not column_values.is_numeric_type(
         column_values.without_dictionary(column).type
     ):
@@ -435,12 +443,12 @@ def target_class_codes(column, name, classes) -> np.ndarray:
     except pa.ArrowException:
         column = column_values.column_as_texts(column, name)
         kept = pa.array([str(c) for c in classes])
-    found = pc.index_in(column, value_set=kept)
-    if found.null_count:
-        bad = column.filter(pc.is_null(found))[0].as_py()
+    result = pc.index_in(column, value_set=kept)
+    if result.null_count:
+        bad = column.filter(pc.is_null(result))[0].as_py()
         has = "a missing value" if bad is None else f"the unknown class {bad!r}"
         raise TableError(f"Column {name!r} has {has}.")
-    return np.asarray(found.to_numpy(), dtype=np.int64)
+    return np.asarray(result.to_numpy(), dtype=np.int64)
 
 
 def label_matrix(column, name, labels, form) -> np.ndarray:

@@ -81,12 +81,12 @@ def western_dialect(path, dialect):
     if dialect.encoding != "utf-8":
         return None
     with csv_dialect.open_bytes(path) as stream:
-        found = "cp1252"
+        result = "cp1252"
         while block := stream.read(BLOCK):
             if csv_dialect.fallback_encoding(block) == "latin-1":
-                found = "latin-1"
+                result = "latin-1"
                 break
-    return csv_dialect.sniff_dialect(path, found)
+    return csv_dialect.sniff_dialect(path, result)
 
 
 def retry_dialect(error, path, dialect):
@@ -97,11 +97,13 @@ def retry_dialect(error, path, dialect):
 
 def ragged_line_message(error, path, dialect) -> TableError:
     """Error about a line with too few or too many values."""
-    found = csv_dialect.first_ragged(path, dialect) if "columns" in str(error) else None
-    if found is None:
+    result = (
+        csv_dialect.first_ragged(path, dialect) if "columns" in str(error) else None
+    )
+    if result is None:
         first = str(error).strip().splitlines()[0]
         return TableError(f"{path} cannot be read as a table: {first}")
-    line, width = found
+    line, width = result
     names = len(dialect.names)
     mark = {"\t": "a tab"}.get(dialect.separator, repr(dialect.separator))
     values = "value" if width == 1 else "values"

@@ -309,7 +309,7 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
     if role is not None and role not in ROLES:
         raise ValueError(f"role must be one of {', '.join(ROLES)} or None, got {role}.")
     wanted = tuple(ROLES.values()) if role is None else (ROLES[role],)
-    found = {}
+    result = {}
     for module in estimator_packages():
         for name, cls in inspect.getmembers(module, inspect.isclass):
             final = issubclass(cls, Estimator) and issubclass(cls, wanted)
@@ -319,8 +319,8 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
                 and cls.__module__.startswith(module.__name__)
                 and not takes_texts(cls)
             ):
-                found[cls] = name  # two packages may have a class of one name
-    pairs = [(name, cls) for cls, name in found.items()]
+                result[cls] = name  # two packages may have a class of one name
+    pairs = [(name, cls) for cls, name in result.items()]
     return sorted(pairs, key=lambda pair: (pair[0], pair[1].__module__))
 
 

@@ -110,12 +110,14 @@ def usual_table(estimator, n_rows=ROWS, n_classes=3, n_columns=COLUMNS, seed=0):
 
 def word_choices(cls) -> list[dict]:
     """Parameters set to each word they may take, one parameter at a time."""
-    found = []
+    results = []
     for name, hint in typing.get_type_hints(cls).items():
         if name in SILENT or name.startswith("_"):
             continue
-        found += [{name: word} for word in literal_values(hint) if word != "deprecated"]
-    return found
+        results += [
+            {name: word} for word in literal_values(hint) if word != "deprecated"
+        ]
+    return results
 
 
 def literal_values(hint) -> list:

@@ -210,15 +210,15 @@ def count_phrase(ids, ends, documents, phrase, out):
     for j in range(len(documents)):
         d = documents[j]
         start = ends[d - 1] if d > 0 else 0
-        found = 0
+        count = 0
         for i in range(start, ends[d] - m + 1):
             same = True
             for k in range(m):
                 if ids[i + k] != phrase[k]:
                     same = False
                     break
-            found += same
-        out[j] = found
+            count += same
+        out[j] = count
 
 
 @compiled

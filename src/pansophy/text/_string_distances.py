@@ -76,12 +76,12 @@ def subsequence_lanes(matches, last, lengths, codes, starts, ends, work, out):
                 u = s[lane] & match[lane]
                 s[lane] = (s[lane] + u) | (s[lane] - u)
         for lane in range(lanes):
-            found = 0
+            count = 0
             bits = ~s[lane]
             for _ in range(lengths[lane]):
-                found += np.int64(bits & one)
+                count += np.int64(bits & one)
                 bits = bits >> one
-            out[lane, j] = found
+            out[lane, j] = count
 
 
 @compiled
@@ -140,10 +140,10 @@ def long_distances(pattern, codes, starts, ends, n_symbols, is_indel, out):
                 hp_in = hp_out
                 hn_in = hn_out
         if is_indel:
-            found = 0
+            count = 0
             for i in range(m):
-                found += np.int64((~plus[i // 64] >> np.uint64(i % 64)) & one)
-            out[j] = found
+                count += np.int64((~plus[i // 64] >> np.uint64(i % 64)) & one)
+            out[j] = count
         else:
             out[j] = distance
 
@@ -221,13 +221,13 @@ def jaro_matches(a, b):
     window = max(max(m, n) // 2 - 1, 0)
     in_a = np.zeros(m, np.uint8)
     in_b = np.zeros(n, np.uint8)
-    found = 0
+    count = 0
     for i in range(m):
         for j in range(max(0, i - window), min(n, i + window + 1)):
             if not in_b[j] and a[i] == b[j]:
                 in_a[i] = 1
                 in_b[j] = 1
-                found += 1
+                count += 1
                 break
     moved = 0
     j = 0
@@ -238,4 +238,4 @@ def jaro_matches(a, b):
             if a[i] != b[j]:
                 moved += 1
             j += 1
-    return found, moved // 2
+    return count, moved // 2

@@ -222,8 +222,8 @@ class AbstractByteTokenizer(TextInput, Estimator):
                 whole = self.pre_tokenizer == "bytes"  # which is one piece
                 for block in [part] if whole else blocks_at_spaces(part):
                     ids.append(encode(split_text(block, self.pre_tokenizer)))
-        found = np.concatenate(ids) if ids else np.empty(0, np.int32)
-        return Encoding(found, np.concatenate([[0], np.cumsum(self._sizes()[found])]))
+        result = np.concatenate(ids) if ids else np.empty(0, np.int32)
+        return Encoding(result, np.concatenate([[0], np.cumsum(self._sizes()[result])]))
 
     def _sizes(self):
         """Number of bytes of each token."""
@@ -237,11 +237,11 @@ class AbstractByteTokenizer(TextInput, Estimator):
             raise ParameterError(f"special tokens {unknown} are not known.")
         at = 0
         while allowed:
-            found = [(text.find(t, at), -len(t), t) for t in allowed]
-            found = [f for f in found if f[0] >= 0]
-            if not found:
+            results = [(text.find(t, at), -len(t), t) for t in allowed]
+            results = [f for f in results if f[0] >= 0]
+            if not results:
                 break
-            where, _, token = min(found)
+            where, _, token = min(results)
             yield text[at:where], None
             yield "", self.n_ordinary_ + list(self.special_tokens).index(token)
             at = where + len(token)

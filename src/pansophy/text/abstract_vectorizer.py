@@ -431,14 +431,14 @@ class Analysis:
         join = join_lower if self.lower_only else join_texts
         insert = not self.is_fixed
         if self.analyzer == "word":
-            found = self.tokens.words(
+            result = self.tokens.words(
                 join(texts), min_length=self.min_length, insert=insert
             )
             if self.is_stop_word is not None:
-                found = drop_tokens(found, self.is_stop_word)
+                result = drop_tokens(result, self.is_stop_word)
             if self.has_phrases:
-                found = self.phrases.phrases(found, self.ngram_range, insert=insert)
-            return found
+                result = self.phrases.phrases(result, self.ngram_range, insert=insert)
+            return result
         within = self.analyzer == "char_wb"
         if within:
             texts = [f" {'  '.join(t.split())} " if t.split() else "" for t in texts]

@@ -302,19 +302,19 @@ class BM25(TextInput, Estimator):
     def _query(self, texts):
         """Terms of queries as `DocumentIds`, and idf of each term."""
         analysis = self._analysis()
-        found = analysis.known(texts)
-        terms, at = np.unique(found.ids, return_inverse=True)
-        return found, self._idf(terms)[at]
+        result = analysis.known(texts)
+        terms, at = np.unique(result.ids, return_inverse=True)
+        return result, self._idf(terms)[at]
 
     def scores(self, query):
         """s(d, q) of every document ever added, NaN for deleted ones."""
         check_is_fitted(self, "segments_")
         phrases = QUOTED.findall(check_query(query))
-        found, idf = self._query([QUOTED.sub(" ", query)])
+        result, idf = self._query([QUOTED.sub(" ", query)])
         work = np.full(len(self.is_live_), -np.inf)
         touched = np.empty(len(work) + 1, np.int32)
         for postings, impacts in zip(self.segments_, self._impacts()):
-            loops.add_scores(postings, impacts, found.ids, idf, work, touched)
+            loops.add_scores(postings, impacts, result.ids, idf, work, touched)
         out = (
             np.where(work == -np.inf, 0.0, work) + idf.sum() * self._formula().absent()
         )
@@ -331,11 +331,11 @@ class BM25(TextInput, Estimator):
         if len(words) == 0 or (words < 0).any():
             return
         holders = self._documents_with(words)
-        found = np.zeros(len(holders), np.int64)
-        loops.count_phrase(*self.tokens_, holders, words, found)
-        holders = holders[found > 0]
+        result = np.zeros(len(holders), np.int64)
+        loops.count_phrase(*self.tokens_, holders, words, result)
+        holders = holders[result > 0]
         if len(holders):
-            counts = found[found > 0].astype(np.float32)
+            counts = result[result > 0].astype(np.float32)
             postings = Postings(np.array([0, len(holders)]), holders, counts)
             idf = self._formula().idf(float(self.n_documents_), len(holders))
             out += idf * self._formula().absent()
@@ -373,17 +373,17 @@ class BM25(TextInput, Estimator):
         if any('"' in query for query in queries):
             rows = [best_of_scores(self.scores(query), k) for query in queries]
             return SearchResult(*(np.stack(part) for part in zip(*rows)))
-        found, idf = self._query(queries)
-        base = np.add.reduceat(np.append(idf, 0.0), starts_of(found.ends))
+        result, idf = self._query(queries)
+        base = np.add.reduceat(np.append(idf, 0.0), starts_of(result.ends))
         base = (
-            np.where(np.diff(found.ends, prepend=0) > 0, base, 0)
+            np.where(np.diff(result.ends, prepend=0) > 0, base, 0)
             * self._formula().absent()
         )
         blocks = np.array_split(np.arange(len(queries)), max(1, len(queries) // 64))
         with limit_threads(n_jobs):
             parts = list(
                 run_tasks(
-                    [partial(self._search_block, found, idf, i, k) for i in blocks]
+                    [partial(self._search_block, result, idf, i, k) for i in blocks]
                 )
             )
         best = np.concatenate([documents for documents, _ in parts])
@@ -426,8 +426,8 @@ def best_of_scores(scores, k):
     """The k documents of the highest scores above 0; -1 and NaN where none is left."""
     order = np.lexsort((np.arange(len(scores)), -np.nan_to_num(scores, nan=-np.inf)))
     order = order[:k]
-    found = scores[order] > 0
-    return np.where(found, order, -1), np.where(found, scores[order], np.nan)
+    result = scores[order] > 0
+    return np.where(result, order, -1), np.where(result, scores[order], np.nan)
 
 
 def sum_of_fields(weights, counted):

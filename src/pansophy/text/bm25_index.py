@@ -167,7 +167,7 @@ class Segment:
             (len(self.counts), n_postings),
             (len(self.lengths), self.n),
         ]
-        if any(found != expected for found, expected in sizes):
+        if any(result != expected for result, expected in sizes):
             raise ValueError(f"{self.folder} is damaged; make the index anew.")
         return terms
 
@@ -573,7 +573,7 @@ class BM25Index:
         With `all_phrases` those of documents that hold every phrase.
         """
         words = Counter(w[:prefix] for w in query_words(QUOTED.sub(" ", query)))
-        found = [
+        results = [
             (
                 self._postings_of(
                     encode_term(w),
@@ -588,11 +588,11 @@ class BM25Index:
             for words in map(indexed_words, QUOTED.findall(query))
             if words or not all_phrases
         ]
-        found += [(postings, 1) for postings in phrases]
+        results += [(postings, 1) for postings in phrases]
         formula = self.settings.formula()
         terms = [
             TermPostings(d, c, times * float(formula.idf(self.n_documents, len(d))))
-            for (d, c), times in found
+            for (d, c), times in results
             if len(d)
         ]
         if all_phrases and phrases:

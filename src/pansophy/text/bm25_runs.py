@@ -49,9 +49,9 @@ class RunBuilder:
     def add(self, documents):
         """Count the words of a block of documents."""
         fields = [self.analysis.known_or_new(t) for t in self._fields(documents)]
-        for counter, found in zip(self.counters, fields):
-            counter.add(found, self.analysis.size)
-            self.n_tokens += len(found.ids)
+        for counter, result in zip(self.counters, fields):
+            counter.add(result, self.analysis.size)
+            self.n_tokens += len(result.ids)
         if self.settings.positions:
             self.order.append(join_fields(fields))
 
@@ -87,10 +87,10 @@ class RunBuilder:
         )
         tokens = None
         if self.settings.positions:
-            found = concatenate_documents(self.order)
-            known = found.ids >= 0
-            ids = np.where(known, rank[np.where(known, found.ids, 0)], FIELD_BORDER)
-            tokens = DocumentIds(ids.astype(np.int32), found.ends)
+            result = concatenate_documents(self.order)
+            known = result.ids >= 0
+            ids = np.where(known, rank[np.where(known, result.ids, 0)], FIELD_BORDER)
+            tokens = DocumentIds(ids.astype(np.int32), result.ends)
         lengths = np.asarray(X.sum(axis=1)).ravel().astype(np.float32)
         return PostingRun(
             [texts[i] for i in order], loops.Postings(*made), lengths, tokens
@@ -100,8 +100,8 @@ class RunBuilder:
 def join_fields(fields) -> DocumentIds:
     """Tokens of the fields of documents one after the other, with borders between."""
     if len(fields) == 1:
-        (found,) = fields
-        return DocumentIds(found.ids.copy(), found.ends)
+        (result,) = fields
+        return DocumentIds(result.ids.copy(), result.ends)
     parts = []
     border = np.array([FIELD_BORDER], np.int32)
     starts = [np.concatenate([[0], f.ends[:-1]]) for f in fields]

@@ -147,7 +147,7 @@ class Grammar:
     def closure(self, items, before) -> frozenset:
         """All items of one place: predictions and completions, eq. (2)."""
         here = len(before)
-        found = set(items)
+        result = set(items)
         open_items = list(items)
         while open_items:
             item = open_items.pop()
@@ -167,10 +167,10 @@ class Grammar:
                 if wanted in self.nullable:
                     new.append(item._replace(dot=item.dot + 1))
             for other in new:
-                if other not in found:
-                    found.add(other)
+                if other not in result:
+                    result.add(other)
                     open_items.append(other)
-        return frozenset(found)
+        return frozenset(result)
 
     def next_symbol(self, item):
         """Symbol that an item waits for: a name, a set of bytes, or None at its end."""
@@ -222,7 +222,7 @@ def read_rules(text, rules) -> list[str]:
 
 def read_alternatives(line, number, name, rules) -> list[tuple]:
     """The alternatives of a line, each a tuple of symbols."""
-    found: list[list] = [[]]
+    results: list[list] = [[]]
     at = 0
     while line[at:].strip():
         match = SYMBOL.match(line, at)
@@ -232,15 +232,15 @@ def read_alternatives(line, number, name, rules) -> list[tuple]:
             )
         literal, chars, rule_name, _ = match.groups()
         if literal is not None:
-            found[-1] += [frozenset([b]) for b in unescaped(literal).encode()]
+            results[-1] += [frozenset([b]) for b in unescaped(literal).encode()]
         elif chars is not None:
-            found[-1].append(character_class(chars, f"{name} {number}:{at}", rules))
+            results[-1].append(character_class(chars, f"{name} {number}:{at}", rules))
         elif rule_name is not None:
-            found[-1].append(rule_name)
+            results[-1].append(rule_name)
         else:
-            found.append([])
+            results.append([])
         at = match.end()
-    return [tuple(symbols) for symbols in found]
+    return [tuple(symbols) for symbols in results]
 
 
 def unescaped(text) -> str:
@@ -265,12 +265,12 @@ def character_class(text, name, rules):
 
 def nullable_names(rules) -> set[str]:
     """Names that may be the empty text."""
-    found: set[str] = set()
+    result: set[str] = set()
     before = -1
-    while len(found) > before:
-        before = len(found)
-        found |= {r.name for r in rules if all(s in found for s in r.symbols)}
-    return found
+    while len(result) > before:
+        before = len(result)
+        result |= {r.name for r in rules if all(s in result for s in r.symbols)}
+    return result
 
 
 def accepts_text(constraint: DecodingConstraint, text: str) -> bool:
@@ -342,17 +342,17 @@ def allowed_tokens(
         if end in sequence:
             return [end]
         state = state_after(sequence)
-        found = []
+        results = []
         branches = [] if state is None else [(0, state)]
         while branches:
             node, at = branches.pop()
             for byte, child in tree.children[node].items():
                 after = constraint.step(at, byte)
                 if after is not None:
-                    found += tree.tokens[child]
+                    results += tree.tokens[child]
                     branches.append((child, after))
         if state is not None and constraint.is_final(state):
-            found.append(end)
-        return sorted(found)
+            results.append(end)
+        return sorted(results)
 
     return allowed

@@ -129,8 +129,8 @@ def count_pairs(
         together = sentence[gap:] == sentence[:-gap]
         x, y = codes[:-gap][together], codes[gap:][together]
         value = np.full(len(x), 1 / gap if by_distance else 1, dtype=kind)
-        found = sparse.coo_array((value, (x, y)), shape=(n_words, n_words))
-        total = total + found.tocsr()
+        explanation = sparse.coo_array((value, (x, y)), shape=(n_words, n_words))
+        total = total + explanation.tocsr()
     return sparse.csr_array(total + total.T) if symmetric else total
 
 
@@ -226,14 +226,14 @@ def collocations(
         raise ParameterError('measure="likelihood_ratio" is for two words.')
     n_words = sum(words.values())
     n_runs = sum(runs.values())
-    found = []
+    results = []
     for run, count in runs.items():
         if count >= min_count:
             shares = [words[word] / n_words for word in run]
             score = collocation_score(measure, count, n_runs, shares)
-            found.append(Collocation(run, count, score))
-    found.sort(key=lambda c: (-c.score, c.words))
-    return found[:top]
+            results.append(Collocation(run, count, score))
+    results.sort(key=lambda c: (-c.score, c.words))
+    return results[:top]
 
 
 def collocation_score(measure, count, n_runs, shares) -> float:

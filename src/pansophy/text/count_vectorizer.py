@@ -32,16 +32,16 @@ def count_by_python(analyze, documents, vocabulary=None):
     indices = []
     counts = []
     for document in documents:
-        found = {}
+        result = {}
         for term in analyze(document):
             if vocabulary is None:
                 i = ids.setdefault(term, len(ids))
             else:
                 i = ids.get(term, -1)
             if i >= 0:
-                found[i] = found.get(i, 0) + 1
-        indices.extend(found)
-        counts.extend(found.values())
+                result[i] = result.get(i, 0) + 1
+        indices.extend(result)
+        counts.extend(result.values())
         indptr.append(len(indices))
     arrays = (np.asarray(a, dtype=np.int64) for a in (indptr, indices, counts))
     return DocumentCounts(*arrays), ids

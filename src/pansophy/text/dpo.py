@@ -216,11 +216,11 @@ class PreferenceNet(torch.nn.Module):
     def losses(self, batch) -> dict[str, Tensor]:
         references = batch[6]
         chosen, rejected = self.pair_log_probs(batch)
-        found = dpo_loss(
+        result = dpo_loss(
             chosen, rejected, references[:, 0], references[:, 1], beta=self.beta,
             kind=self.kind, label_smoothing=self.smoothing,
         )  # fmt: skip
-        losses = {"preference": found.loss.mean()}
+        losses = {"preference": result.loss.mean()}
         if self.sft_weight:
             sizes = 1 if self.normalised else batch[1] - batch[2]
             losses["sft"] = -self.sft_weight * (chosen / sizes).mean()
@@ -378,13 +378,13 @@ class DPOTrainer(Estimator):
         """Entries of the history about pairs."""
         rows = np.arange(min(len(pairs), REPORTED_PAIRS))
         device = net.policy.embedding.weight.device
-        found = []
+        results = []
         for at in range(0, len(rows), self.batch_size):
             batch = pairs.take(rows[at : at + self.batch_size])
             placed = [torch.from_numpy(part).to(device) for part in batch]
             logs = torch.stack(net.pair_log_probs(placed), 1)
-            found.append(logs.double().cpu().numpy())
-        logs = np.concatenate(found)
+            results.append(logs.double().cpu().numpy())
+        logs = np.concatenate(results)
         rewards = self.beta * (logs - pairs.references[rows])
         margins = rewards[:, 0] - rewards[:, 1]
         return {

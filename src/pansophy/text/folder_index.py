@@ -177,7 +177,7 @@ def files_below(folder, hidden, skipped: SkippedFiles) -> list[Path]:
 
     Links to folders are not followed: they may lead back.
     """
-    found = []
+    results = []
 
     def unreadable(error):
         skipped.add("folders that cannot be read", error.filename)
@@ -193,8 +193,8 @@ def files_below(folder, hidden, skipped: SkippedFiles) -> list[Path]:
             elif path.resolve() != hidden:
                 kept.append(name)
         folders[:] = kept
-        found += [Path(root, n) for n in sorted(names) if not n.startswith(".")]
-    return found
+        results += [Path(root, n) for n in sorted(names) if not n.startswith(".")]
+    return results
 
 
 def stored_name(name: str) -> str | bytes:
@@ -393,23 +393,23 @@ class FolderIndex:
             size, time = status.st_size, status.st_mtime_ns
             waiting.append(FoundFile(path, name, kind, size, time, number))
         counts["removed"] = len(known)
-        total = sum(found.size for found in waiting)
+        total = sum(result.size for result in waiting)
         batch = ChunkBatch(self)
         batch.gone += [number for number, _, _ in known.values()]
         done = 0
-        for found in waiting:
+        for result in waiting:
 
-            def progress(n, name=found.name, before=done):
+            def progress(n, name=result.name, before=done):
                 if report is not None:
                     report(before + n, total, name)
 
-            problem = batch.add_file(found, progress)
-            done += found.size
-            progress(0, found.name, done)
+            problem = batch.add_file(result, progress)
+            done += result.size
+            progress(0, result.name, done)
             if problem is not None:
-                skipped.add(problem, found.name)
+                skipped.add(problem, result.name)
             else:
-                counts["added" if found.former is None else "changed"] += 1
+                counts["added" if result.former is None else "changed"] += 1
         batch.flush()
         return IndexReport(
             counts["added"],
@@ -485,8 +485,8 @@ class FolderIndex:
         while len(vectors) < self.words.size:
             first = len(vectors)
             numbers = range(first, min(first + VECTOR_BATCH, self.words.size))
-            found = self._texts(list(numbers))
-            vectors.append([found.get(n, "") for n in numbers])
+            result = self._texts(list(numbers))
+            vectors.append([result.get(n, "") for n in numbers])
 
     def _new_vectors(self, path, k):
         """Directions of meaning from a sample of chunks; None if there are no words."""
@@ -524,7 +524,7 @@ class FolderIndex:
             f"where path is not null and number in ({marks}) order by file, start",
             numbers,
         ).fetchall()
-        found = {}
+        result = {}
         with contextlib.ExitStack() as opened:
             sources: dict[int, TextSource] = {}
             for number, file, start, end, line, heading, path, size, time, kind in rows:
@@ -535,7 +535,7 @@ class FolderIndex:
                     opened.callback(source.close)
                     sources = {file: source}
                 source = sources[file]
-                found[number] = Passage(
+                result[number] = Passage(
                     number,
                     path,
                     line,
@@ -544,7 +544,7 @@ class FolderIndex:
                     float(scores.get(number, np.nan)),
                     source.is_stale,
                 )
-        return found
+        return result
 
     def _open_text(self, file, path, size, time, kind) -> "TextSource":
         full = self.source / path
@@ -585,10 +585,10 @@ class FolderIndex:
         with damage_as_one_sentence(self.folder, sqlite3.Error):
             ranked = self.rank(query, k, by=by)
             numbers = ranked.documents[:k]
-            found = self.passages(numbers, ranked.scores[:k])
-            if len(found) < len(numbers):  # an update is under way, or was interrupted
-                found = self.passages(ranked.documents, ranked.scores)
-        return [found[n] for n in ranked.documents if n in found][:k]
+            result = self.passages(numbers, ranked.scores[:k])
+            if len(result) < len(numbers):  # an update is under way, or was interrupted
+                result = self.passages(ranked.documents, ranked.scores)
+        return [result[n] for n in ranked.documents if n in result][:k]
 
     def rank(self, query, k=10, *, by: SearchKind = "hybrid"):
         """Numbers of chunks by rank, a `FusedRanking`; see `search`."""

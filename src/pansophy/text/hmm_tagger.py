@@ -202,11 +202,11 @@ class HMMTagger(Estimator):
         index = {word: i for i, word in enumerate(self.words_.tolist())}
         endings = {key: i for i, key in enumerate(self.endings_.tolist())}
         out = np.empty((len(words), len(self.classes_)))
-        found: dict[str, np.ndarray] = {}
+        result: dict[str, np.ndarray] = {}
         for i, word in enumerate(words):
-            if word not in found:
-                found[word] = self._shares_of(word, index, endings)
-            out[i] = found[word]
+            if word not in result:
+                result[word] = self._shares_of(word, index, endings)
+            out[i] = result[word]
         return out
 
     def _shares_of(self, word, index, endings):

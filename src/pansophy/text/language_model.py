@@ -142,10 +142,10 @@ def generate(
     end = model.end_token
     first = np.array([model.start_token, *prompt], dtype=np.int64)
     if beams is not None:
-        found = beam_search(
+        result = beam_search(
             model.advance, first, max_new=max_tokens, beams=beams, end=end, **options
         )
-        tokens = found[0].tokens
+        tokens = result[0].tokens
     else:
         options["random_state"] = random_state
         rows = decode(

@@ -67,7 +67,7 @@ def candidate_pairs(left, right, n_gram, n_candidates):
     columns = sparse.csr_array(R[:, rare].T)
     L = L[:, rare]
     rows = []
-    found = []
+    results = []
     for at in range(0, len(left), ROWS):
         P = sparse.csr_array(L[at : at + ROWS] @ columns)
         for i in range(P.shape[0]):
@@ -78,9 +78,9 @@ def candidate_pairs(left, right, n_gram, n_candidates):
                 # ties in the order of the names, whatever order the product has
                 order = np.lexsort((best, -weights))[:n_candidates]
                 best = best[order]
-            found.append(best)
+            results.append(best)
             rows.append(np.full(len(best), at + i))
-    return np.concatenate(rows), np.concatenate(found).astype(np.int64)
+    return np.concatenate(rows), np.concatenate(results).astype(np.int64)
 
 
 def pair_similarities(left, right, i, j, similarity):

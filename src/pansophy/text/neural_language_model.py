@@ -526,12 +526,12 @@ class NeuralLanguageModel(TextInput, Estimator):
     def _scored(self, sequences) -> list[np.ndarray]:
         """log p of every token but the first of each sequence."""
         net, device = evaluation_net(self)
-        found = [np.empty(len(tokens) - 1) for tokens in sequences]
+        results = [np.empty(len(tokens) - 1) for tokens in sequences]
         with torch.no_grad():
             if not isinstance(net.layer, nn.TransformerEncoder):
-                for tokens, out in zip(sequences, found):
+                for tokens, out in zip(sequences, results):
                     self._score_by_state(net, device, tokens, out)
-                return found
+                return results
             windows = [
                 (i, *window)
                 for i, tokens in enumerate(sequences)
@@ -541,8 +541,8 @@ class NeuralLanguageModel(TextInput, Estimator):
                 rows = [sequences[i][start : stop + 1] for i, start, _, stop in block]
                 values = window_log_probs(net, device, rows)
                 for (i, start, first, stop), value in zip(block, values):
-                    found[i][first:stop] = value[first - start : stop - start]
-        return found
+                    results[i][first:stop] = value[first - start : stop - start]
+        return results
 
     def _score_by_state(self, net, device, tokens, out):
         """The same of a net with a state, which sees all of a text."""
@@ -613,7 +613,7 @@ class NeuralLanguageModel(TextInput, Estimator):
             spelled = self.tokenizer_.tokens_[: self._n_ordinary()]
             options["allowed"] = allowed_tokens(spelled, constraint, self.end_token)
         starts = [np.r_[[self.start_token], self.encode(text)] for text in listed]
-        found: list[Any] = [None] * len(listed)
+        results: list[Any] = [None] * len(listed)
         rng = make_rng(random_state)
         for rows in rows_by_length(starts):
             batch = np.stack([starts[i] for i in rows]).astype(np.int64)
@@ -626,8 +626,8 @@ class NeuralLanguageModel(TextInput, Estimator):
                 made = decode(self.advance, batch, random_state=rng, **options).tolist()
             for i, tokens in zip(rows, made):
                 cut = tokens.index(self.end_token) if self.end_token in tokens else None
-                found[i] = self.decode(tokens[:cut])
-        return found[0] if isinstance(prompts, str) else found
+                results[i] = self.decode(tokens[:cut])
+        return results[0] if isinstance(prompts, str) else results
 
     def _n_ordinary(self) -> int:
         """Tokens that are not special."""
@@ -798,19 +798,19 @@ def gpt2_state(given, n_layers, d) -> dict[str, torch.Tensor]:
 
     Queries, keys and values of GPT-2 are one map.
     """
-    found = {}
+    result = {}
 
     def take(name, ours, turned=False):
         for kind in ("weight", "bias"):
             if f"{name}.{kind}" in given:
                 value = given[f"{name}.{kind}"].float()
                 linear = turned and kind == "weight"
-                found[f"{ours}.{kind}"] = value.T.contiguous() if linear else value
+                result[f"{ours}.{kind}"] = value.T.contiguous() if linear else value
 
     take("wte", "embedding")
-    found["output.weight"] = found.get("embedding.weight")
+    result["output.weight"] = result.get("embedding.weight")
     if "wpe.weight" in given:
-        found["layer.stack.positions.P"] = given["wpe.weight"].float()
+        result["layer.stack.positions.P"] = given["wpe.weight"].float()
     take("ln_f", "layer.stack.last_norm")
     for i in range(n_layers):
         block = f"layer.stack.blocks.{i}"
@@ -818,11 +818,11 @@ def gpt2_state(given, n_layers, d) -> dict[str, torch.Tensor]:
         take(f"h.{i}.ln_2", f"{block}.norms.feed_forward")
         take(f"h.{i}.attn.c_attn", "qkv", turned=True)
         for kind in ("weight", "bias"):
-            if f"qkv.{kind}" in found:
-                parts = found.pop(f"qkv.{kind}").split(d)
+            if f"qkv.{kind}" in result:
+                parts = result.pop(f"qkv.{kind}").split(d)
                 for letter, part in zip("qkv", parts):
-                    found[f"{block}.attention.W_{letter}.{kind}"] = part.clone()
+                    result[f"{block}.attention.W_{letter}.{kind}"] = part.clone()
         take(f"h.{i}.attn.c_proj", f"{block}.attention.W_o", turned=True)
         take(f"h.{i}.mlp.c_fc", f"{block}.feed_forward.W_1", turned=True)
         take(f"h.{i}.mlp.c_proj", f"{block}.feed_forward.W_2", turned=True)
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in result.items() if value is not None}

@@ -238,13 +238,13 @@ class NeuralTagger(AbstractTagger):
 
     def predict(self, sentences) -> list[list]:
         """The most probable tags of the words of each sentence."""
-        found = self._best_labels(self._word_scores(sentences))
-        return [part.tolist() for part in found.to_list()]
+        result = self._best_labels(self._word_scores(sentences))
+        return [part.tolist() for part in result.to_list()]
 
     def predict_proba(self, sentences) -> list[np.ndarray]:
         """Probability of the tags of every word: an array (words, k) a sentence."""
-        found = self._label_probabilities(self._word_scores(sentences))
-        return split_by_sentence(found.values, check_sentences(sentences))
+        result = self._label_probabilities(self._word_scores(sentences))
+        return split_by_sentence(result.values, check_sentences(sentences))
 
     def score(self, sentences, tags) -> float:
         """Share of the words with the right tag."""

@@ -77,7 +77,7 @@ def count_ngrams(documents, order, n_words, *, is_continuation) -> NGramCounts:
     it, unless it begins with a start, before which there is nothing.
     """
     table = PhraseTable()
-    found = table.phrases(documents, (1, order))
+    result = table.phrases(documents, (1, order))
     arrays = table.arrays
     n = len(table)
     prefix = arrays.prefix[:n].astype(np.int64)
@@ -88,7 +88,7 @@ def count_ngrams(documents, order, n_words, *, is_continuation) -> NGramCounts:
         longer = np.flatnonzero((prefix >= 0) & (length[prefix] == k - 1))
         length[longer] = k
         first[longer] = first[prefix[longer]]
-    count = np.bincount(found.ids, minlength=n).astype(float)
+    count = np.bincount(result.ids, minlength=n).astype(float)
     start = SPECIAL.index(START)
     if is_continuation:
         suffix = np.empty(n, np.int64)
@@ -157,11 +157,11 @@ def find_discounts(ngrams, order, *, is_modified) -> Discounts:
     fallback = []
     for k in range(1, order + 1):
         of_length = ngrams.count[ngrams.length == k]
-        found = closed_form_discounts(of_length, is_modified)
-        if found is None:
+        result = closed_form_discounts(of_length, is_modified)
+        if result is None:
             fallback.append(k)
-            found = left_out_discount(ngrams, k)
-        values[k] = found
+            result = left_out_discount(ngrams, k)
+        values[k] = result
     return Discounts(values, fallback)
 
 
@@ -348,10 +348,10 @@ class NGramModel(TextInput, Estimator):
         self.discount_fallback_ = []
         if self.smoothing in ("absolute", "kneser_ney", "modified_kneser_ney"):
             is_modified = self.smoothing.startswith("modified")
-            found = find_discounts(ngrams, self.order, is_modified=is_modified)
-            self.discounts_ = found.values
-            self.discount_fallback_ = found.fallback
-            return smooth_by_discount(ngrams, found)
+            result = find_discounts(ngrams, self.order, is_modified=is_modified)
+            self.discounts_ = result.values
+            self.discount_fallback_ = result.fallback
+            return smooth_by_discount(ngrams, result)
         if self.smoothing == "add_k":
             return smooth_add_k(ngrams, self.k, self.order)
         if self.smoothing == "good_turing":
@@ -377,14 +377,14 @@ class NGramModel(TextInput, Estimator):
         lengths = np.fromiter(map(len, words), np.int64, len(words))
         flat = itertools.chain.from_iterable(words)
         unknown = itertools.repeat(SPECIAL.index(UNKNOWN))
-        found = map(self.vocabulary_.get, flat, unknown)
+        result = map(self.vocabulary_.get, flat, unknown)
         ends = np.cumsum(lengths + self.order)
         ids = np.full(int(ends[-1]) if len(ends) else 0, self.start_token, np.int32)
         # every sentence moves its words by its own starts and by all before it
         shift = self.order * np.arange(len(words)) + self.order - 1
         n = int(lengths.sum())
         places = np.arange(n) + np.repeat(shift, lengths)
-        ids[places] = np.fromiter(found, np.int32, n)
+        ids[places] = np.fromiter(result, np.int32, n)
         ids[ends - 1] = self.end_token
         return DocumentIds(ids, ends)
 

@@ -40,13 +40,13 @@ class NormalizedText(NamedTuple):
 @cache
 def composing_characters() -> frozenset[int]:
     """Code points that are no marks and may compose with the character before."""
-    found = set(HANGUL)
+    result = set(HANGUL)
     for c in range(0x110000):
         parts = unicodedata.decomposition(chr(c))
         if parts and parts[0] != "<":
             second = parts.split()[1:]
-            found.update(int(p, 16) for p in second)
-    return frozenset(found)
+            result.update(int(p, 16) for p in second)
+    return frozenset(result)
 
 
 def begins_segment(character) -> bool:

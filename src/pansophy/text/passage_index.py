@@ -30,9 +30,9 @@ def spaced_words(words, size=None) -> str:
 
 def best_documents(model, query, depth):
     """(documents, scores) of the best documents of a query."""
-    found = model.search(query, depth)
-    is_there = found.documents[0] >= 0
-    return found.documents[0][is_there], found.scores[0][is_there]
+    result = model.search(query, depth)
+    is_there = result.documents[0] >= 0
+    return result.documents[0][is_there], result.scores[0][is_there]
 
 
 class PassageIndex:
@@ -81,7 +81,7 @@ class PassageIndex:
                 )
         texts = [f"{p.heading} {p.text}" for p in self.passages]
         words = [indexed_words(text) for text in texts]
-        distinct = {word for found in words for word in found}
+        distinct = {word for result in words for word in result}
         self._characters = sorted(filter(is_unspaced, distinct))
         self._words = self._prefixes = None
         if texts:

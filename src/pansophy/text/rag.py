@@ -76,7 +76,7 @@ def scored_sentences(question, passages) -> list[ScoredSentence]:
         for w in held_words(words, p.text) | held_words(words, p.heading)
     )
     weight = {w: np.log(1 + (len(passages) + 1) / n) for w, n in held.items()}
-    found = []
+    results = []
     for i, passage in enumerate(passages):
         text = HEADING_LINE.sub("", passage.text)
         heading = held_words(words, passage.heading)
@@ -89,14 +89,14 @@ def scored_sentences(question, passages) -> list[ScoredSentence]:
             # under the same heading a sentence with a word is worth twice one without
             score = sum(weight[w] for w in inside)
             score += (0.5 if inside else 0.4) * sum(weight[w] for w in heading - inside)
-            found.append(ScoredSentence(score / (1 + 0.1 * i), i, start, sentence))
-    return found
+            results.append(ScoredSentence(score / (1 + 0.1 * i), i, start, sentence))
+    return results
 
 
 def extracted_answer(question, passages, n_sentences=3) -> str:
     """The sentences of passages that hold most of a question, with citations."""
-    found = scored_sentences(question, passages)
-    best = sorted(found, key=lambda s: (-s.score, s.passage, s.start))
+    result = scored_sentences(question, passages)
+    best = sorted(result, key=lambda s: (-s.score, s.passage, s.start))
     distinct = {s.text: s for s in reversed(best)}
     best = sorted(distinct.values(), key=lambda s: (-s.score, s.passage, s.start))
     best = [s for s in best if s.score >= 0.5 * best[0].score][:n_sentences]

@@ -93,12 +93,12 @@ def score_fusion(rankings: Sequence[tuple], *, weights=None) -> FusedRanking:
     weights = check_fusion_weights(weights, len(rankings))
     fused: dict = {}
     for weight, (documents, scores) in zip(weights, rankings):
-        found: dict = {}
+        result: dict = {}
         for document, score in zip(documents, scores):
             if score > 0 and (isinstance(document, str) or document != -1):
-                found.setdefault(document, float(score))
-        best = max(found.values(), default=1.0)
-        for document, score in found.items():
+                result.setdefault(document, float(score))
+        best = max(result.values(), default=1.0)
+        for document, score in result.items():
             fused[document] = fused.get(document, 0.0) + weight * score / best
     return by_falling_score(fused)
 

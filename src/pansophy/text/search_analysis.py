@@ -45,13 +45,13 @@ class SearchAnalysis:
         parts = []
         for is_plain, group in itertools.groupby(texts, has_plain_words):
             if is_plain:
-                found = self.tokens.words(
+                result = self.tokens.words(
                     join_texts(list(group)), min_length=MIN_LENGTH
                 )
             else:
                 words = [terms_of(text) for text in group]
                 ends = np.cumsum([len(w) for w in words], dtype=np.int64)
                 ids = self.tokens.add(list(itertools.chain.from_iterable(words)))
-                found = DocumentIds(ids, ends)
-            parts.append(found)
+                result = DocumentIds(ids, ends)
+            parts.append(result)
         return concatenate_documents(parts)

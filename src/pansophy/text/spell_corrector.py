@@ -115,7 +115,7 @@ class SpellCorrector(TextInput, Estimator):
     def _candidates(self, word, log_p, top):
         distance = edit_distances([word], self.words_, self.kind)[0]
         near = np.flatnonzero(distance <= self.max_distance)
-        found = [
+        results = [
             Correction(
                 str(self.words_[i]),
                 int(distance[i]),
@@ -123,9 +123,9 @@ class SpellCorrector(TextInput, Estimator):
             )
             for i in near
         ]
-        alike = {c.word: jaro_winkler_similarity(word, c.word) for c in found}
-        found.sort(key=lambda c: (-c.score, -alike[c.word], c.word))
-        return found[:top]
+        alike = {c.word: jaro_winkler_similarity(word, c.word) for c in results}
+        results.sort(key=lambda c: (-c.score, -alike[c.word], c.word))
+        return results[:top]
 
     def correct(self, word) -> str:
         """The word itself if it is in the dictionary, else the best candidate.
@@ -136,8 +136,8 @@ class SpellCorrector(TextInput, Estimator):
         at = np.searchsorted(self.words_, check_word(word))
         if at < len(self.words_) and self.words_[at] == word:
             return word
-        found = self.candidates(word, top=1)
-        return found[0].word if found else word
+        result = self.candidates(word, top=1)
+        return result[0].word if result else word
 
     def correct_sentence(self, words) -> list[str]:
         """Correct the words of a sentence one after the other.
@@ -155,6 +155,6 @@ class SpellCorrector(TextInput, Estimator):
         for word in words:
             p = model.probs(out[-model.order :])
             log_p = np.log(np.maximum(p[ids], 1e-300))
-            found = self._candidates(word, log_p, 1)
-            out.append(found[0].word if found else word)
+            result = self._candidates(word, log_p, 1)
+            out.append(result[0].word if result else word)
         return out

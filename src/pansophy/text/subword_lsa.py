@@ -157,14 +157,14 @@ def fit_subword_table(
     texts, n_components, ngram_size, max_features, random_state
 ) -> SubwordTable:
     """The table of eq. (2), learned from documents."""
-    found = log_word_counts(texts)
-    if found is None:
+    result = log_word_counts(texts)
+    if result is None:
         raise ValueError("empty vocabulary; no document holds a word of two letters.")
-    n = found.X.shape[0]
-    holders = document_frequency(found.X)
+    n = result.X.shape[0]
+    holders = document_frequency(result.X)
     word_idf = word_weights(n, holders)
-    N, grams = gram_counts(found.words, ngram_size)
-    weighted = found.X.copy()
+    N, grams = gram_counts(result.words, ngram_size)
+    weighted = result.X.copy()
     weighted.data *= word_idf.astype(np.float32)[weighted.indices]
     T = sparse.csr_array(weighted @ N)
     held = document_frequency(T)
@@ -184,7 +184,7 @@ def fit_subword_table(
     V, _ = leading_directions(T, k, random_state, n_iter=POWER_ITERATIONS)
     frequent = holders >= least
     return SubwordTable(
-        found.words[frequent],
+        result.words[frequent],
         word_idf[frequent],
         float(word_weights(n, 1)),
         np.asarray(grams[kept], dtype=str),

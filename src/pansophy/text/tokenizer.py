@@ -155,12 +155,12 @@ class Tokenizer(TextInput, Estimator):
             for text in normalized:
                 counts.update(UNITS[self.model](text)[0])
             named = self._special()
-            found = Vocabulary.from_counts(
+            result = Vocabulary.from_counts(
                 {t: n for t, n in counts.items() if t not in named},
                 max_size=self.vocab_size,
                 min_frequency=self.min_frequency,
             )
-            self.tokens_ = list(found.tokens)
+            self.tokens_ = list(result.tokens)
         return self
 
     def _normalized(self, text):

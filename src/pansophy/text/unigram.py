@@ -103,8 +103,8 @@ def frequent_substrings(pieces: WeightedPieces, longest, n) -> list[bytes]:
     room = int((sizes * np.minimum(sizes, longest)).sum()) + 1
     runs = Substrings(*(np.empty(room, np.int64) for _ in range(3)))
     hashes = np.empty(room, np.uint64)
-    found = loops.count_substrings(*pieces, longest, runs, hashes)
-    starts, lengths, counts = (a[:found] for a in runs)
+    result = loops.count_substrings(*pieces, longest, runs, hashes)
+    starts, lengths, counts = (a[:result] for a in runs)
     weight = np.where(counts > 1, counts * lengths, 0)
     order = np.lexsort((starts, -weight))[:n]  # ties by first appearance
     data = pieces.data.tobytes()

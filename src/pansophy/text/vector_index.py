@@ -144,8 +144,8 @@ class VectorIndex:
         documents = np.asarray(documents, dtype=np.int64)
         out = np.zeros(len(documents), np.float32)
         has_vector = documents < len(self)
-        found = self.vectors[documents[has_vector]].astype(np.float32)
-        out[has_vector] = row_products(found, z)
+        result = self.vectors[documents[has_vector]].astype(np.float32)
+        out[has_vector] = row_products(result, z)
         return out
 
     def nearest(self, z, k, is_live=None) -> NearestDocuments:

@@ -98,9 +98,9 @@ class Vocabulary:
 
     def id(self, token) -> int:
         """The id of a token."""
-        found = self._ids.get(token)
-        if found is not None:
-            return found
+        result = self._ids.get(token)
+        if result is not None:
+            return result
         if self.unknown is None:
             raise ValueError(
                 f"{token!r} is not in the vocabulary, and there is no unknown token."

@@ -95,7 +95,7 @@ def check_sentences(sentences) -> list[list[str]]:
     """Sentences as lists of words; a text is split at spaces."""
     if isinstance(sentences, str):
         raise ValueError("sentences must be a list of sentences, got one text.")
-    found = []
+    results = []
     for i, sentence in enumerate(sentences):
         words = sentence.split() if isinstance(sentence, str) else list(sentence)
         if not words:
@@ -103,10 +103,10 @@ def check_sentences(sentences) -> list[list[str]]:
         wrong = next((word for word in words if not isinstance(word, str)), None)
         if wrong is not None:
             raise ValueError(f"words must be str, got {wrong!r} in sentence {i}.")
-        found.append(words)
-    if not found:
+        results.append(words)
+    if not results:
         raise ValueError("there must be at least one sentence.")
-    return found
+    return results
 
 
 def check_tags(tags, sentences) -> list[np.ndarray]:
@@ -145,5 +145,5 @@ def tag_accuracy(tagger, sentences, tags) -> float:
     """Share of the words that a tagger gives the right tag."""
     sentences = check_sentences(sentences)
     wanted = np.concatenate(check_tags(tags, sentences))
-    found = np.concatenate([np.asarray(t) for t in tagger.predict(sentences)])
-    return float(np.mean(found == wanted))
+    result = np.concatenate([np.asarray(t) for t in tagger.predict(sentences)])
+    return float(np.mean(result == wanted))

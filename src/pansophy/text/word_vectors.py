@@ -52,8 +52,8 @@ def word_ids(sentences, table: TokenTable, *, insert=True) -> DocumentIds:
             continue
         flat = [str(word) for words in block for word in words]
         ends = np.cumsum([len(words) for words in block])
-        found = table.add(flat) if insert else table.find(flat)
-        parts.append(DocumentIds(found, ends))
+        result = table.add(flat) if insert else table.find(flat)
+        parts.append(DocumentIds(result, ends))
     if not parts:
         return DocumentIds(np.empty(0, np.int32), np.empty(0, np.int64))
     return concatenate_documents(parts)
@@ -113,10 +113,10 @@ class AbstractWordVectors(
 
     def _place(self, word) -> int:
         check_is_fitted(self, "vectors_")
-        found = np.flatnonzero(self.words_ == word)
-        if not len(found):
+        result = np.flatnonzero(self.words_ == word)
+        if not len(result):
             raise KeyError(f"the word {word!r} has no vector.")
-        return int(found[0])
+        return int(result[0])
 
     def vector(self, word) -> np.ndarray:
         """The vector of a word; KeyError if it has none."""

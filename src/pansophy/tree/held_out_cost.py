@@ -88,8 +88,8 @@ def label_row_codes(Y, classes, known=None):
     codes = np.zeros(len(Y), np.int64)
     for column, c in zip(Y.T, classes):
         at = np.searchsorted(c, column).clip(max=len(c) - 1)
-        found = np.where(c[at] == column, at, len(c))
-        codes = codes * (len(c) + 1) + found
+        result = np.where(c[at] == column, at, len(c))
+        codes = codes * (len(c) + 1) + result
     if known is None:
         known, index = np.unique(codes, return_inverse=True)
         return index, known

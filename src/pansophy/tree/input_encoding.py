@@ -270,7 +270,7 @@ def column_indices(columns, d, names, what):
                 f"({d},), got: {listed.shape}."
             )
         return [int(f) for f in np.flatnonzero(listed)]
-    found = []
+    results = []
     for c in columns:
         if isinstance(c, str):
             if names is None:
@@ -296,8 +296,8 @@ def column_indices(columns, d, names, what):
                 f"{what} set as integer indices must be in [0, n_features - 1], which "
                 f"is [0, {d - 1}], got: {c}."
             )
-        found.append(int(c))
-    return found
+        results.append(int(c))
+    return results
 
 
 def categorical_mask(categorical, X, d, names):

@@ -138,7 +138,7 @@ def prepare_columns(
         block = block.toarray() if sp.issparse(block) else block
         part = np.empty((f1 - f0, n), np.float32)
         loops.transpose_columns(block, part)
-        found = []
+        results = []
         for f, column in enumerate(part, f0):
             view = codes[f // width, :, f % width] if all_bytes else None
             if sort or max_bins or forms[f]:
@@ -152,14 +152,14 @@ def prepare_columns(
                 x[f] = column
                 if rows is not None:
                     order[f] = rows
-            found.append(about)
-        return found
+            results.append(about)
+        return results
 
     step = COLUMNS_PER_TASK if n * d >= THREADED_VALUES else max(d, 1)
     tasks = [(lambda a=a: prepare(a, min(a + step, d))) for a in range(0, d, step)]
-    found = [column for block in threads.run_tasks(tasks) for column in block]
+    results = [column for block in threads.run_tasks(tasks) for column in block]
     return assemble_columns(
-        x, order, codes if all_bytes else None, found, forms, interleave
+        x, order, codes if all_bytes else None, results, forms, interleave
     )
 
 

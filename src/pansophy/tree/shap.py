@@ -192,10 +192,14 @@ def shap_values(
 
 def check_feature_groups(groups, d) -> np.ndarray:
     """Groups as whole numbers, or one clear sentence."""
-    found = np.asarray(groups)
-    if found.shape != (d,) or found.dtype.kind not in "iu" or found.min(initial=0) < 0:
+    result = np.asarray(groups)
+    if (
+        result.shape != (d,)
+        or result.dtype.kind not in "iu"
+        or result.min(initial=0) < 0
+    ):
         raise ValueError(f"groups must be {d} whole numbers of at least 0.")
-    return found.astype(np.int64)
+    return result.astype(np.int64)
 
 
 def explain_rows(parts: AdditiveTrees, X, Z=None, interactions=False, groups=None):

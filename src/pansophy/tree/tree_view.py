@@ -69,10 +69,10 @@ def level_name(table, code) -> str:
     """The level of a code in words; a code that rare levels share is "other"."""
     if table is None:
         return f"code {code}"
-    found = np.flatnonzero(table.codes == code)
-    if len(found) != 1:
-        return "other" if len(found) else f"code {code}"
-    value = table.values[found[0]]
+    result = np.flatnonzero(table.codes == code)
+    if len(result) != 1:
+        return "other" if len(result) else f"code {code}"
+    value = table.values[result[0]]
     return str(value) if isinstance(value, str) else f"{value:g}"
 
 

@@ -122,12 +122,12 @@ def clusterers_by_name(methods, k):
         methods.append(SpectralClustering(k, affinity="nearest_neighbors"))
     if isinstance(methods, dict):
         return dict(methods)
-    found: dict = {}
+    result: dict = {}
     for method in methods:
         name = type(method).__name__
-        count = sum(n.split(" #")[0] == name for n in found)
-        found[f"{name} #{count + 1}" if count else name] = method
-    return found
+        count = sum(n.split(" #")[0] == name for n in result)
+        result[f"{name} #{count + 1}" if count else name] = method
+    return result
 
 
 def fit_labels(method, X, seed):

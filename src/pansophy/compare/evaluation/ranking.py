@@ -146,16 +146,16 @@ def estimates_of_metric(done, metric, design, y) -> ScoreEstimates:
                 return estimate_scores(table, design, names, metric)
     elif all(t.predictions is not None for t in done):
         try:
-            found = jackknife_scores(
+            result = jackknife_scores(
                 metric.score, [t.predictions for t in done], y, design, names
             )
         except ValueError:  # undefined without some block of rows
-            found = None
-        if found is not None and np.isfinite(found.covariance).all():
+            result = None
+        if result is not None and np.isfinite(result.covariance).all():
             of_folds = np.array([np.mean(t.scores[metric.name]) for t in done])
             pooled = metric.pooled | ~np.isfinite(of_folds)
             of_rows = [pooled_score(t, metric, y, design.weight) for t in done]
-            return found._replace(means=np.where(pooled, of_rows, of_folds))
+            return result._replace(means=np.where(pooled, of_rows, of_folds))
     return fold_estimates(done, metric, design.ratio)
 
 
@@ -179,12 +179,12 @@ def pooled_score(trial, metric, y, weight=None) -> float:
     """The score of all held-out rows together, in the mean of the repeats."""
     P = trial.all_predictions
     P = trial.predictions[None] if P is None else P
-    found = []
+    results = []
     for p in P:
         seen = np.isfinite(p.reshape(len(p), -1)).all(1)
         w = () if weight is None else (np.asarray(weight)[seen],)
-        found.append(metric.score(y[seen], p[seen], *w))
-    return float(np.mean(found))
+        results.append(metric.score(y[seen], p[seen], *w))
+    return float(np.mean(results))
 
 
 def fold_estimates(done, metric, ratio) -> ScoreEstimates:

@@ -93,20 +93,20 @@ def fit_on_cluster(work, job_queue, limits):
 def collect_outcomes(here, active, job_queue):
     while True:
         try:
-            found = here.get(timeout=POLL_SECONDS)
+            result = here.get(timeout=POLL_SECONDS)
         except queue.Empty:
             yield tuple(
                 ActiveFit(m, f, since) for (m, f), since in dict(active).items()
             )
             continue
-        if found is None:
+        if result is None:
             return
-        if isinstance(found, BaseException):
-            text = " ".join(str(found).split())[:200]
-            raise ClusterError(f"The cluster broke: {text}") from found
-        active.pop((found.method, found.fold), None)
-        if job_queue.is_needed(found.method, found.fold):
-            yield found
+        if isinstance(result, BaseException):
+            text = " ".join(str(result).split())[:200]
+            raise ClusterError(f"The cluster broke: {text}") from result
+        active.pop((result.method, result.fold), None)
+        if job_queue.is_needed(result.method, result.fold):
+            yield result
 
 
 # --- over there --------------------------------------------------------------------

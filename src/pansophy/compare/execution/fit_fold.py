@@ -267,17 +267,17 @@ def valid_probabilities(p, task) -> np.ndarray:
 
 def warning_counts(caught) -> dict[str, int]:
     """The kinds of warnings of one fit, as remarks."""
-    found = {}
+    result = {}
     for kind in {w.category for w in caught}:
         if issubclass(kind, InterruptedFitWarning):
             raise KeyboardInterrupt
         if issubclass(kind, ConvergenceWarning):
-            found["did not converge"] = 1
+            result["did not converge"] = 1
         elif issubclass(kind, RuntimeWarning):
-            found["numerical trouble"] = 1
+            result["numerical trouble"] = 1
         elif kind is not UserWarning and not issubclass(kind, IGNORED_WARNINGS):
-            found[kind.__name__] = 1
-    return dict(sorted(found.items()))
+            result[kind.__name__] = 1
+    return dict(sorted(result.items()))
 
 
 def score_predictions(work, fold, p) -> dict[str, float]:
@@ -286,18 +286,18 @@ def score_predictions(work, fold, p) -> dict[str, float]:
     y = work.data.y[test]
     w = work.data.weight
     extra = () if w is None else (w[test],)
-    found = {}
+    result = {}
     for i, m in enumerate(work.metrics):
         try:
-            found[m.name] = float(m.score(y, p, *extra))
+            result[m.name] = float(m.score(y, p, *extra))
         except ValueError:
             if i == 0:
                 raise
-            found[m.name] = float("nan")
+            result[m.name] = float("nan")
     first = work.metrics[0].name
-    if not np.isfinite(found[first]):
+    if not np.isfinite(result[first]):
         raise ValueError(f"its {first} is not finite")
-    return found
+    return result
 
 
 def fit_fold(work, m, fold, cache) -> FitOutcome:

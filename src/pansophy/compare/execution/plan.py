@@ -171,8 +171,8 @@ def method_description(method, setting) -> tuple:
 
 
 def recorded_versions() -> dict[str, str]:
-    found = {name: metadata.version(name) for name in RECORDED_LIBRARIES}
-    return {"pansophy": __version__, "python": platform.python_version(), **found}
+    result = {name: metadata.version(name) for name in RECORDED_LIBRARIES}
+    return {"pansophy": __version__, "python": platform.python_version(), **result}
 
 
 def make_plan(methods, data, schema, metrics, split, limits, settings=None) -> dict:

@@ -207,7 +207,7 @@ def last_error_line(errors) -> str:
 
 def worker_environment(threads) -> dict[str, str]:
     """Of a worker: this one's, with its modules, its threads and a fixed hash seed."""
-    found = [os.path.abspath(p) if p else os.getcwd() for p in sys.path]
-    paths = os.pathsep.join(dict.fromkeys(found))
+    results = [os.path.abspath(p) if p else os.getcwd() for p in sys.path]
+    paths = os.pathsep.join(dict.fromkeys(results))
     fixed = {"PYTHONPATH": paths, "PYTHONHASHSEED": "0"}
     return os.environ | resource_limits.thread_environment(threads) | fixed

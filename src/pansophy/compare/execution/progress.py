@@ -190,8 +190,8 @@ class ProgressDisplay:
 
     def score(self, m) -> str:
         done = self.aggregator.done[m].values()
-        found = [o.scores[self.metric] for o in done if not o.failure]
-        return f"{np.mean(found):.4g}" if found else ""
+        results = [o.scores[self.metric] for o in done if not o.failure]
+        return f"{np.mean(results):.4g}" if results else ""
 
     def left(self, m) -> str:
         """Time to go of a method that is at work, if all keep helping."""

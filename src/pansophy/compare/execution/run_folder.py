@@ -292,14 +292,14 @@ def archive_previous_run(path) -> None:
 
 def read_lines(path) -> list[dict]:
     """The finished fits of a folder; lines that cannot be read are left out."""
-    found = {}
+    result = {}
     with contextlib.suppress(FileNotFoundError):
         for raw in (Path(path) / "results.jsonl").read_bytes().split(b"\n"):
             with contextlib.suppress(ValueError):
                 line = json.loads(raw)
                 if is_valid_line(line):
-                    found[line["method"], line["fold"]] = line  # the last word counts
-    return list(found.values())
+                    result[line["method"], line["fold"]] = line  # the last word counts
+    return list(result.values())
 
 
 def is_valid_line(line) -> bool:
@@ -358,26 +358,26 @@ def compare_runs(before, after) -> list[str]:
     Times are not compared.
     """
     changed = plan_differences(read_plan(before), read_plan(after))
-    found = [f"Different: {change}." for change in changed]
+    results = [f"Different: {change}." for change in changed]
     by_fit = lambda path: {(k["method"], k["fold"]): k for k in read_lines(path)}
     a, b = by_fit(before), by_fit(after)
     for key in sorted(a.keys() | b.keys()):
         where = f"{key[0]}, fold {key[1] + 1}"
         if key not in a or key not in b:
             which = "second" if key in b else "first"
-            found.append(f"{where}: only in the {which} run.")
+            results.append(f"{where}: only in the {which} run.")
             continue
         one, two = a[key], b[key]
         for name in sorted(one["scores"].keys() | two["scores"].keys()):
             s, t = one["scores"].get(name), two["scores"].get(name)
             if s != t:
-                found.append(f"{where}: {name} was {s!r} and is {t!r}.")
+                results.append(f"{where}: {name} was {s!r} and is {t!r}.")
         if one["failure"] != two["failure"]:
             texts = [k["failure"] or "no failure" for k in (one, two)]
-            found.append(f"{where}: {texts[0]!r} before, {texts[1]!r} now.")
+            results.append(f"{where}: {texts[0]!r} before, {texts[1]!r} now.")
         if prediction_checksum(one) != prediction_checksum(two):
-            found.append(f"{where}: predictions differ.")
-    return found
+            results.append(f"{where}: predictions differ.")
+    return results
 
 
 def prediction_checksum(line):

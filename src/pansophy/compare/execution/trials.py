@@ -189,13 +189,13 @@ def may_carry_state(estimator) -> bool:
     if estimator is None:
         return False
     parts = [estimator, *estimator.get_params(deep=True).values()]
-    found = (
+    result = (
         p if isinstance(p, FunctionType) else type(p)
         for p in parts
         if callable(p) or hasattr(p, "get_params")
     )
     home = lambda p: str(p.__module__).split(".")[0]
-    return any(home(p) not in ("sklearn", "pansophy", "numpy") for p in found)
+    return any(home(p) not in ("sklearn", "pansophy", "numpy") for p in result)
 
 
 def fit_in_workers(work, job_queue, limits, n):

@@ -160,7 +160,7 @@ NOT_DOMAINS = {
 @cache
 def estimator_classes() -> dict[str, type]:
     """Every estimator class of the catalogue that can be imported here, by name."""
-    found = {}
+    result = {}
     for name in sorted({n for entry in read_catalogue() for n in entry.names}):
         parts = name.split(".")
         if len(parts) != 3 or not parts[2][:1].isupper() or parts[1] in NOT_DOMAINS:
@@ -174,8 +174,8 @@ def estimator_classes() -> dict[str, type]:
             and issubclass(cls, Estimator)
             and issubclass(cls, ROLES)
         ):
-            found[cls.__name__] = cls
-    return found
+            result[cls.__name__] = cls
+    return result
 
 
 @cache

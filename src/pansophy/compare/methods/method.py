@@ -239,8 +239,8 @@ def is_already_fitted(model) -> bool:
 def missing_requirement(method) -> str:
     """Package that has to be installed before a method can run, or nothing."""
     if method.needs in EXTERNAL_LIBRARIES:
-        found = importlib.util.find_spec(method.needs) is not None
-        return "" if found else f"not installed: pip install {method.needs}"
+        result = importlib.util.find_spec(method.needs) is not None
+        return "" if result else f"not installed: pip install {method.needs}"
     if method.needs and importlib.util.find_spec(EXTRAS[method.needs]) is None:
         return f"not installed: pip install 'pansophy[{method.needs}]'"
     return ""

@@ -123,8 +123,8 @@ def fit_pipeline(model, frame, y, weight=None, group=None, time=None):
 
 def cv_parameter(model) -> str | None:
     """The parameter that says how a model cuts its own folds, if it cuts any."""
-    found = [n for n in model.get_params() if n == "cv" or n.endswith("__cv")]
-    return found[0] if found else None
+    results = [n for n in model.get_params() if n == "cv" or n.endswith("__cv")]
+    return results[0] if results else None
 
 
 def raw_predictions(model, frame, task) -> np.ndarray:

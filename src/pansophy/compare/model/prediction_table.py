@@ -77,12 +77,16 @@ def reason_columns(model, table, frame, p, k) -> dict:
     """Reasons in words: the quantity explained, its base, the top k columns."""
     from .shapley import explain_rows
 
-    found = explain_rows(model, frame)
-    values, base = explained_output(model, found, p)
-    names = found.feature_names
+    explanation = explain_rows(model, frame)
+    values, base = explained_output(model, explanation, p)
+    names = explanation.feature_names
     order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :k]
     cells = {n: cell_formatter(table.column(n)) for n in names}
-    out = {"reasons for": pa.array(explained_quantities(model, found, p), pa.string())}
+    out = {
+        "reasons for": pa.array(
+            explained_quantities(model, explanation, p), pa.string()
+        )
+    }
     out[f"{model.schema.target} base"] = pa.array(base)
     for r in range(order.shape[1]):
         reasons = [

@@ -68,11 +68,11 @@ def explain_rows(model, frame, *, walks=DEFAULT_WALKS, random_state=0) -> Explan
         )
     names = [c.name for c in model.schema.used]
     data = values_of_columns(frame, model.schema.used)
-    found = exact_shapley(model, frame)
-    if found is None:
+    explanation = exact_shapley(model, frame)
+    if explanation is None:
         rng = np.random.default_rng(random_state)
-        found = sampled_shapley(model, frame, walks, rng)
-    values, base, outputs, scale, error = found
+        explanation = sampled_shapley(model, frame, walks, rng)
+    values, base, outputs, scale, error = explanation
     if model.schema.task == "classification" and values.shape[2] == 2:
         values, base = values[:, :, 1:], base[1:]  # the first is the complement
         error = None if error is None else error[:, :, 1:]
@@ -80,8 +80,8 @@ def explain_rows(model, frame, *, walks=DEFAULT_WALKS, random_state=0) -> Explan
         values, base, outputs = values[:, :, 0], float(base[0]), None
         error = None if error is None else error[:, :, 0]
     method = "exact" if error is None else "sampled"
-    found = Explanation(values, base, data, names, outputs)
-    return found._replace(scale=scale, method=method, error=error)
+    explanation = Explanation(values, base, data, names, outputs)
+    return explanation._replace(scale=scale, method=method, error=error)
 
 
 def values_of_columns(frame, columns) -> np.ndarray:
@@ -165,17 +165,17 @@ def nearly_equal(predicted, raw) -> bool:
 def tree_shapley(model, inner, X, Z, owners, a, b):
     """Shares by `tree.shap_values`, against the background."""
     schema = model.schema
-    found = shap_values(inner, X, background=Z, groups=owners)
-    some = np.asarray(found.values, float)
+    explanation = shap_values(inner, X, background=Z, groups=owners)
+    some = np.asarray(explanation.values, float)
     some = some[..., None] if some.ndim == 2 else some
     values = np.zeros((len(some), len(schema.used), some.shape[2]))
     values[:, : some.shape[1]] = some
-    base = np.atleast_1d(np.asarray(found.base_values, float))
+    base = np.atleast_1d(np.asarray(explanation.base_values, float))
     scale = schema.target
     if schema.task == "classification":
         raw = hasattr(inner, "decision_function")
         scale = ("log odds" if len(base) == 1 else "score") if raw else "probability"
-    elif schema.task == "count" and not explains_predictions(inner, Z, found):
+    elif schema.task == "count" and not explains_predictions(inner, Z, explanation):
         scale = f"logarithm of {schema.target}"
     return a * values, a * base + b, output_names(schema, values), scale, None
 

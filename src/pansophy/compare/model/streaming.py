@@ -119,10 +119,10 @@ def predict_stream(
                 tick(done)
         if first is None:
             raise TableError("The table has no rows.")
-    found = [f for f in model.misfits(first) if f.kind == "unknown column"]
-    found = [f for f in found if f.column not in kept]
-    found += looked.findings()
-    return StreamResult(done, time.perf_counter() - start_time, found)
+    findings = [f for f in model.misfits(first) if f.kind == "unknown column"]
+    findings = [f for f in findings if f.column not in kept]
+    findings += looked.findings()
+    return StreamResult(done, time.perf_counter() - start_time, findings)
 
 
 def same_file(source, sink) -> bool:

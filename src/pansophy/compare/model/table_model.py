@@ -169,13 +169,13 @@ class TableModel:
         """Accuracy of classes (all labels right), r2 of numbers."""
         from sklearn.metrics import accuracy_score, r2_score
 
-        found = self.predict(X)
+        result = self.predict(X)
         if self.schema.task in ("regression", "count"):
-            return float(r2_score(y, found, sample_weight=sample_weight))
+            return float(r2_score(y, result, sample_weight=sample_weight))
         y = np.asarray(y)
-        if self.schema.task == "classification" and y.dtype.kind != found.dtype.kind:
-            y, found = y.astype(str), found.astype(str)
-        return float(accuracy_score(y, found, sample_weight=sample_weight))
+        if self.schema.task == "classification" and y.dtype.kind != result.dtype.kind:
+            y, result = y.astype(str), result.astype(str)
+        return float(accuracy_score(y, result, sample_weight=sample_weight))
 
     def get_params(self, deep=True) -> dict:
         """Parameters of the model; with `deep` those of its pipeline too."""
@@ -284,14 +284,14 @@ class TableModel:
     def check(self, table) -> list[Finding]:
         """Problems and differences of a table, one sentence a column."""
         table = read_table(table)
-        found = self.misfits(table)
-        if not any(f.severity == "alarm" for f in found) and self.reference:
+        findings = self.misfits(table)
+        if not any(f.severity == "alarm" for f in findings) and self.reference:
             used = self.schema.used
             frame = self.schema.frame(table)
             looked = ReferenceCheck(self.reference, used)
             far = count_out_of_range(frame, looked.ends)
-            found += looked.add(frame_to_table(frame, used), far).findings()
-        return found
+            findings += looked.add(frame_to_table(frame, used), far).findings()
+        return findings
 
     def answer(self, table, level=None, proba=True, explain=False) -> pa.Table:
         """Predictions as columns of an Arrow table.

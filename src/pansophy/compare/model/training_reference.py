@@ -46,8 +46,8 @@ MIN_SHOWN_ROWS = 5  # rows that have a level before it is shown to others
 
 def training_reference(frame: MixedFrame, columns) -> Reference:
     """Summary of the training rows, with the range of each column."""
-    found = reference_of(frame_to_table(frame, columns))
-    laws = dict(found.columns)
+    result = reference_of(frame_to_table(frame, columns))
+    laws = dict(result.columns)
     for j, c in enumerate(k for k in columns if k.role != "text"):
         law = laws[c.name]
         if c.role in ROLES_WITH_RANGE and len(law.values) > 1:
@@ -55,7 +55,7 @@ def training_reference(frame: MixedFrame, columns) -> Reference:
             x = frame.values[:, j]
             values[0], values[-1] = np.fmin.reduce(x), np.fmax.reduce(x)
             laws[c.name] = replace(law, values=values)
-    return replace(found, columns=laws)
+    return replace(result, columns=laws)
 
 
 def background_rows(frame: MixedFrame, rng, n=BACKGROUND_ROWS) -> MixedFrame:
@@ -166,11 +166,11 @@ class ReferenceCheck:
         if self.rows < MIN_ROWS_FOR_DRIFT:
             return out + far
         warned = {f.column for f in out if f.severity == "warning"}
-        found = drift(self.reference, table, whole=False).findings
+        findings = drift(self.reference, table, whole=False).findings
         wanted = lambda f: (
             f.kind in ("drift", "unit changed") and f.column not in warned
         )
-        drifted = [f for f in found if wanted(f)]
+        drifted = [f for f in findings if wanted(f)]
         warned = {f.column for f in drifted}  # a column that has moved is told once
         return out + [f for f in far if f.column not in warned] + drifted
 

@@ -170,14 +170,14 @@ def prediction_set_section(c, held_out) -> Section:
     body = []
     for level in COVERAGE_LEVELS:
         rule = fit_prediction_sets(held_out.p[a], held_out.y[a], level, weights=wa)
-        found = rule.apply(held_out.p[b])
-        true = share(found[np.arange(len(b)), held_out.y[b]])
-        single = share(found.sum(1) == 1)
+        result = rule.apply(held_out.p[b])
+        true = share(result[np.arange(len(b)), held_out.y[b]])
+        single = share(result.sum(1) == 1)
         body.append(
             [
                 f"{100 * level:.0f} %",
                 f"{100 * true:.1f} %",
-                f"{share(found.sum(1)):.2f}",
+                f"{share(result.sum(1)):.2f}",
                 f"{100 * single:.0f} %",
             ]
         )
@@ -216,14 +216,14 @@ def adaptive_section(c, held_out, scores) -> Section:
     frame = c.data.frame[held_out.rows]
     body = []
     for level in COVERAGE_LEVELS:
-        found = scores.reach(level)
+        result = scores.reach(level)
         if sets:
             size = scores.sets(held_out.p, level, frame).sum(1).mean()
             reach = f"{size:.2f} classes"
         else:
-            known = np.isfinite(found.quantile)
-            reach = f"± {format_number(found.quantile)}" if known else "too few rows"
-        covered = "–" if np.isnan(found.coverage) else f"{100 * found.coverage:.1f} %"
+            known = np.isfinite(result.quantile)
+            reach = f"± {format_number(result.quantile)}" if known else "too few rows"
+        covered = "–" if np.isnan(result.coverage) else f"{100 * result.coverage:.1f} %"
         body.append([f"{100 * level:.0f} %", covered, reach])
     return Section(
         "Sets that hold the truth" if sets else "Intervals that hold the truth",

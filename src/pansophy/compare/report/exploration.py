@@ -215,7 +215,7 @@ def usual_values(s) -> str:
 
 def exploration_context(e, name=None) -> dict:
     """Everything that explore.html shows of an Exploration."""
-    found = by_severity(e.findings)
+    findings = by_severity(e.findings)
     o = e.overview
     task = f" ({e.task})" if getattr(e, "task", None) else ""
     target = getattr(e, "target", None)
@@ -225,9 +225,9 @@ def exploration_context(e, name=None) -> dict:
         "rows": e.rows,
         "width": e.columns,
         "target": None if target is None else f"{target}{task}",
-        "summary": exploration_summary(e, found),
-        "alarms": [f for f in found if f.severity == "alarm"],
-        "findings": found,
+        "summary": exploration_summary(e, findings),
+        "alarms": [f for f in findings if f.severity == "alarm"],
+        "findings": findings,
         "pictures": [] if o is None else exploration_figures(o),
         "views": target_figures(e.target_views()),
         "drawable": len(drawable_columns(e.part, e.targets)) if e.targets else 0,

@@ -87,18 +87,18 @@ def group_section(c) -> Section | None:
     if by is None:
         return None
     try:
-        found = group_fairness(c)
+        result = group_fairness(c)
     except ValueError as error:
         return Section(f"Groups of {by}", str(error), HtmlTable("none", [], [], []))
-    if found is None:
+    if result is None:
         return None
-    head = [by, "rows", *found.measures]
+    head = [by, "rows", *result.measures]
     body = [
-        [g, f"{n:,}", *(mean_and_interval(m[i]) for m in found.measures.values())]
-        for i, (g, n) in enumerate(zip(found.groups, found.counts, strict=True))
+        [g, f"{n:,}", *(mean_and_interval(m[i]) for m in result.measures.values())]
+        for i, (g, n) in enumerate(zip(result.groups, result.counts, strict=True))
     ]
     return Section(
         f"Groups of {by}",
-        " ".join(capitalised(line) for line in str(found).splitlines()),
+        " ".join(capitalised(line) for line in str(result).splitlines()),
         HtmlTable("Groups", head, body, [False] + [True] * (len(head) - 1)),
     )

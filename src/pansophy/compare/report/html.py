@@ -172,7 +172,7 @@ def report_context(c) -> dict:
     kept = in_section("kept model")
     if sections.has_learning_curve(c):
         kept.append(sections.learning_curve_figure(c))
-    found = by_severity(c.findings)
+    findings = by_severity(c.findings)
     return {
         "c": c,
         "version": __version__,
@@ -186,8 +186,8 @@ def report_context(c) -> dict:
         ),
         "headline": headline_sentences(c),
         "sentences": [capitalised(c.verdict), *supporting_sentences(c)],
-        "alarms": [f for f in found if f.severity == "alarm"],
-        "findings": found,
+        "alarms": [f for f in findings if f.severity == "alarm"],
+        "findings": findings,
         "notes": c.notes,
         "metrics": list(c.leaderboard[0].scores)[:4],
         "greater": c.metrics[0].greater,

@@ -126,15 +126,15 @@ def compute_importances(c, method):
         sign * metric.score(data.y, raw_predictions(model, frame, task), w)
     )
     base = score(data.frame)
-    found = []
+    results = []
     for j, name in enumerate(names):
         orders = [rng.permutation(len(test)) for _ in range(times)]
         drops = [
             base - score(with_permuted_column(data.frame, j, order)) for order in orders
         ]
         spread = float(np.std(drops))
-        found.append(ColumnImportance(name, float(np.mean(drops)), spread))
-    return sorted(found, key=lambda f: -f.mean)
+        results.append(ColumnImportance(name, float(np.mean(drops)), spread))
+    return sorted(results, key=lambda f: -f.mean)
 
 
 def partial_dependence_data(c, column=None, method=None) -> Dependence:

@@ -225,8 +225,8 @@ def plot_calibration(c, method=None, ax=None):
     h = held_out_predictions(c, method)
     if c.schema.task == "multilabel":
         w = repeated_weights(h, h.p.shape[1])
-        found = reliability_curve(h.y.ravel(), h.p.ravel(), weights=w)
-        return plot.calibration(found, ax=ax)
+        result = reliability_curve(h.y.ravel(), h.p.ravel(), weights=w)
+        return plot.calibration(result, ax=ax)
     if c.schema.task != "classification":
         raise ValueError("Only probabilities can be calibrated.")
     return plot.calibration(reliability_curve(h.y, h.p, weights=h.weight), ax=ax)
@@ -253,16 +253,16 @@ def plot_importance(c, method=None, ax=None):
     """Bar chart of the loss of score on held-out rows when a column is shuffled."""
     from ... import plot
 
-    found = plot_data.permutation_importances(c, method)
+    result = plot_data.permutation_importances(c, method)
     ax = plot.importance(
-        [f.column for f in found],
-        [f.mean for f in found],
-        [f.spread for f in found],
+        [f.column for f in result],
+        [f.mean for f in result],
+        [f.spread for f in result],
         limit=MAX_BARS,
         label=f"worse {c.metric} when shuffled",
         ax=ax,
     )
-    shown = [f for f in found if short_name(f.column) in tick_names(ax)][:MAX_BARS]
+    shown = [f for f in result if short_name(f.column) in tick_names(ax)][:MAX_BARS]
     labels = [
         f"{f.column}: {c.metric} worse by {format_number(f.mean)} when shuffled"
         for f in shown
@@ -289,21 +289,21 @@ def plot_column(c, column=None, ax=None):
 def top_columns(c, most) -> list[str]:
     """The columns that matter most and whose values can be set."""
     texts = {k.name for k in c.schema.used if k.role == "text"}
-    found = [
+    results = [
         f
         for f in plot_data.permutation_importances(c)
         if f.column not in texts and f.mean > 0
     ]
-    return [f.column for f in found[:most]]
+    return [f.column for f in results[:most]]
 
 
 def plot_partial_dependence(c, method=None, column=None, ax=None):
     """The mean prediction as one column changes."""
     from ... import plot
 
-    found = plot_data.partial_dependence_data(c, column, method)
-    ax = plot.partial_dependence(found, ax=ax)
-    if any(k.name == found.column and k.role == "date" for k in c.schema.used):
+    result = plot_data.partial_dependence_data(c, column, method)
+    ax = plot.partial_dependence(result, ax=ax)
+    if any(k.name == result.column and k.role == "date" for k in c.schema.used):
         show_dates(ax.xaxis)
     return ax
 

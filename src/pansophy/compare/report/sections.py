@@ -449,8 +449,8 @@ def provenance_table(c) -> HtmlTable:
     body += [[label.get(n, n), str(s[n])] for n in names if s.get(n) is not None]
     if c.folder is not None:
         body.append(["run folder", str(c.folder)])
-    found = (f"{n} {v}" for n, v in s.get("versions", {}).items())
-    body.append(["versions", ", ".join(found)])
+    result = (f"{n} {v}" for n, v in s.get("versions", {}).items())
+    body.append(["versions", ", ".join(result)])
     return HtmlTable("Circumstances", ["what", "value"], body, [False, False])
 
 

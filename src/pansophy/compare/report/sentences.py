@@ -41,16 +41,16 @@ def task_name(schema) -> str:
 
 def tradeoff_sentence(c) -> str:
     """Sentence on the gain of the top scorer, where a simpler method is kept."""
-    found = c.tradeoff
-    if found is None:
+    result = c.tradeoff
+    if result is None:
         return ""
-    g, name = found.gain, found.method
+    g, name = result.gain, result.method
     luck = ""
     if (
-        found.selection_bias is not None
-        and 0.02 * g.mean < found.selection_bias < g.mean
+        result.selection_bias is not None
+        and 0.02 * g.mean < result.selection_bias < g.mean
     ):
-        luck = f", of which {found.selection_bias:.2g} is the luck of being picked"
+        luck = f", of which {result.selection_bias:.2g} is the luck of being picked"
     low = f"{-g.low:.3g} lost" if g.low < 0 else f"{g.low:.3g}"
     high = f"{g.high:.3g} gained" if g.low < 0 else f"{g.high:.3g}"
     return (

@@ -31,21 +31,21 @@ class SharedFigures:
 
     def drawn(self) -> dict[FigureTask, list[Figure]]:
         """All figures by task; draws here what is not drawn elsewhere."""
-        found = draw_unclaimed(self.comparison, self.tasks, self.claims)
-        found |= self.elsewhere.result()
-        lost = [task for task in self.tasks if task not in found]
-        found |= {task: draw_task(self.comparison, task) for task in lost}
+        result = draw_unclaimed(self.comparison, self.tasks, self.claims)
+        result |= self.elsewhere.result()
+        lost = [task for task in self.tasks if task not in result]
+        result |= {task: draw_task(self.comparison, task) for task in lost}
         remove_claims_folder(self.claims)
-        return {task: found[task] for task in self.tasks}
+        return {task: result[task] for task in self.tasks}
 
 
 def draw_unclaimed(comparison, tasks, claims) -> dict[FigureTask, list[Figure]]:
     """Draw the tasks, in this order, that nobody has claimed."""
-    found = {}
+    result = {}
     for task in tasks:
         if claim_task(claims, task):
-            found[task] = draw_task(comparison, task)
-    return found
+            result[task] = draw_task(comparison, task)
+    return result
 
 
 def draw_task(comparison, task) -> list[Figure]:
