@@ -151,8 +151,8 @@ def test_a_step_that_cannot_be_recorded_runs_plainly(data, pretended_cuda, monke
     [
         ({}, "needs a CUDA device"),
         ({"device": "pretend"}, "does not say that it is capturable"),
-        ({"device": "pretend", "asked": True, "accumulate": 2}, "accumulated"),
-        ({"device": "pretend", "asked": True}, "outside its tensors"),
+        ({"device": "pretend", "requested": True, "accumulate": 2}, "accumulated"),
+        ({"device": "pretend", "requested": True}, "outside its tensors"),
     ],
 )
 def test_reasons_against_a_graph(options, reason):
@@ -166,8 +166,8 @@ def test_reasons_against_a_graph(options, reason):
     rule = nn.TorchOptimiser(torch.optim.SGD, {"lr": 0.1})
     step = GradientStep(net, rule, LossTotals(), losses=lambda batch: {})
     kind = "cuda" if options.pop("device", "") else "cpu"
-    asked = {"asked": False, "accumulate": 1, **options}
-    found = why_not_captured(net, step, SimpleNamespace(type=kind), **asked)
+    requested = {"requested": False, "accumulate": 1, **options}
+    found = why_not_captured(net, step, SimpleNamespace(type=kind), **requested)
     assert reason in found
 
 
