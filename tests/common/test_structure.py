@@ -49,7 +49,6 @@ WITHOUT_A_FILE = {
         "text/abstract_vectorizer",
     ),
     "parts of one method: tested by the tests of that method": (
-        "diagnose/columns",
         "discriminant_analysis/class_covariances",
         "distances/brute_force",
         "distances/kd_tree",
