@@ -49,7 +49,6 @@ WITHOUT_A_FILE = {
         "text/abstract_vectorizer",
     ),
     "parts of one method: tested by the tests of that method": (
-        "discriminant_analysis/class_covariances",
         "distances/brute_force",
         "distances/kd_tree",
         "gaussian_process/iterative",

@@ -51,7 +51,8 @@ def test_infinite_and_huge_numbers_count_as_missing():
     c = read([1.0, np.inf, -np.inf, 1e151, -1e149, NAN, None])
     assert c.infinite == 3
     assert c.missing.tolist() == [False, True, True, True, False, True, True]
-    assert read([1.0, NAN]).infinite == 0
+    assert read([1.0, NAN]).infinite == read([1.0]).infinite == 0
+    assert read([1.0, 1e150]).missing.tolist() == [False, False]
     tiny = read([1e-151, -1e-151, 1e-149])
     assert tiny.numbers.tolist() == [0.0, 0.0, 1e-149]
 
@@ -141,6 +142,8 @@ def test_arrays_are_tables_of_numbered_columns():
     mixed = as_arrow_table(np.array([[1, "a"], [None, 2.5]], dtype=object))
     assert mixed.column("x1").to_pylist() == ["a", "2.5"]
     assert mixed.column("x0").to_pylist() == [1, None]
+    gaps = table_view(np.array([["a", 1], [NAN, 2]], dtype=object))
+    assert gaps["x0"].missing.tolist() == [False, True]
     with pytest.raises(TableError, match="rows and columns, got"):
         table_view(np.zeros(3))
     with pytest.raises(TableError, match="rows and columns, got"):
@@ -168,6 +171,7 @@ def test_robust_scale_of_a_normal_column():
     mostly[:5] = 1.0  # quartiles are equal: the standard deviation
     assert robust_scale(mostly) == pytest.approx(mostly.std())
     assert robust_scale(np.ones(9)) == robust_scale(np.ones(1)) == 0.0
+    assert robust_scale(np.array([0.0, 2.0])) == pytest.approx(1 / 1.349)
 
 
 def test_robust_scores():
@@ -195,9 +199,23 @@ def test_skewness(rng):
 def test_very_skewed_columns(rng):
     x = rng.exponential(size=200) ** 2
     assert skewness_of(x) > 2 and is_very_skewed(x) and is_very_skewed(-x)
-    assert not is_very_skewed(x[:49])  # too few rows
     assert not is_very_skewed(rng.normal(size=200))
     assert not is_very_skewed(np.r_[np.zeros(190), np.ones(10)])  # too few values
+
+
+def test_skewness_needs_fifty_rows_of_ten_values():
+    tail = np.arange(1.0, 10.0) ** 3  # with 0, ten values
+    x = np.r_[np.zeros(41), tail]
+    assert len(x) == 50 and is_very_skewed(x)
+    assert not is_very_skewed(x[1:])
+    assert not is_very_skewed(np.r_[np.zeros(42), tail[:-1]])
+
+
+def test_a_skewness_of_two_is_not_yet_very_skewed(rng):
+    x = rng.gamma(1.3, size=5000)
+    assert 1.5 < skewness_of(x) < 2 and not is_very_skewed(x)
+    x = rng.gamma(0.7, size=5000)
+    assert 2 < skewness_of(x) < 3 and is_very_skewed(x)
 
 
 def test_balanced_scores(rng):
@@ -231,6 +249,10 @@ def test_matrix_of_a_table(rng):
     want = np.where(colour == first, 1 - share, -share) * np.sqrt(2)
     np.testing.assert_allclose(M[:, 1], want, rtol=1e-12)
     np.testing.assert_allclose(M[:, 2], -want, rtol=1e-12)
+    ten = {"ten": list("abcdefghij"), "x": np.arange(10.0)}
+    assert numeric_matrix(table_view(ten))[1] == ["ten"] * 10 + ["x"]
+    eleven = {"eleven": list("abcdefghijk"), "x": np.arange(11.0)}
+    assert numeric_matrix(table_view(eleven))[1] == ["x"]
     _, without = numeric_matrix(table_view(pa.table(table)), most_levels=1)
     assert without == ["size"]
     empty, nobody = numeric_matrix(table_view({"flat": np.ones(3)}))
@@ -239,9 +261,12 @@ def test_matrix_of_a_table(rng):
 
 def test_balanced_matrix(rng):
     x = rng.exponential(size=100) ** 2
-    (got,) = numeric_matrix(table_view({"x": x}), balanced=True)[0].T
+    seen = table_view({"x": x})
+    (got,) = numeric_matrix(seen, balanced=True)[0].T
     np.testing.assert_array_equal(got, balanced_scores(x))
-    assert (got != robust_scores(x)).any()
+    (plain,) = numeric_matrix(seen)[0].T
+    np.testing.assert_array_equal(plain, robust_scores(x))
+    assert (got != plain).any()
 
 
 def test_columns_are_taken_together():
