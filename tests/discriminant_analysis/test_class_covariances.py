@@ -229,6 +229,7 @@ def test_columns_are_listed_by_name_or_number():
 
     model = Model()
     assert column_list(model, np.array([0, 3])) == "0, 3"
+    assert column_list(model, range(5)) == "0, 1, 2, 3, 4"
     assert column_list(model, range(7)) == "0, 1, 2, 3, 4 and 2 more"
     assert column_list(model, range(3), most=2) == "0, 1 and 1 more"
     model.feature_names_in_ = np.array(["a", "b"], object)
