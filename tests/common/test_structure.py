@@ -49,8 +49,6 @@ WITHOUT_A_FILE = {
         "text/abstract_vectorizer",
     ),
     "parts of one method: tested by the tests of that method": (
-        "nn/ft_transformer",
-        "nn/gradient_step",
         "state_space/distribution_emission",
         "text/bm25_runs",
     ),

@@ -161,7 +161,9 @@ def test_samples_of_rows():
     seen = table_view({"a": np.arange(50.0)})
     assert seen.sample(50) is seen
     some = seen.sample(7)
-    assert some.n == 7 and len(some["a"]) == 7 and (np.diff(some["a"].numbers) > 0).all()
+    assert (
+        some.n == 7 and len(some["a"]) == 7 and (np.diff(some["a"].numbers) > 0).all()
+    )
 
 
 def test_robust_scale_of_a_normal_column():

@@ -57,7 +57,9 @@ def test_discrete_rows(network):
 
 
 def test_complete_rows_are_a_sum_over_nodes():
-    model = BayesianNetwork.from_tables({"a": [0.3, 0.7], "b | a": [[0.9, 0.1], [0, 1]]})
+    model = BayesianNetwork.from_tables(
+        {"a": [0.3, 0.7], "b | a": [[0.9, 0.1], [0, 1]]}
+    )
     A = np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
     with np.errstate(divide="ignore"):
         want = np.log([0.3 * 0.1, 0.7, 0.0])
@@ -145,9 +147,7 @@ def gaussian_joint():
 
 def test_gaussian_rows():
     m, S = gaussian_joint()
-    A = np.array(
-        [[0.3, NAN, 2.0], [NAN, 1.0, 0.0], [NAN, NAN, NAN], [1.0, NAN, 1.0]]
-    )
+    A = np.array([[0.3, NAN, 2.0], [NAN, 1.0, 0.0], [NAN, NAN, NAN], [1.0, NAN, 1.0]])
     engine = GAUSSIAN._engine()
     log_prob = row_log_prob(GAUSSIAN, engine, A)
     means = row_means(GAUSSIAN, engine, A, [0, 1, 2])

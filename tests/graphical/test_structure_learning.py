@@ -49,7 +49,9 @@ def test_columns_of_fractions_are_continuous(rng):
     codes, space, _ = read_training_table(PC(), X, None, gaussian=False)
     assert space.is_discrete(0) and codes.max() == 29
     both = {"number": X[:, 0], "state": np.arange(30) % 2}
-    with pytest.raises(ValueError, match=r"'number' holds real.*'state' states.*or ask"):
+    with pytest.raises(
+        ValueError, match=r"'number' holds real.*'state' states.*or ask"
+    ):
         read_training_table(PC(), both, None, gaussian=None, hint="ask")
 
 
