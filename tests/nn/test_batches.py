@@ -4,33 +4,10 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from pansophy import nn  # noqa: E402
 from pansophy.nn.batches import Batches  # noqa: E402
+from tests.nn.linear_net import LinearNet, train  # noqa: E402
 
 torch.set_num_threads(1)  # nets this small lose time to a second thread
-
-
-class Linear(torch.nn.Module):
-    """y = X w + b on squared error, by autograd."""
-
-    def __init__(self, d=3, k=1):
-        super().__init__()
-        self.w = torch.nn.Parameter(torch.zeros(d, k, dtype=torch.float64))
-        self.b = torch.nn.Parameter(torch.zeros(k, dtype=torch.float64))
-
-    def losses(self, batch):
-        X, Y = batch
-        return {"loss": (X @ self.w + self.b - Y).square().mean()}
-
-
-@pytest.fixture
-def data(rng):
-    X = rng.normal(size=(40, 3))
-    return X, X @ np.array([[1.0], [-2.0], [0.5]]) + 0.3
-
-
-def train(net, data, **options):
-    return nn.train(net, data, **{"device": "cpu", "seed": 0, **options})
 
 
 def test_passes_take_every_row_once(rng):
@@ -46,9 +23,9 @@ def test_passes_take_every_row_once(rng):
 
 def test_rows_must_match():
     with pytest.raises(ValueError, match="equally many rows"):
-        train(Linear(), (np.zeros((3, 3)), np.zeros((2, 1))))
+        train(LinearNet(), (np.zeros((3, 3)), np.zeros((2, 1))))
     with pytest.raises(ValueError, match="at least one row"):
-        train(Linear(), (np.zeros((0, 3)), np.zeros((0, 1))))
+        train(LinearNet(), (np.zeros((0, 3)), np.zeros((0, 1))))
 
 
 def test_the_generator_stands_where_the_batches_taken_have_left_it():

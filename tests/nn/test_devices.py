@@ -1,35 +1,12 @@
 """Devices and threads."""
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 from pansophy import nn  # noqa: E402
+from tests.nn.linear_net import LinearNet, train  # noqa: E402
 
 torch.set_num_threads(1)  # nets this small lose time to a second thread
-
-
-class Linear(torch.nn.Module):
-    """y = X w + b on squared error, by autograd."""
-
-    def __init__(self, d=3, k=1):
-        super().__init__()
-        self.w = torch.nn.Parameter(torch.zeros(d, k, dtype=torch.float64))
-        self.b = torch.nn.Parameter(torch.zeros(k, dtype=torch.float64))
-
-    def losses(self, batch):
-        X, Y = batch
-        return {"loss": (X @ self.w + self.b - Y).square().mean()}
-
-
-@pytest.fixture
-def data(rng):
-    X = rng.normal(size=(40, 3))
-    return X, X @ np.array([[1.0], [-2.0], [0.5]]) + 0.3
-
-
-def train(net, data, **options):
-    return nn.train(net, data, **{"device": "cpu", "seed": 0, **options})
 
 
 def test_small_steps_take_few_threads_and_give_them_back(rng):
@@ -51,10 +28,10 @@ def test_small_steps_take_few_threads_and_give_them_back(rng):
 
 def test_missing_device_is_a_clear_error(data):
     if torch.cuda.is_available():
-        assert nn.train(Linear(), data, device="cuda", epochs=1).n_iter == 1
+        assert nn.train(LinearNet(), data, device="cuda", epochs=1).n_iter == 1
         return
     with pytest.raises(ValueError, match="no CUDA device"):
-        nn.train(Linear(), data, device="cuda")
+        nn.train(LinearNet(), data, device="cuda")
 
 
 def test_peaks_are_looked_up_by_name(monkeypatch):

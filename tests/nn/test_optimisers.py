@@ -6,31 +6,9 @@ import pytest
 torch = pytest.importorskip("torch")
 from pansophy import nn  # noqa: E402
 from pansophy.nn.optimisers import FlatParameters, orthogonalised  # noqa: E402
+from tests.nn.linear_net import LinearNet, train  # noqa: E402
 
 torch.set_num_threads(1)  # nets this small lose time to a second thread
-
-
-class Linear(torch.nn.Module):
-    """y = X w + b on squared error, by autograd."""
-
-    def __init__(self, d=3, k=1):
-        super().__init__()
-        self.w = torch.nn.Parameter(torch.zeros(d, k, dtype=torch.float64))
-        self.b = torch.nn.Parameter(torch.zeros(k, dtype=torch.float64))
-
-    def losses(self, batch):
-        X, Y = batch
-        return {"loss": (X @ self.w + self.b - Y).square().mean()}
-
-
-@pytest.fixture
-def data(rng):
-    X = rng.normal(size=(40, 3))
-    return X, X @ np.array([[1.0], [-2.0], [0.5]]) + 0.3
-
-
-def train(net, data, **options):
-    return nn.train(net, data, **{"device": "cpu", "seed": 0, **options})
 
 
 @pytest.mark.parametrize(
@@ -44,8 +22,8 @@ def train(net, data, **options):
 )
 def test_optimisers_are_torch_s(rule, peer, data):
     options = {"epochs": 20, "batch_size": 40, "shuffle": False}
-    ours = train(Linear(), data, optimiser=rule, **options)
-    net = Linear()
+    ours = train(LinearNet(), data, optimiser=rule, **options)
+    net = LinearNet()
     make = torch.optim.Adam if isinstance(rule, nn.Adam) else torch.optim.SGD
     optimiser = make(net.parameters(), **peer)
     batch = tuple(map(torch.as_tensor, data))
@@ -113,8 +91,8 @@ def test_lion_by_hand(data):
     X, Y = map(torch.as_tensor, data)
     rule = nn.Lion(0.01, 0.9, 0.99, decay=0.1)
     options = {"epochs": 5, "batch_size": 40, "shuffle": False}
-    ours = train(Linear(), data, optimiser=rule, **options)
-    net = Linear()
+    ours = train(LinearNet(), data, optimiser=rule, **options)
+    net = LinearNet()
     m = [torch.zeros_like(p) for p in net.parameters()]
     for _ in range(5):
         net.zero_grad()
@@ -129,10 +107,10 @@ def test_lion_by_hand(data):
 
 def test_adamw_is_torch_s(data):
     ours = train(
-        Linear(), data, optimiser=nn.AdamW(0.05, decay=0.1), epochs=9, batch_size=40,
+        LinearNet(), data, optimiser=nn.AdamW(0.05, decay=0.1), epochs=9, batch_size=40,
         shuffle=False,
     )  # fmt: skip
-    net = Linear()
+    net = LinearNet()
     groups = [{"params": [net.w], "weight_decay": 0.1}, {"params": [net.b]}]
     peer = torch.optim.AdamW(groups, 0.05, weight_decay=0.0)
     batch = tuple(map(torch.as_tensor, data))
@@ -172,8 +150,8 @@ def test_groups_have_rates_of_their_own(data, tmp_path):
 def test_group_parity_with_torch(data):
     rules = nn.ParameterGroups({"b": nn.SGD(0.3)}, nn.SGD(0.1, 0.9))
     options = {"epochs": 7, "batch_size": 40, "shuffle": False}
-    ours = train(Linear(), data, optimiser=rules, **options).state.net
-    net = Linear()
+    ours = train(LinearNet(), data, optimiser=rules, **options).state.net
+    net = LinearNet()
     groups = [{"params": [net.w], "momentum": 0.9}, {"params": [net.b], "lr": 0.3}]
     peer = torch.optim.SGD(groups, 0.1)
     batch = tuple(map(torch.as_tensor, data))
@@ -201,7 +179,7 @@ def test_plain_adam_is_the_fused_one(rng):
 
 
 def test_decay_pulls_matrices_and_spares_biases():
-    net = Linear()
+    net = LinearNet()
     with torch.no_grad():
         net.w.fill_(1.0)
         net.b.fill_(1.0)
@@ -247,10 +225,10 @@ def test_decay_spares_embeddings_positions_and_poles(rule):
 def test_custom_optimiser_resumes_exactly(data, tmp_path):
     rule = nn.TorchOptimiser(torch.optim.Adagrad, {"lr": 0.1})
     options = {"optimiser": rule, "batch_size": 16}
-    whole = train(Linear(), data, epochs=6, **options)
-    train(Linear(), data, epochs=3, checkpoint=tmp_path / "c", **options)
+    whole = train(LinearNet(), data, epochs=6, **options)
+    train(LinearNet(), data, epochs=3, checkpoint=tmp_path / "c", **options)
     rest = train(
-        Linear(), data, epochs=6, checkpoint=tmp_path / "c", resume=True, **options
+        LinearNet(), data, epochs=6, checkpoint=tmp_path / "c", resume=True, **options
     )
     assert torch.equal(whole.state.net.w, rest.state.net.w)
     assert not torch.equal(whole.state.net.w, torch.zeros_like(whole.state.net.w))

@@ -8,31 +8,9 @@ import pytest
 torch = pytest.importorskip("torch")
 from pansophy import nn  # noqa: E402
 from pansophy.nn.stopping import StoppingState  # noqa: E402
+from tests.nn.linear_net import LinearNet, train  # noqa: E402
 
 torch.set_num_threads(1)  # nets this small lose time to a second thread
-
-
-class Linear(torch.nn.Module):
-    """y = X w + b on squared error, by autograd."""
-
-    def __init__(self, d=3, k=1):
-        super().__init__()
-        self.w = torch.nn.Parameter(torch.zeros(d, k, dtype=torch.float64))
-        self.b = torch.nn.Parameter(torch.zeros(k, dtype=torch.float64))
-
-    def losses(self, batch):
-        X, Y = batch
-        return {"loss": (X @ self.w + self.b - Y).square().mean()}
-
-
-@pytest.fixture
-def data(rng):
-    X = rng.normal(size=(40, 3))
-    return X, X @ np.array([[1.0], [-2.0], [0.5]]) + 0.3
-
-
-def train(net, data, **options):
-    return nn.train(net, data, **{"device": "cpu", "seed": 0, **options})
 
 
 def scripted(values):
@@ -49,7 +27,7 @@ def test_patience_is_counted_exactly_and_the_best_restored(data):
         return {"score": [5.0, 3.0, 4.0, 3.5, 3.2, 2.0][len(kept) - 1]}
 
     stop = nn.EarlyStopping("score", patience=2)
-    result = train(Linear(), data, epochs=99, evaluate=evaluate, stop=stop)
+    result = train(LinearNet(), data, epochs=99, evaluate=evaluate, stop=stop)
     assert result.reason == "tolerance" and result.converged
     assert result.n_iter == 5  # 5, 3, then three that are no better
     assert torch.equal(result.state.net.w, kept[1])
@@ -58,16 +36,16 @@ def test_patience_is_counted_exactly_and_the_best_restored(data):
 def test_first_epochs_do_not_count(data):
     values = [1.0, 2.0, 3.0, 9.0, 8.0, 8.5, 8.6]
     stop = nn.EarlyStopping("score", patience=1, after=3)
-    result = train(Linear(), data, epochs=99, evaluate=scripted(values), stop=stop)
+    result = train(LinearNet(), data, epochs=99, evaluate=scripted(values), stop=stop)
     assert result.reason == "tolerance" and result.n_iter == 7
-    whole = train(Linear(), data, epochs=5)
+    whole = train(LinearNet(), data, epochs=5)
     assert torch.equal(result.state.net.w, whole.state.net.w)  # of the score 8
 
 
 def test_best_of_a_score_that_rises(data):
     values = [0.1, 0.5, 0.4, math.nan, 0.3]
     stop = nn.EarlyStopping("score", patience=2, mode="max", tol=0.01)
-    result = train(Linear(), data, epochs=5, evaluate=scripted(values), stop=stop)
+    result = train(LinearNet(), data, epochs=5, evaluate=scripted(values), stop=stop)
     assert result.reason == "tolerance" and result.n_iter == 5
     assert np.isnan(result.history["score"][3])
 
@@ -86,7 +64,7 @@ def test_rate_is_cut_before_stopping():
 
 def test_unknown_monitor_is_named(data):
     with pytest.raises(ValueError, match="'scroe'"):
-        train(Linear(), data, stop=nn.EarlyStopping("scroe"))
+        train(LinearNet(), data, stop=nn.EarlyStopping("scroe"))
 
 
 def test_the_weights_are_those_of_the_lowest_held_out_loss(rng):
@@ -95,7 +73,7 @@ def test_the_weights_are_those_of_the_lowest_held_out_loss(rng):
     noisy = lambda Z: (Z, Z @ w + 3 * rng.normal(size=(30, 1)))
     valid = noisy(V)
     result = train(
-        Linear(20), noisy(X), epochs=400, batch_size=30, valid=valid,
+        LinearNet(20), noisy(X), epochs=400, batch_size=30, valid=valid,
         stop=nn.EarlyStopping(patience=8), optimiser=nn.Adam(0.05),
     )  # fmt: skip
     with torch.no_grad():
@@ -114,6 +92,6 @@ def test_a_run_that_overfits_is_told_so(rng):
         nn.stopping.OverfittingWarning, match="regularisation may be too"
     ):
         train(
-            Linear(10), (X, Y[0]), epochs=400, batch_size=12, valid=(V, Y[1]),
+            LinearNet(10), (X, Y[0]), epochs=400, batch_size=12, valid=(V, Y[1]),
             stop=nn.EarlyStopping(patience=150), optimiser=nn.Adam(0.05),
         )  # fmt: skip

@@ -19,6 +19,7 @@ from ..core.random import make_rng
 from ..tables import TableError, read_table
 from ..tables.column_values import (
     HUGE,
+    arrow_to_numpy,
     column_as_floats,
     is_date,
     is_numeric_type,
@@ -134,7 +135,7 @@ def table_view(table) -> TableView:
     table = as_arrow_table(table)
     return TableView(
         table.num_rows,
-        tuple(read_arrow_column(table.column(n), n) for n in table_column_names(table)),
+        tuple(read_arrow_column(table.column(n), n) for n in table.column_names),
     )
 
 
@@ -152,14 +153,11 @@ def as_arrow_table(table) -> pa.Table:
 
 
 def as_plain_array(x):
+    """An Arrow array of the values, as texts where their types differ."""
     try:
         return pa.array(x, from_pandas=True)
     except pa.ArrowException:  # numbers and text in one column
         return pa.array([None if v is None else str(v) for v in x])
-
-
-def table_column_names(table) -> list[str]:
-    return list(table.column_names)
 
 
 def read_arrow_column(column, name) -> ColumnValues:
@@ -187,7 +185,7 @@ def read_arrow_column(column, name) -> ColumnValues:
         x = column_as_floats(column, name)
         infinite = 0
         if t.is_floating(kind) and np.isnan(x).sum() > column.null_count:
-            infinite = int((np.abs(np.asarray(column.to_numpy(), float)) > HUGE).sum())
+            infinite = int((np.abs(arrow_to_numpy(column)) > HUGE).sum())
         x[np.abs(x) < 1 / HUGE] = 0.0  # beyond it squares vanish
         kind_name = "yes/no" if t.is_boolean(kind) else "number"
         role_name = role.role if role and t.is_integer(kind) else ""

@@ -176,7 +176,7 @@ def k_nearest(index: NeighborIndex, Q, k: int):
 
     Parameters
     ----------
-    index : Index
+    index : NeighborIndex
     Q : array of shape (m, d) or None
         Queries. None asks for the neighbours of the rows of the index, each row left
         out of its own list.

@@ -87,8 +87,9 @@ class FTTransformer(nn.Module):
         options = BlockOptions(positions=None, zero_init=True, dropout=dropout)
         self.encoder = TransformerEncoder(k, n_heads, n_blocks, 2 * k, options=options)
         self.norm = LayerNorm(k)
-        # not 0: the blocks begin as the identity, so that the token of the row is the
-        # same for all rows, and with V = 0 as well no gradient would leave that point
+        # not 0: the blocks begin by adding the same vector to every token, so that the
+        # token of the row is the same for all rows, and with V = 0 as well no gradient
+        # would leave that point
         self.output = nn.Linear(k, n_outputs)
         self.n_tokens = 1 + len(bins) + len(levels)
 
