@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from pansophy.distributions import (
     Bernoulli,
@@ -16,6 +16,7 @@ from pansophy.distributions import (
     Poisson,
     fit,
 )
+from pansophy.distributions.priors import fit_gamma_shape
 
 
 def test_beta_numbers():
@@ -131,3 +132,37 @@ def test_poisson_rows_of_a_gamma(rng):
     assert float(found.mean) == pytest.approx(
         float(Poisson(1.0).stats(x).total[0][0] / 50)
     )
+
+
+@pytest.mark.parametrize("value", [1e-5, 0.1, 1 / 3, 2.0, 7.3])
+@pytest.mark.parametrize("n", [1, 3, 100])
+def test_gamma_of_equal_rows_is_narrow_and_finite(value, n):
+    """They have no maximum of the likelihood; the search once never ended."""
+    fitted = Gamma.from_stats(Gamma([1.0], [1.0]).stats(np.full((n, 1), value)))
+    assert fitted.mean == pytest.approx(value)
+    assert 0 < np.sqrt(fitted.shape[0]) / fitted.rate[0] < 2e-5 * value
+    assert np.isfinite(fitted.log_prob(np.full((1, 1), value))).all()
+
+
+def test_gamma_of_nearly_equal_rows_meets_its_condition():
+    """log a - digamma(a) = gap, by the asymptotic series where it cancels."""
+    for s in (1e-9, 1e-7, 9.9e-6, 1.01e-5, 1e-3, 0.5, 20.0):
+        a = float(fit_gamma_shape(np.array(s)))
+        gap = 1 / (2 * a) + 1 / (12 * a**2) - 1 / (120 * a**4) + 1 / (252 * a**6)
+        exact = gap if a > 50 else np.log(a) - special.digamma(a)
+        assert exact == pytest.approx(s, rel=1e-12)
+
+
+@pytest.mark.parametrize("row", [[0.2, 0.3, 0.5], [0.5, 0.5], [0.1] * 10])
+def test_dirichlet_of_equal_rows_is_narrow_and_finite(row):
+    start = Dirichlet(np.ones(len(row)))
+    fitted = Dirichlet.from_stats(start.stats(np.tile(row, (4, 1))))
+    np.testing.assert_allclose(fitted.mean, row, rtol=1e-6)
+    assert 1e9 < fitted.concentration.sum() <= 1.0001e10
+
+
+def test_rows_outside_the_support_get_a_sentence():
+    with pytest.raises(ValueError, match="strictly between 0 and 1"):
+        Beta.from_stats(Beta(1, 1).stats([0.0, 0.5]))
+    with pytest.raises(ValueError, match="Gamma must be above 0"):
+        Gamma.from_stats(Gamma(1, 1).stats([0.0, 2.0]))

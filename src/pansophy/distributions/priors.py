@@ -41,6 +41,10 @@ from .base import (
 from .categorical import Categorical, Multinomial
 from .counts import Bernoulli, NegativeBinomial
 
+LEAST_GAP = 1e-10  # of a Gamma: a standard deviation of 1.4e-5 of the mean
+MOST_CONCENTRATION = 1e10  # sum of a: standard deviations below 1e-5
+LEAST_CONCENTRATION = 1e-10
+
 
 def log_beta(a):
     """log of the normaliser of eq. (1) along the last axis."""
@@ -52,9 +56,15 @@ def fit_dirichlet(g, max_iter=200, tol=1e-12):
     """The a of eq. (1) whose mean of log x is g (..., m), by Newton steps.
 
     The Hessian is a diagonal plus a constant, so a step costs O(m). A step that
-    would leave a > 0 is halved until it does not.
+    would leave a > 0 is halved until it does not. Rows that do not differ, or zeros,
+    have no maximum; entries are at least LEAST_CONCENTRATION, and their sum is at most
+    MOST_CONCENTRATION.
     """
     g = arrays.to_numpy(g).astype(float)
+    require_all(
+        np.isfinite(g),
+        "the rows of a Beta or Dirichlet must lie strictly between 0 and 1.",
+    )
     a = np.full(g.shape, 1.0)
     for _ in range(max_iter):
         total = a.sum(axis=-1, keepdims=True)
@@ -64,6 +74,9 @@ def fit_dirichlet(g, max_iter=200, tol=1e-12):
         step = (grad - b) / q
         while (a - step <= 0).any():
             step = np.where((a - step <= 0).any(-1, keepdims=True), step / 2, step)
+        excess = (a - step).sum(-1, keepdims=True) / MOST_CONCENTRATION
+        step = np.where(excess > 1, a - (a - step) / np.maximum(excess, 1), step)
+        step = np.minimum(step, a - LEAST_CONCENTRATION)
         a = a - step
         if np.abs(step).max() <= tol * np.abs(a).max():
             break
@@ -71,8 +84,17 @@ def fit_dirichlet(g, max_iter=200, tol=1e-12):
 
 
 def fit_gamma_shape(gap, max_iter=100, tol=1e-13):
-    """The a with log a - digamma(a) = gap = log mean(x) - mean(log x) > 0."""
-    s = np.maximum(arrays.to_numpy(gap).astype(float), 1e-300)
+    """The a with log a - digamma(a) = gap = log mean(x) - mean(log x) > 0.
+
+    Newton steps, but where a is large: there log a - digamma(a) is the difference of
+    nearly equal numbers, and 1/(2a) + 1/(12a^2) to rounding. Rows that do not differ
+    have no maximum; the gap is at least LEAST_GAP.
+    """
+    s = np.maximum(arrays.to_numpy(gap).astype(float), LEAST_GAP)
+    require_all(np.isfinite(s), "the rows of a Gamma must be above 0.")
+    large = (1 + np.sqrt(1 + 4 * s / 3)) / (4 * s)
+    is_large = s < 1e-5
+    s = np.where(is_large, 1.0, s)
     a = (3 - s + np.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s)
     for _ in range(max_iter):
         slope = 1 / a - trigamma(a)
@@ -81,7 +103,7 @@ def fit_gamma_shape(gap, max_iter=100, tol=1e-13):
         a = new
         if done:
             break
-    return a
+    return np.where(is_large, large, a)
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,8 +412,7 @@ class Gamma:
         """Maximum-likelihood parameters; there is no conjugate prior here."""
         no_prior(prior, cls)
         mean, log_mean = (per_weight(t, stats.weight) for t in stats.total)
-        xp = arrays.namespace(mean)
-        a = arrays.asarray(fit_gamma_shape(xp.log(mean) - log_mean), like=mean)
+        a = arrays.asarray(fit_gamma_shape(safe_log(mean) - log_mean), like=mean)
         return cls(a, a / mean)
 
     def posterior(self, X, weights=None) -> "Gamma":
