@@ -49,7 +49,6 @@ WITHOUT_A_FILE = {
         "text/abstract_vectorizer",
     ),
     "parts of one method: tested by the tests of that method": (
-        "state_space/distribution_emission",
         "text/bm25_runs",
     ),
     "numbers alone, without behaviour": ("serve/limits",),

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from pansophy.distributions import (
     Bernoulli,
@@ -16,6 +16,7 @@ from pansophy.distributions import (
     Poisson,
     fit,
 )
+from pansophy.distributions.priors import fit_gamma_shape
 
 
 def test_beta_numbers():
@@ -131,3 +132,22 @@ def test_poisson_rows_of_a_gamma(rng):
     assert float(found.mean) == pytest.approx(
         float(Poisson(1.0).stats(x).total[0][0] / 50)
     )
+
+
+@pytest.mark.parametrize("a", [0.05, 1.0, 30.0, 1e4, 1e6, 1e9])
+def test_shape_of_a_gamma(a):
+    """log a - digamma(a) by its series where the difference would lose its digits."""
+    gap = np.log(a) - special.digamma(a)
+    if a > 1e3:
+        gap = 1 / (2 * a) + 1 / (12 * a**2) - 1 / (120 * a**4)
+    found = fit_gamma_shape(np.array([gap, 0.3]))
+    assert found[0] == pytest.approx(a, rel=1e-9)
+    assert np.log(found[1]) - special.digamma(found[1]) == pytest.approx(0.3, rel=1e-12)
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 2.0, 1e5])
+def test_a_gamma_of_equal_values_is_narrow_and_proper(value):
+    found = fit(np.full(10, value), "gamma")
+    assert np.isfinite(found.shape).all() and (found.shape > 1e12).all()
+    assert float(found.mean[0]) == pytest.approx(value)
+    assert np.isfinite(found.log_prob(np.full((1, 1), value))).all()

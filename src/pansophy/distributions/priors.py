@@ -41,6 +41,8 @@ from .base import (
 from .categorical import Categorical, Multinomial
 from .counts import Bernoulli, NegativeBinomial
 
+SMALL_GAP = 1e-6  # of `fit_gamma_shape`, below which its start is the answer
+
 
 def log_beta(a):
     """log of the normaliser of eq. (1) along the last axis."""
@@ -71,12 +73,19 @@ def fit_dirichlet(g, max_iter=200, tol=1e-12):
 
 
 def fit_gamma_shape(gap, max_iter=100, tol=1e-13):
-    """The a with log a - digamma(a) = gap = log mean(x) - mean(log x) > 0."""
-    s = np.maximum(arrays.to_numpy(gap).astype(float), 1e-300)
+    """The a with log a - digamma(a) = gap = log mean(x) - mean(log x) > 0.
+
+    For small gaps the start is exact to the last digits (its error is of order gap^2),
+    and Newton's differences of nearly equal numbers are not. Gaps below the rounding of
+    the means, as those of equal values, count as that rounding.
+    """
+    s = np.maximum(arrays.to_numpy(gap).astype(float), np.finfo(float).eps)
     a = (3 - s + np.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s)
+    searched = s > SMALL_GAP
     for _ in range(max_iter):
         slope = 1 / a - trigamma(a)
         new = 1 / (1 / a + (np.log(a) - digamma(a) - s) / (a * a * slope))
+        new = np.where(searched, new, a)
         done = np.abs(new - a).max() <= tol * np.abs(new).max()
         a = new
         if done:
