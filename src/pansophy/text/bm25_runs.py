@@ -88,9 +88,9 @@ class RunBuilder:
         tokens = None
         if self.settings.positions:
             found = concatenate_documents(self.order)
-            known = found.ids >= 0
-            ids = np.where(known, rank[np.where(known, found.ids, 0)], FIELD_BORDER)
-            tokens = DocumentIds(ids.astype(np.int32), found.ends)
+            # the last entry is the border of fields, which stays
+            numbers = np.append(rank, np.int32(FIELD_BORDER))
+            tokens = DocumentIds(numbers[found.ids], found.ends)
         lengths = np.asarray(X.sum(axis=1)).ravel().astype(np.float32)
         return PostingRun(
             [texts[i] for i in order], loops.Postings(*made), lengths, tokens
