@@ -48,10 +48,7 @@ WITHOUT_A_FILE = {
         "text/abstract_byte_tokenizer",
         "text/abstract_vectorizer",
     ),
-    "parts of one method: tested by the tests of that method": (
-        "state_space/distribution_emission",
-        "text/bm25_runs",
-    ),
+    "parts of one method: tested by the tests of that method": (),
     "numbers alone, without behaviour": ("serve/limits",),
     "parts of trees: tested with the trees that are made of them": (
         "tree/additive_trees",

@@ -67,3 +67,14 @@ def test_all_columns_normal_is_gaussian():
     b.means_, b.covars_ = q.mean, q.cov
     assert a.score(X) == pytest.approx(b.score(X))
     assert quiet(b, X).score(X) == pytest.approx(a.score(X), abs=1e-6)
+
+
+def test_a_state_of_equal_values_keeps_its_gamma(rng):
+    """Its most likely shape is infinite."""
+    X = np.r_[np.full(30, 2.0), rng.gamma(3.0, 5.0, 30) + 10, np.full(30, 2.0)]
+    model = MixedHMM(2, kinds="gamma", random_state=0, n_iter=5)
+    with pytest.warns(UserWarning, match="has shrunk to a point"):
+        model.fit(X[:, None])
+    assert np.isfinite(model.score(X[:, None]))
+    found = model.predict(X[:, None])
+    assert len({*found[:30], *found[60:]}) == 1 and found[0] != found[40]

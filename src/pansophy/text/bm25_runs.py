@@ -49,9 +49,9 @@ class RunBuilder:
     def add(self, documents):
         """Count the words of a block of documents."""
         fields = [self.analysis.known_or_new(t) for t in self._fields(documents)]
-        for counter, result in zip(self.counters, fields):
-            counter.add(result, self.analysis.size)
-            self.n_tokens += len(result.ids)
+        for counter, documents in zip(self.counters, fields):
+            counter.add(documents, self.analysis.size)
+            self.n_tokens += len(documents.ids)
         if self.settings.positions:
             self.order.append(join_fields(fields))
 
@@ -88,9 +88,9 @@ class RunBuilder:
         tokens = None
         if self.settings.positions:
             result = concatenate_documents(self.order)
-            known = result.ids >= 0
-            ids = np.where(known, rank[np.where(known, result.ids, 0)], FIELD_BORDER)
-            tokens = DocumentIds(ids.astype(np.int32), result.ends)
+            # the last entry is the border of fields, which stays
+            numbers = np.append(rank, np.int32(FIELD_BORDER))
+            tokens = DocumentIds(numbers[result.ids], result.ends)
         lengths = np.asarray(X.sum(axis=1)).ravel().astype(np.float32)
         return PostingRun(
             [texts[i] for i in order], loops.Postings(*made), lengths, tokens
@@ -165,7 +165,7 @@ def write_run(run: PostingRun, folder, first, settings) -> None:
 
 
 class TermCursor:
-    """Position of the merge in the terms of a segment."""
+    """Where the merge is in the terms of a segment."""
 
     def __init__(self, segment):
         self.segment = segment
