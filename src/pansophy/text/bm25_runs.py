@@ -49,9 +49,9 @@ class RunBuilder:
     def add(self, documents):
         """Count the words of a block of documents."""
         fields = [self.analysis.known_or_new(t) for t in self._fields(documents)]
-        for counter, documents in zip(self.counters, fields):
-            counter.add(documents, self.analysis.size)
-            self.n_tokens += len(documents.ids)
+        for counter, of_field in zip(self.counters, fields):
+            counter.add(of_field, self.analysis.size)
+            self.n_tokens += len(of_field.ids)
         if self.settings.positions:
             self.order.append(join_fields(fields))
 
