@@ -467,12 +467,15 @@ def try_forgeries(name, folder, count, seed=0, trial=None) -> list[tuple]:
 
 
 def fit_estimator(cls):
-    """A fitted estimator and rows to ask it about."""
+    """A fitted estimator and rows to ask it about.
+
+    Little training is enough: a file has the same parts after much.
+    """
     from sklearn.base import is_classifier
 
-    from pansophy.testing import usual_table
+    from pansophy.testing import quick_instance, usual_table
 
-    model = cls()
+    model = quick_instance(cls)
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
     X, y = usual_table(model, n_rows=80, n_columns=4, n_classes=2)

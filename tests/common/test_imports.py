@@ -1,6 +1,7 @@
 """Imports point down, are cheap, and loops obey the rules that keep them cached."""
 
 import ast
+import functools
 import importlib
 import io
 import re
@@ -9,6 +10,7 @@ import sys
 import textwrap
 import tokenize
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -89,6 +91,7 @@ EXCEPTIONS = {
 TORCH_ALLOWED = {"nn", "neural_network", "rl", "text", "generative"}
 
 
+@functools.cache
 def modules():
     return sorted(ROOT.rglob("*.py"))
 
@@ -98,21 +101,38 @@ def part_of(path):
     return first.removesuffix(".py")
 
 
-def imported(path):
-    """(part, line) of every import of ours; (module, line) of every other."""
+class Contents(NamedTuple):
+    """What the rules below ask of a module; its syntax tree is not kept."""
+
+    imported: list[tuple[str, int]]  # (module, line) of every import
+    docstrings: list[str]
+
+
+@functools.cache
+def contents_of(path):
+    """Parses a module once for all rules."""
     package = ("pansophy", *path.relative_to(ROOT).parts[:-1])
+    found = Contents([], [])
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield alias.name, node.lineno
+            found.imported.extend((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             if node.level == 0:
-                yield node.module, node.lineno
+                found.imported.append((node.module, node.lineno))
                 continue
             base = package[: len(package) - node.level + 1]
             stem = ".".join((*base, *filter(None, [node.module])))
             for alias in node.names:
-                yield (stem if node.module else f"{stem}.{alias.name}"), node.lineno
+                name = stem if node.module else f"{stem}.{alias.name}"
+                found.imported.append((name, node.lineno))
+        elif isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+            found.docstrings.append(ast.get_docstring(node) or "")
+    return found
+
+
+def imported(path):
+    """(module, line) of every import, ours by their full names."""
+    return contents_of(path).imported
 
 
 def test_every_part_has_a_layer():
@@ -196,12 +216,11 @@ def prose_of(path):
     text = path.read_text("utf-8")
     if path.suffix != ".py":
         return text
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    nodes = (n for n in ast.walk(ast.parse(text)) if isinstance(n, documented))
-    docstrings = [ast.get_docstring(n) or "" for n in nodes]
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    comments = [t.string for t in tokens if t.type == tokenize.COMMENT]
-    return "\n".join(docstrings + comments)
+    comments = []
+    if "#" in text:
+        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+        comments = [t.string for t in tokens if t.type == tokenize.COMMENT]
+    return "\n".join(contents_of(path).docstrings + comments)
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda p: str(p.relative_to(HOME)))

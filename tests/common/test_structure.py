@@ -5,6 +5,7 @@ listed and has a test, or is gone, must leave the list.
 """
 
 import ast
+import functools
 from pathlib import Path
 
 import pansophy
@@ -64,15 +65,18 @@ WITHOUT_A_FILE = {
 LISTED = {module for modules in WITHOUT_A_FILE.values() for module in modules}
 
 
+@functools.cache
 def public_modules():
     """Modules, as paths in the package, that define public functions or classes."""
+    found = []
     for path in sorted(SOURCE.rglob("*.py")):
         if path.name.startswith("_"):
             continue
         body = ast.parse(path.read_text("utf-8")).body
         defined = [n for n in body if isinstance(n, (ast.FunctionDef, ast.ClassDef))]
         if any(not node.name.startswith("_") for node in defined):
-            yield path.relative_to(SOURCE).with_suffix("").as_posix()
+            found.append(path.relative_to(SOURCE).with_suffix("").as_posix())
+    return found
 
 
 def file_of_tests(module):

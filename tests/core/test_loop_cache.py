@@ -14,16 +14,21 @@ import pkgutil
 import pydoc
 import subprocess
 import sys
+import threading
+import time
 
 import numba
 import numpy as np
 import pytest
 
 import pansophy
-from pansophy.core import loop_cache
+from pansophy.core import folder_lock, loop_cache
 from pansophy.core.compiled import compiled
 
 POSIX = hasattr(os, "geteuid")
+locks = pytest.mark.skipif(
+    importlib.util.find_spec("fcntl") is None, reason="no locks on this system"
+)
 
 INNER = """
 from pansophy.core.compiled import compiled
@@ -145,7 +150,7 @@ DIGESTS = """
 import importlib, json, pkgutil, sys, warnings
 warnings.simplefilter("ignore")
 import pansophy
-from pansophy.core import loop_cache
+from pansophy.core import folder_lock, loop_cache
 found = {}
 for info in pkgutil.walk_packages(pansophy.__path__, "pansophy."):
     name = info.name.rsplit(".", 1)[1]
@@ -263,6 +268,63 @@ def test_full_disk_and_read_only_folder_compile(folder, load_pair, monkeypatch):
     assert not list(folder.iterdir())
     monkeypatch.setattr(loop_cache.Path, "mkdir", no_room)
     assert load_pair()(np.ones(3)) == 6
+
+
+# ---- several processes
+
+
+def hold_loop(path):
+    """What another process that compiles the loop of this file holds."""
+    lock = f"{loop_cache.DRAFT}{path.name}.lock"
+    handle = folder_lock.lock_folder(path.parent, lock)
+    assert handle is not None
+    return handle
+
+
+@locks
+def test_a_loop_that_another_process_compiles_is_waited_for(folder, load_pair):
+    load_pair()(np.ones(3))
+    (path,) = folder.glob("*.loop")
+    content = loop_cache.read_user_file(path.name)
+    path.unlink()
+    handle = hold_loop(path)
+    waiting = threading.Event()
+
+    def store_and_release():
+        waiting.wait()
+        loop_cache.write_user_file(path.name, content)
+        os.close(handle)
+
+    other = threading.Thread(target=store_and_release)
+    other.start()
+    loop = load_pair()
+    pause = time.sleep
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "sleep", lambda s: (waiting.set(), pause(s)))
+        assert loop(np.ones(3)) == 6
+    other.join()
+    assert hits(loop) == 1
+    assert [p.name for p in folder.iterdir()] == [path.name]  # no lock is left
+
+
+@locks
+def test_nobody_waits_for_ever(folder, load_pair, monkeypatch):
+    load_pair()(np.ones(3))
+    (path,) = folder.glob("*.loop")
+    path.unlink()
+    handle = hold_loop(path)
+    monkeypatch.setattr(loop_cache, "LONGEST_WAIT", 0.05)
+    loop = load_pair()
+    assert loop(np.ones(3)) == 6
+    assert hits(loop) == 0
+    os.close(handle)
+
+
+@locks
+def test_a_loop_that_does_not_compile_is_not_held(folder, load_pair):
+    with pytest.raises(numba.TypingError):
+        load_pair()("text")
+    assert not list(folder.iterdir())
 
 
 # ---- shipped loops

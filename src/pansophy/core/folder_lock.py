@@ -2,7 +2,8 @@
 
 The lock is one of the operating system on the file `.lock`, which ends with the process
 that holds it, however it ends; a file that a killed process left behind locks nothing.
-Where the system has no such locks there is none.
+Where the system or the file system has no such locks there is none. A part of a folder has a lock of its
+own on a file of another name.
 """
 
 import contextlib
@@ -16,8 +17,14 @@ class FolderLockedError(OSError):
     """Another process holds the folder."""
 
 
-def lock_folder(path) -> int | None:
+def lock_folder(path, name: str = LOCK_NAME) -> int | None:
     """A descriptor that holds a folder as long as it is open.
+
+    Parameters
+    ----------
+    path : path-like
+    name : str
+        Name of the file that is locked.
 
     Raises
     ------
@@ -28,14 +35,17 @@ def lock_folder(path) -> int | None:
         import fcntl
     except ImportError:
         return None
-    fd = os.open(Path(path) / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o666)
+    fd = os.open(Path(path) / name, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         os.close(fd)
         raise FolderLockedError(
             f"{path} is being written by another process."
         ) from None
+    except OSError:  # a file system without locks
+        os.close(fd)
+        return None
     return fd
 
 

@@ -35,6 +35,10 @@ of every file; a file that differs is not read. In the user's folder, the folder
 the file must belong to the user and be writable by nobody else. The working directory
 and shared temporary folders are never read. A file that is damaged is compiled again.
 
+**Several processes** that need the same loop at the same time, such as the workers of a
+comparison, compile it once: one holds a lock while it compiles, the others wait and
+read what it has stored. None waits longer than `LONGEST_WAIT`.
+
 The folder is `$PANSOPHY_CACHE_DIR` if set, else `pansophy/loops` in the platform's
 cache directory (`~/.cache`, `~/Library/Caches`, `%LOCALAPPDATA%`). Where it cannot be
 written, loops are compiled in every process.
@@ -74,6 +78,7 @@ from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 
 from .deferred_signals import deferred_signals
+from .folder_lock import FolderLockedError, lock_folder
 
 HOOKS = (
     "numba.core.caching._Cache",
@@ -96,6 +101,7 @@ SHIPPED = Path(__file__).parents[1] / "_compiled_loops"
 MANIFEST = "manifest.json"
 DRAFT = ".draft-"  # names of files that are being written begin with it
 OLD_DRAFT = 3600.0  # seconds after which nobody writes a draft any more
+LONGEST_WAIT = 60.0  # seconds for a loop that another process compiles
 
 # Features that LLVM must report for a level, beyond those of every 64-bit CPU. The
 # first level of which a machine has all is its level.
@@ -391,6 +397,41 @@ def remove_old_drafts(folder: Path) -> None:
                 draft.unlink()
 
 
+class LoopLock:
+    """The right to compile one loop; held by one process of the user at a time."""
+
+    def __init__(self, name: str):
+        self.path = user_folder() / f"{DRAFT}{name}.lock"
+        self.handle = None
+
+    def acquire(self) -> None:
+        """Wait until no other process compiles the loop, or until it takes too long.
+
+        In a folder that can't be written there is no lock, and nothing to wait for.
+        """
+        folder = self.path.parent
+        latest = time.monotonic() + LONGEST_WAIT
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            while is_private(os.stat(folder)):
+                try:
+                    self.handle = lock_folder(folder, self.path.name)
+                    return
+                except FolderLockedError:
+                    if time.monotonic() > latest:
+                        return
+                    time.sleep(0.02)
+        except OSError:
+            return
+
+    def release(self) -> None:
+        if self.handle is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
+            os.close(self.handle)
+            self.handle = None
+
+
 class ShippedLevel(NamedTuple):
     """Loops of the package that were compiled for one level."""
 
@@ -481,6 +522,7 @@ class LoopCache(_Cache):
         name = f"{function.__module__}.{function.__qualname__}"
         self.name = name.replace("<locals>", "locals")
         self.enabled = True
+        self.locks: dict[str, LoopLock] = {}  # of what is being compiled, by file
 
     @property
     def cache_path(self):
@@ -519,7 +561,11 @@ class LoopCache(_Cache):
             name = self.file_name(sig, target)
             content = read_user_file(name)
         if content is None:
+            self.acquire_lock(name)
+            content = read_user_file(name)  # stored by the one that was waited for
+        if content is None:
             return None
+        self.release_lock(name)
         note_direct_use(name)
         target_context.refresh()
         try:
@@ -537,9 +583,27 @@ class LoopCache(_Cache):
                 RuntimeWarning,
                 stacklevel=2,
             )
+            self.release_all()
             return
         content = serialize.dumps(data._reduce())
-        write_user_file(self.file_name(sig, data.codegen.magic_tuple()), content)
+        name = self.file_name(sig, data.codegen.magic_tuple())
+        write_user_file(name, content)
+        self.release_lock(name)
+
+    def acquire_lock(self, name):
+        if name not in self.locks:
+            self.locks[name] = LoopLock(name)
+            self.locks[name].acquire()
+
+    def release_lock(self, name):
+        lock = self.locks.pop(name, None)
+        if lock is not None:
+            lock.release()
+
+    def release_all(self):
+        """After a compilation that failed or whose code is not kept."""
+        for name in list(self.locks):
+            self.release_lock(name)
 
 
 def keep_on_disk(loop):
@@ -548,7 +612,17 @@ def keep_on_disk(loop):
     No signal disturbs it while it is looked for, compiled and stored.
     """
     loop._cache = LoopCache(loop)
-    loop.compile = deferred_signals()(loop.compile)
+    compile_loop = loop.compile
+
+    @deferred_signals()
+    def compile_and_store(*signature):
+        try:
+            return compile_loop(*signature)
+        except BaseException:
+            loop._cache.release_all()
+            raise
+
+    loop.compile = compile_and_store
     return loop
 
 
