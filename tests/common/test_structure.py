@@ -55,7 +55,6 @@ WITHOUT_A_FILE = {
         "tree/held_out_cost",
         "tree/multiway_tree",
         "tree/splits",
-        "tree/tree",
         "tree/tree_drawing",
         "tree/tree_view",
     ),
