@@ -1,6 +1,7 @@
 """Small trees made by hand, which tests of the parts of trees share."""
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from pansophy.tree.tree import Tree
 
@@ -33,3 +34,14 @@ def code_set(*codes):
     bits = np.zeros(256, np.uint8)
     bits[list(codes)] = 1
     return np.packbits(bits, bitorder="little").view(np.uint64)
+
+
+class ModelOfTree(BaseEstimator):
+    """A fitted model with nothing but a tree and the attributes given."""
+
+    def __init__(self, tree=None, **attributes):
+        self.tree_ = small_tree() if tree is None else tree
+        vars(self).update(attributes)
+
+    def fit(self, X, y):
+        return self
