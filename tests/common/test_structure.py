@@ -55,10 +55,7 @@ WITHOUT_A_FILE = {
         "tree/additive_trees",
         "tree/held_out_cost",
         "tree/multiway_tree",
-        "tree/splits",
-        "tree/tree",
         "tree/tree_drawing",
-        "tree/tree_view",
     ),
     "protocols: every battery asks whether its members keep them": ("typing",),
 }

@@ -36,3 +36,8 @@ def test_flat_rows_and_refusals():
         pearson([[1.0, np.nan]])
     with pytest.raises(ValueError, match="missing must be"):
         pearson(X, missing="drop")
+    for bad in (np.inf, -np.inf):
+        for missing in ("refuse", "common"):
+            for rows in ((X, [[1.0, bad, 2.0]]), ([[1.0, bad, 2.0]], X)):
+                with pytest.raises(ValueError, match="found an infinity"):
+                    pearson(*rows, missing=missing)

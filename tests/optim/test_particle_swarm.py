@@ -1,6 +1,7 @@
 """Particle swarm: stays in the box, finds an edge, and counts what it evaluates."""
 
 import numpy as np
+import pytest
 
 from pansophy import optim
 
@@ -31,3 +32,18 @@ def test_the_best_of_each_particle_never_gets_worse():
     np.testing.assert_array_equal(
         long.history["objective"][:5], short.history["objective"]
     )
+
+
+@pytest.mark.parametrize("n", [0, 1, -3, 2.5, True])
+def test_a_swarm_has_two_particles_at_least(n):
+    f = lambda X: np.sum(X**2, axis=1)
+    with pytest.raises(ValueError, match="n_particles must be a whole number of at le"):
+        optim.particle_swarm(f, [(-5, 5)], vectorised=True, n_particles=n)
+    least = optim.particle_swarm(
+        f, [(-5, 5)], vectorised=True, n_particles=2, max_iter=3, random_state=0
+    )
+    assert least.state.P.shape == (2, 1)
+    usual = optim.particle_swarm(f, [(-5, 5)] * 2, vectorised=True, max_iter=1)
+    assert len(usual.state.P) == 26
+    many = optim.particle_swarm(f, [(-5, 5)] * 40, vectorised=True, max_iter=1)
+    assert len(many.state.P) == 100

@@ -1,7 +1,5 @@
 """Tools of scikit-learn and shap that ask for scikit-learn's own trees take ours."""
 
-import copy
-import pickle
 import subprocess
 import sys
 
@@ -15,7 +13,7 @@ from sklearn.inspection import partial_dependence
 
 import pansophy.ensemble as forests
 import pansophy.tree as trees
-from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor, Tree
+from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 IRIS = load_iris(return_X_y=True)
 NUMBERS = tuple(a[:150] for a in load_diabetes(return_X_y=True))
@@ -98,16 +96,6 @@ def test_a_tree_of_sets_names_our_functions():
     ).fit(X[:, [2]], y > 0)
     with pytest.raises(TypeError, match=r"pansophy\.tree\.shap_values"):
         _ = boosted._predictors
-
-
-def test_a_tree_is_copied_and_pickled_by_its_own_type():
-    model = DecisionTreeRegressor(max_depth=3).fit(*NUMBERS)
-    assert isinstance(model.tree_, peer_trees._tree.Tree)
-    for tree in (pickle.loads(pickle.dumps(model.tree_)), copy.deepcopy(model.tree_)):
-        assert type(tree) is Tree
-        np.testing.assert_array_equal(tree.value, model.tree_.value)
-    assert type(copy.copy(model.tree_)) is Tree
-    assert "7 nodes" in str(DecisionTreeRegressor(max_depth=2).fit(*NUMBERS).tree_)
 
 
 def test_partial_dependence_by_recursion():

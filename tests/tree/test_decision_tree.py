@@ -321,20 +321,6 @@ def test_values_too_large_for_float32_are_refused_without_a_warning(model):
         model.fit((X - X.mean()) * 1e300, y)
 
 
-def test_the_low_level_tree_takes_sparse_rows_and_knows_its_classes():
-    X, y = datasets.load_iris(return_X_y=True)
-    X = np.where(X < 2, 0, X).astype(np.float32)
-    for cls in (DecisionTreeClassifier, DecisionTreeRegressor):
-        tree = cls(max_depth=4).fit(X, y).tree_
-        for rows in (sp.csr_matrix(X), sp.csr_array(X), sp.csc_matrix(X)):
-            np.testing.assert_array_equal(tree.apply(rows), tree.apply(X))
-            np.testing.assert_array_equal(tree.predict(rows), tree.predict(X))
-            path = tree.decision_path(rows)
-            assert (path != tree.decision_path(X)).nnz == 0
-        assert tree.n_classes.tolist() == [3 if cls is DecisionTreeClassifier else 1]
-        assert tree.capacity == tree.node_count
-
-
 def test_a_sparse_target_is_refused_with_what_to_do():
     X, y = datasets.load_iris(return_X_y=True)
     Y = sp.csr_matrix(np.eye(3)[y])

@@ -19,7 +19,7 @@ from pansophy.tree import (
     export_text,
     tree_drawing,
 )
-from pansophy.tree.tree_view import Condition, angle_interval, view_tree
+from pansophy.tree.tree_view import view_tree
 
 IRIS = load_iris()
 
@@ -192,25 +192,6 @@ def test_places_are_tidy():
     assert x[0] == pytest.approx((x[1] + x[2]) / 2)
     assert x[4] - x[3] == x[6] - x[5] == 12.0
     assert width == 4 * 10 + 3 * 2
-
-
-def test_sets_and_angles_in_words():
-    from pansophy.tree.input_encoding import AngleCodes, InputEncoder
-
-    X = np.array([["red"], ["green"], ["blue"], ["black"]], object)
-    tables = InputEncoder.learn(X, [0]).tables  # black 0, blue 1, green 2, red 3
-    among = lambda codes, **how: Condition(0, "in", codes=frozenset(codes), **how)
-    words = lambda codes, **how: among(codes, **how).words(
-        ["colour"], tables, missing=True
-    )
-    assert words([2]) == "colour = green"
-    assert words([0, 3], missing=True) == "colour in {black, red} or missing"
-    circle = AngleCodes(360.0, np.array([0.1, 0.35, 0.6, 0.85]))
-    assert angle_interval(circle, frozenset([3, 0]), 0) == "[306, 126)"
-    assert angle_interval(circle, frozenset([1]), 0) == "[126, 216)"
-    x = np.array([[0.0], [3.0], [np.nan]], np.float32)
-    test = Condition(0, "in", codes=frozenset([3]), missing=True)
-    assert test.holds(x).tolist() == [False, True, True]
 
 
 def test_splits_by_set():

@@ -12,6 +12,7 @@ from pansophy.ensemble import (
 from pansophy.ensemble import (
     HistGradientBoostingRegressor as Regressor,
 )
+from pansophy.tree import _prepared_columns as loops
 from pansophy.tree import prepared_columns
 from pansophy.tree._structures import MISSING_CODE, SUBSET
 from pansophy.tree.prepared_columns import bin_columns, prepare_columns
@@ -94,3 +95,23 @@ def test_a_file_gives_the_trees_of_the_same_rows_in_memory(
     w = np.random.default_rng(0).integers(0, 3, 1500)
     a, b = (Regressor(max_iter=4).fit(t, y, w) for t in (X, path))
     np.testing.assert_array_equal(a.predict(X), b.predict(path))
+
+
+@pytest.mark.parametrize("bins", [1, 2, 100, 255, 256])
+def test_codes_are_the_limits_below(bins, rng):
+    """Both loops that code values count as np.searchsorted does, ends included."""
+    limits = np.full(256, np.inf, np.float32)
+    limits[: bins - 1] = np.sort(rng.normal(size=bins - 1))
+    x = np.r_[rng.normal(size=500), limits, -np.inf, np.nan].astype(np.float32)
+    want = np.searchsorted(limits, x, side="left")
+    want[np.isnan(x)] = MISSING_CODE
+    assert want[-2] == 0 and want[:-1].max() == bins - 1
+    codes = np.zeros(len(x), np.uint8)
+    loops.bin_codes(x, limits, codes)
+    np.testing.assert_array_equal(codes, want)
+    tiles = np.zeros((1, len(x), 1), np.uint8)
+    top, missing = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    forms = np.zeros(1, prepared_columns.COLUMN)["form"]
+    loops.encode_block(x[:, None], limits[None], forms, tiles, 0, top, missing)
+    np.testing.assert_array_equal(tiles[0, :, 0], want)
+    assert missing[0] == 1

@@ -51,10 +51,12 @@ def pearson(X, Z=None, *, zero=1.0, missing="refuse"):
     if missing not in ("refuse", "common"):
         raise ValueError(f"missing must be 'refuse' or 'common', got {missing!r}.")
     X, Z = as_float_rows(X, Z)
+    xp = namespace(X)
+    if bool(xp.any(xp.isinf(X))) or bool(xp.any(xp.isinf(Z))):
+        raise ValueError("pearson needs finite numbers, and found an infinity.")
     if missing == "common":
         return pearson_over_common(np.asarray(X), np.asarray(Z), zero)
-    xp = namespace(X)
-    if not bool(xp.all(xp.isfinite(X))) or not bool(xp.all(xp.isfinite(Z))):
+    if bool(xp.any(xp.isnan(X))) or bool(xp.any(xp.isnan(Z))):
         raise ValueError("pearson needs numbers without NaN; see missing='common'.")
     return cosine(centered_rows(X), None if Z is X else centered_rows(Z), zero=zero)
 

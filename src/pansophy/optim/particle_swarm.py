@@ -19,6 +19,7 @@ import numpy as np
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT, FitTask
 from ..core.random import make_rng
+from ..params import check_count
 from .point_search import latin_hypercube
 from .search_space import INSIDE, search_space, vectorized_objective
 
@@ -63,7 +64,7 @@ def particle_swarm(
     x : point, optional
         Where the first particle starts.
     n_particles : int or None
-        None: 20 + 3 per coordinate, at most 100.
+        At least 2. None: 20 + 3 per coordinate, at most 100.
     max_iter : int
     tol : float
         Stop when the particles' best points span at most this share of every range.
@@ -83,7 +84,8 @@ def particle_swarm(
     rng = make_rng(random_state)
     where = search_space(where)
     values = vectorized_objective(f, where, vectorised)
-    n = n_particles or min(100, 20 + 3 * where.d)
+    n = min(100, 20 + 3 * where.d) if n_particles is None else n_particles
+    check_count("n_particles", n, 2)  # one alone would span no range and stop at once
     U = latin_hypercube(where.d, n, random_state=rng)
     if x is not None:
         U[0] = where.unit(x)

@@ -103,25 +103,31 @@ def bin_edges(v, w, n, distinct, most, low, high):
     return b + 1
 
 
-@compiled(refcount=False)
-def bin_codes(x, begins, bins, codes):
-    """The bin of each value: how many bins begin at or below it, less one.
+@compiled(inline="always")
+def count_below(limits, x):
+    """How many of 256 ascending numbers are below x, by eight steps of bisection."""
+    k = 0
+    k += 128 * (limits[k + 127] < x)
+    k += 64 * (limits[k + 63] < x)
+    k += 32 * (limits[k + 31] < x)
+    k += 16 * (limits[k + 15] < x)
+    k += 8 * (limits[k + 7] < x)
+    k += 4 * (limits[k + 3] < x)
+    k += 2 * (limits[k + 1] < x)
+    k += limits[k] < x
+    return k
 
-    `begins` (256,) are the least values of the second bin, the third and so on, then
-    infinity.
+
+@compiled(refcount=False)
+def bin_codes(x, limits, codes):
+    """The bin of each value: how many bins end below it.
+
+    `limits` (256,) float32 are the greatest values that fall in the bins, infinity from
+    the last one on.
     """
     for i in range(x.size):
         v = x[i]
-        k = 0
-        k += 128 * (begins[k + 127] <= v)
-        k += 64 * (begins[k + 63] <= v)
-        k += 32 * (begins[k + 31] <= v)
-        k += 16 * (begins[k + 15] <= v)
-        k += 8 * (begins[k + 7] <= v)
-        k += 4 * (begins[k + 3] <= v)
-        k += 2 * (begins[k + 1] <= v)
-        k += begins[k] <= v
-        codes[i] = min(k, bins - 1) if v == v else MISSING_CODE
+        codes[i] = count_below(limits, v) if v == v else MISSING_CODE
 
 
 @compiled(refcount=False)
@@ -139,13 +145,11 @@ def category_codes(x, codes):
 
 
 @compiled
-def encode_block(X, cuts, forms, codes, at, top, missing):
+def encode_block(X, limits, forms, codes, at, top, missing):
     """Codes of the rows of X, written from row `at` on.
 
-    cuts (d, 256) float32 are the greatest values of the bins, inf from the last one
-    on, so that the code of x is how many are below it: eight steps of bisection. A
-    column with a form holds its codes. top and missing (d,) note the greatest code
-    and whether a value is missing.
+    limits (d, 256) are those of `bin_codes`. A column with a form holds its codes. top
+    and missing (d,) note the greatest code and whether a value is missing.
     """
     n, d = X.shape
     width = codes.shape[2]
@@ -159,9 +163,5 @@ def encode_block(X, cuts, forms, codes, at, top, missing):
                 c = np.uint8(x)
                 top[f] = max(top[f], np.int64(c))
             else:
-                p = 0
-                row = cuts[f]
-                for s in (128, 64, 32, 16, 8, 4, 2, 1):
-                    p += s if row[p + s - 1] < x else 0
-                c = np.uint8(p)
+                c = np.uint8(count_below(limits[f], x))
             codes[f // width, at + i, f % width] = c

@@ -107,7 +107,7 @@ class InputEncoder(NamedTuple):
     """Encoder of the columns of a table."""
 
     forms: np.ndarray  # (d,) int8: ORDERED, SUBSET, LEVEL or HALF
-    tables: tuple = ()  # by column Levels, Circle or None; empty if all are ordered
+    tables: tuple = ()  # by column CategoryCodes, AngleCodes or None; or empty
 
     @property
     def plain(self) -> bool:

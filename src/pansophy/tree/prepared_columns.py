@@ -190,10 +190,10 @@ def prepare_column(column, form, w, max_bins, as_bytes, codes):
         most = max_bins or 255
         heavy = w[rows] if len(w) and distinct > most else w[:0]
         bins = loops.bin_edges(values, heavy, present, distinct, most, *edges)
-        begins = np.full(256, np.inf, np.float32)
-        begins[: bins - 1] = edges[0, 1:bins]
+        limits = np.full(256, np.inf, np.float32)
+        limits[: bins - 1] = edges[1, : bins - 1]
         by_row = np.empty(n, np.uint8)  # in one piece: one kind of array to compile for
-        loops.bin_codes(column, begins, bins, by_row)
+        loops.bin_codes(column, limits, by_row)
         codes[:] = by_row
         packed = codes, edges, bins
     return rows, present < n, distinct < present, packed
@@ -265,7 +265,7 @@ def encode_by_bins(X, bins: PreparedColumns) -> PreparedColumns:
     d = len(bins.properties)
     tiles, _, width = bins.codes.shape
     codes = np.zeros((tiles, n, width), np.uint8)
-    cuts = bin_upper_limits(bins)
+    limits = bin_upper_limits(bins)
     forms = bins.properties["form"]
     tops: list = []
     gaps: list = []
@@ -273,7 +273,7 @@ def encode_by_bins(X, bins: PreparedColumns) -> PreparedColumns:
 
     def work(block, start):
         top, missing = np.zeros(d, np.int64), np.zeros(d, np.int64)
-        loops.encode_block(block, cuts, forms, codes, start, top, missing)
+        loops.encode_block(block, limits, forms, codes, start, top, missing)
         return top, missing
 
     for block in float32_blocks(X):
@@ -298,7 +298,7 @@ def encode_by_bins(X, bins: PreparedColumns) -> PreparedColumns:
 
 
 def bin_upper_limits(bins: PreparedColumns):
-    """(d, 256) float32: the greatest value of each bin, inf for the last."""
+    """(d, 256) float32: the greatest value that falls in each bin, inf for the last."""
     low, high = (bins.edges[:, k].astype(float) for k in range(2))
     cuts = np.full((len(bins.properties), 256), np.inf, np.float32)
     for f, count in enumerate(bins.properties["n_bins"]):

@@ -103,7 +103,7 @@ class TreeView(NamedTuple):
     depth: np.ndarray
     parent: np.ndarray
     names: list  # of columns
-    tables: tuple  # by column Levels, Circle or None; empty if there are none
+    tables: tuple  # by column CategoryCodes, AngleCodes or None; or empty
 
     @property
     def used(self) -> set:
