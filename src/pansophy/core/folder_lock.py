@@ -2,8 +2,8 @@
 
 The lock is one of the operating system on the file `.lock`, which ends with the process
 that holds it, however it ends; a file that a killed process left behind locks nothing.
-Where the system or the file system has no such locks there is none. A part of a folder has a lock of its
-own on a file of another name.
+Where the system or the file system has no such locks there is none. A part of a folder
+has a lock of its own on a file of another name.
 """
 
 import contextlib
