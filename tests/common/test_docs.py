@@ -10,6 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+# nets that are trained for two epochs only, unless the slow tests are asked for
+LONG_TRAINING = ("generative_digits", "long_memory", "two_moons_generators")
 KEY = re.compile(r"\[([A-Z][A-Za-z]+\d{4}[a-z]?)\]")
 
 
@@ -21,13 +23,31 @@ def test_readme_example_runs(tmp_path, monkeypatch):
     assert (tmp_path / "model.pansophy").exists()
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
-def test_example_runs(path, tmp_path, monkeypatch, capsys):
+def run_example(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(path)])
     runpy.run_path(str(path), run_name="__main__")
     plt.close("all")
     assert capsys.readouterr().out, "an example shows something"
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_example_runs(path, tmp_path, monkeypatch, capsys):
+    if path.stem in LONG_TRAINING:
+        from pansophy import nn
+
+        whole = nn.Training.__init__
+        brief = lambda self, *args, epochs=10, **options: whole(
+            self, *args, epochs=min(epochs, 2), **options
+        )
+        monkeypatch.setattr(nn.Training, "__init__", brief)
+    run_example(path, tmp_path, monkeypatch, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG_TRAINING)
+def test_example_runs_with_all_its_training(name, tmp_path, monkeypatch, capsys):
+    run_example(ROOT / "examples" / f"{name}.py", tmp_path, monkeypatch, capsys)
 
 
 def test_references_of_module_texts_exist():

@@ -187,6 +187,7 @@ FORGERIES = [
     (GradientBoostingRegressor, "trees_.start", lambda a: a[::-1].copy()),
     (HistGradientBoostingClassifier, "trees_.feature", set_first(77)),
     (HistGradientBoostingClassifier, "baseline_", lambda a: a[:0]),
+    (AdaBoostClassifier, "estimator_weights_", lambda a: a[:0]),
     (C45Classifier, "tree_.nodes", lambda a: np.zeros_like(a)),
     (C45Classifier, "tree_.nodes", lambda a: np.ones_like(a)),
     (BisectingKMeans, "children_", lambda a: np.zeros_like(a)),

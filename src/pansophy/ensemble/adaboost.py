@@ -149,10 +149,17 @@ class AdaBoostData(NamedTuple):
         return clone_with_seed(self.template, seed)
 
 
+def members_fit_columns_and_weights(model) -> bool:
+    """Whether a loaded ensemble has a weight for each member, which fit its columns."""
+    members = getattr(model, "estimators_", [])
+    weights = getattr(model, "estimator_weights_", members)
+    return len(weights) >= len(members) and members_fit_columns(model)
+
+
 @saved_state(
     estimators_=Each(AnyValue(), "members"),
     estimator_weights_=FloatArray(None),
-    check=members_fit_columns,
+    check=members_fit_columns_and_weights,
 )
 class AbstractAdaBoost(Estimator):
     """Members in `estimators_` with a weight and an error each."""
