@@ -52,9 +52,7 @@ WITHOUT_A_FILE = {
     "numbers alone, without behaviour": ("serve/limits",),
     "parts of trees: tested with the trees that are made of them": (
         "tree/additive_trees",
-        "tree/held_out_cost",
         "tree/multiway_tree",
-        "tree/tree_drawing",
     ),
     "protocols: every battery asks whether its members keep them": ("typing",),
 }
