@@ -52,10 +52,6 @@ WITHOUT_A_FILE = {
     "parts of one method: tested by the tests of that method": (),
     "numbers alone, without behaviour": ("serve/limits",),
     "parts of trees: tested with the trees that are made of them": (
-        "tree/additive_trees",
-        "tree/held_out_cost",
-        "tree/multiway_tree",
-        "tree/tree_drawing",
     ),
     "protocols: every battery asks whether its members keep them": ("typing",),
 }

@@ -1,8 +1,6 @@
 """Trees exported as text, Graphviz and SVG."""
 
 import io
-import xml.etree.ElementTree as ET
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,7 +15,6 @@ from pansophy.tree import (
     export_graphviz,
     export_svg,
     export_text,
-    tree_drawing,
 )
 from pansophy.tree.tree_view import view_tree
 
@@ -131,67 +128,6 @@ def test_forests_are_refused(iris):
     forest = RandomForestClassifier(2).fit(IRIS.data, IRIS.target)
     with pytest.raises(TypeError, match="not one tree"):
         export_text(forest)
-
-
-NS = {"s": "http://www.w3.org/2000/svg"}
-
-
-def boxes(svg):
-    root = ET.fromstring(svg)
-    keys = ("x", "y", "width", "height")
-    return root, [
-        [float(r.get(k)) for k in keys] for r in root.findall(".//s:rect", NS)
-    ]
-
-
-def test_svg_stands_by_itself(iris, tmp_path):
-    svg = export_svg(iris, feature_names=["a<b", 'c"d', "e&f", "g"], title="Iris <3")
-    root, found = boxes(svg)
-    assert len(found) == iris.tree_.node_count
-    assert root.find("s:title", NS).text == "Iris <3"
-    words = [t.text for t in root.findall(".//s:text", NS)]
-    assert any(w.startswith("e&f <= ") for w in words)
-    assert sum("rows" in w or "row" in w for w in words) == len(found)
-    wide, high = float(root.get("width")), float(root.get("height"))
-    for x, y, w, h in found:
-        assert x >= 0 and y >= 0 and x + w <= wide and y + h <= high
-    assert export_svg(iris, tmp_path / "tree.svg") is None
-    assert (tmp_path / "tree.svg").read_text("utf-8") == export_svg(iris)
-    assert "http" not in svg.replace(NS["s"], "")
-
-
-def test_svg_can_be_cut(iris):
-    _, found = boxes(export_svg(iris, max_depth=1, filled=False))
-    assert len(found) == 3
-
-
-def test_boxes_do_not_overlap():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(300, 5)), rng.integers(0, 3, 300)
-    page = tree_drawing.draw_tree(DecisionTreeClassifier(max_depth=7).fit(X, y))
-    rows = {}
-    for b in page.boxes:
-        rows.setdefault(b.y, []).append((b.x - b.width / 2, b.x + b.width / 2))
-    for row in rows.values():
-        row.sort()
-        assert all(a[1] < b[0] for a, b in pairwise(row))
-    for a, b, text in page.edges:
-        assert text in ("yes", "no")
-        assert page.boxes[a].y < page.boxes[b].y
-    middle = {}
-    for a, b, _ in page.edges:
-        middle.setdefault(a, []).append(page.boxes[b].x)
-    for a, xs in middle.items():
-        assert page.boxes[a].x == pytest.approx((xs[0] + xs[-1]) / 2)
-
-
-def test_places_are_tidy():
-    # two subtrees of the same shape are drawn alike, their parent midway
-    children = [[1, 2], [3, 4], [5, 6], [], [], [], []]
-    x, width = tree_drawing.tidy_positions(children, np.full(7, 10.0), gap=2.0)
-    assert x[0] == pytest.approx((x[1] + x[2]) / 2)
-    assert x[4] - x[3] == x[6] - x[5] == 12.0
-    assert width == 4 * 10 + 3 * 2
 
 
 def test_splits_by_set():

@@ -226,17 +226,6 @@ def test_gain_ratio_avoids_keys():
     assert ID3Classifier("gain_ratio").fit(X, y).tree_.feature[0] == 1
 
 
-def test_pessimistic_limit():
-    u = lambda e, n: multiway_tree.pessimistic_errors(e, n, 0.25) / n
-    assert u(0, 6) == pytest.approx(0.206, abs=5e-4)
-    assert u(0, 9) == pytest.approx(0.143, abs=5e-4)
-    assert u(0, 1) == pytest.approx(0.750)
-    assert u(5, 5) == 1.0
-    from scipy.stats import binom
-
-    assert binom.cdf(3, 20, u(3, 20)) == pytest.approx(0.25)
-
-
 def test_pruning_helps_on_noise():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 4, size=(600, 6))

@@ -14,7 +14,6 @@ from pansophy.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ID3Classifier,
-    held_out_cost,
     prune_reduced_error,
 )
 from pansophy.tree.pruning import collapse_nodes
@@ -77,37 +76,6 @@ def test_no_smaller_subtree_is_as_good(seed, classes):
     best, size = min(found)
     assert -cut.score(Z, z) == pytest.approx(best, abs=1e-9)
     assert cut.get_n_leaves() == size
-
-
-def test_costs_are_scores():
-    rng = np.random.default_rng(0)
-    X, w = rng.normal(size=(80, 3)), rng.random(80)
-    Y = np.c_[rng.integers(0, 2, 80), rng.integers(0, 3, 80)]
-    for model, y in (
-        (DecisionTreeClassifier(max_depth=4), Y[:, 1]),
-        (DecisionTreeClassifier(max_depth=4), np.array(["a", "b", "c"])[Y[:, 1]]),
-        (DecisionTreeRegressor(max_depth=4), rng.normal(size=80)),
-        (DecisionTreeRegressor("absolute_error", max_depth=4), rng.normal(size=80)),
-        (DecisionTreeRegressor(max_depth=4), rng.normal(size=(80, 2))),
-    ):
-        model.fit(X[:40], y[:40])
-        alone, _, total = held_out_cost.held_out_costs(model, X, y, w)
-        leaves = held_out_cost.leaf_mask(model.tree_)
-        score = 1 - alone[leaves].sum() / total
-        assert score == pytest.approx(model.score(X, y, sample_weight=w))
-    several = DecisionTreeClassifier(max_depth=4).fit(X[:40], Y[:40])
-    alone, _, total = held_out_cost.held_out_costs(several, X, Y)
-    exact = np.mean(np.all(several.predict(X) == Y, axis=1))
-    leaves = held_out_cost.leaf_mask(several.tree_)
-    assert 1 - alone[leaves].sum() / total == pytest.approx(exact)
-
-
-def test_labels_that_training_never_saw_are_wrong():
-    model = DecisionTreeClassifier().fit([[1], [2], [3], [4]], ["a", "a", "b", "b"])
-    cut = prune_reduced_error(model, [[1], [4]], ["a", "z"])
-    assert cut.get_n_leaves() == 1
-    with pytest.raises(ValueError, match="2 rows, but y has 1"):
-        prune_reduced_error(model, [[1], [4]], ["a"])
 
 
 def test_multiway():

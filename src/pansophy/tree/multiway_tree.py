@@ -48,9 +48,8 @@ LEAF = -1
 class MultiwayArrays(NamedTuple):
     """The arrays of a multiway tree; children have higher numbers than parents."""
 
-    nodes: (
-        np.ndarray
-    )  # (nodes, 6): parent, level, depth, feature, first child, how many
+    # (nodes, 6): parent, level, depth, feature, first child, number of children
+    nodes: np.ndarray
     threshold: np.ndarray  # NaN where the split is by level
     counts: np.ndarray  # (nodes, K) class weights
     n_features: int
