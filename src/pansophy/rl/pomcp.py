@@ -41,8 +41,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.random import make_rng
-from . import _pomcp as loops
 from ..params import Count, NonNegative, OpenFraction, check_argument
+from . import _pomcp as loops
 from .point_based import blind_policies
 from .pomdp import POMDP, check_belief
 from .qmdp import check_discount, qmdp
