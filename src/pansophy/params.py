@@ -86,12 +86,29 @@ def check_count(name, value, minimum=1) -> int:
     Traceback (most recent call last):
     pansophy.params.ParameterError: n must be a whole number of at least 2, got 1.5.
     """
-    rule = count_rule(minimum)
+    return int(check_argument(name, value, Annotated[int, count_rule(minimum)]))
+
+
+def check_argument(name, value, hint):
+    """`value`, if the rule of an annotation such as `Fraction` allows it.
+
+    `check_params` for one argument of a function.
+
+    Examples
+    --------
+    >>> from pansophy.params import Fraction, check_argument
+    >>> check_argument("gamma", 0.9, Fraction)
+    0.9
+    >>> check_argument("gamma", "high", Fraction)
+    Traceback (most recent call last):
+    pansophy.params.ParameterError: gamma must be a number from 0 to 1, got 'high'.
+    """
+    rule = rule_of(hint)
     if not rule.accepts(value):
         raise ParameterError(
             f"{name} must be {rule.description}, got {short_repr(value)}."
         )
-    return int(value)
+    return value
 
 
 Count = Annotated[int, count_rule(1)]
@@ -104,6 +121,9 @@ NonNegative = Annotated[float, number_rule("a number of at least 0", 0)]
 AtLeastOne = Annotated[float, number_rule("a number of at least 1", 1)]
 Fraction = Annotated[float, number_rule("a number from 0 to 1", 0, 1)]
 Infinite = Annotated[float, ParameterRule("inf", lambda v: v == math.inf)]
+PositiveFraction = Annotated[
+    float, number_rule("a number above 0 and at most 1", 0, 1, open_low=True)
+]
 OpenFraction = Annotated[
     float, ParameterRule("a number strictly between 0 and 1", lambda v: 0 < v < 1)
 ]

@@ -81,10 +81,14 @@ def play_environment(
 
 
 def check_environment_name(name) -> None:
-    """The clear error about an environment that is not registered."""
+    """The clear error about an environment that is not registered or not installed."""
     import gymnasium
 
     try:
         gymnasium.spec(name)
     except gymnasium.error.Error as error:
         raise ValueError(f"there is no environment {name!r}: {error}") from None
+    try:
+        gymnasium.make(name).close()
+    except (gymnasium.error.Error, ImportError) as error:
+        raise ValueError(f"the environment {name!r} cannot be made: {error}") from None

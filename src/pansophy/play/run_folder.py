@@ -74,16 +74,19 @@ class PlayFolder:
         self.close()
 
     def get(self, name, seed) -> AgentRun | None:
-        """A finished run, or None."""
+        """A finished run; None if there is none, or its files are damaged."""
         from ..persist import load
 
         numbers = self.runs / f"{name}-{seed}.json"
         if not numbers.exists():
             return None
-        result = json.loads(numbers.read_text("utf-8"))
-        curve = ReturnCurve(np.array(result["steps"]), np.array(result["returns"]))
-        agent = load(self.runs / f"{name}-{seed}.pansophy")
-        return AgentRun(agent, curve, result["score"], result["seconds"])
+        try:
+            result = json.loads(numbers.read_text("utf-8"))
+            curve = ReturnCurve(np.array(result["steps"]), np.array(result["returns"]))
+            agent = load(self.runs / f"{name}-{seed}.pansophy")
+            return AgentRun(agent, curve, result["score"], result["seconds"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None  # seeds are fixed: to run it again gives the same run
 
     def put(self, name, seed, run: AgentRun) -> None:
         """Keep a finished run."""

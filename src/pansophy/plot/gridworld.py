@@ -1,5 +1,7 @@
 """Grid worlds as pictures: values of the cells as colours, a policy as arrows."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .axes import get_axes
@@ -20,7 +22,7 @@ def gridworld(world, values=None, policy=None, *, decimals=2, ax=None):
     Parameters
     ----------
     world : GridWorld, FrozenLake, CliffWalking or DeepSea
-        An environment of `pansophy.rl.envs` with a map.
+        An environment of `pansophy.rl.envs` or Gymnasium with a map.
     values : array of shape (S,), optional
         V, painted and written into the cells.
     policy : array of shape (S,), optional
@@ -44,8 +46,7 @@ def gridworld(world, values=None, policy=None, *, decimals=2, ax=None):
     >>> len(ax.texts)  # a number in each free cell, a letter in start and exits
     14
     """
-    if not hasattr(world, "cells"):
-        raise TypeError(f"{type(world).__name__} has no map to draw.")
+    world = world_with_map(world)
     ax = get_axes(ax)
     height, width = len(world.map), len(world.map[0])
     picture = np.full((height, width), np.nan)
@@ -61,7 +62,8 @@ def gridworld(world, values=None, policy=None, *, decimals=2, ax=None):
         ax.imshow(picture, cmap="Greys", vmin=0, vmax=1)
     else:
         ax.imshow(picture, cmap="viridis")
-    middle = (np.nanmin(picture) + np.nanmax(picture)) / 2
+    known = picture[np.isfinite(picture)]
+    middle = (known.min() + known.max()) / 2 if known.size else 0.0
     for s, (i, j) in enumerate(world.cells):
         letter = world.map[i][j]
         dark = values is not None and values[s] < middle
@@ -77,11 +79,39 @@ def gridworld(world, values=None, policy=None, *, decimals=2, ax=None):
     return ax
 
 
+class WorldMap(NamedTuple):
+    """Letters of a world by row, and the row and column of each state."""
+
+    name: str
+    map: list
+    cells: list
+
+
+def world_with_map(world) -> WorldMap:
+    """The map of an environment, of ours or of Gymnasium, in any wrapper."""
+    from ..rl.compiled_worlds import compiled_world
+
+    core = getattr(world, "unwrapped", world)
+    if not hasattr(core, "cells") and not hasattr(core, "desc"):
+        core = compiled_world(world) if hasattr(world, "step") else None
+    if hasattr(core, "cells"):
+        return WorldMap(type(core).__name__, core.map, core.cells)
+    letters = np.asarray(getattr(core, "desc", None))
+    if letters.ndim != 2 or not hasattr(core, "P") or len(core.P) != letters.size:
+        raise TypeError(f"{type(world).__name__} has no map to draw.")
+    rows = [[letter.decode() for letter in row] for row in letters]
+    return WorldMap("FrozenLake", rows, list(np.ndindex(letters.shape)))
+
+
 def draw_arrows(ax, world, policy):
     """An arrow in each cell in which the agent acts."""
-    moves = MOVES.get(type(world).__name__, DEFAULT_MOVES)
+    moves = MOVES.get(world.name, DEFAULT_MOVES)
     if policy.shape != (len(world.cells),):
         raise ValueError(f"policy must have shape ({len(world.cells)},).")
+    if policy.dtype.kind not in "iu" or policy.min() < 0 or policy.max() >= len(moves):
+        raise ValueError(
+            f"actions of policy must be whole numbers from 0 to {len(moves) - 1}."
+        )
     acts = np.array([cell_is_free(world.map[i][j]) for i, j in world.cells])
     rows, columns = np.array(world.cells)[acts].T
     steps = np.array([moves[a] for a in policy[acts]], dtype=float)

@@ -13,7 +13,8 @@ def returns(curves, *, reference=None, ax=None):
 
     Parameters
     ----------
-    curves : ReturnCurve, list of them (runs), or dict of name to such a list
+    curves : ReturnCurve, list of them (runs), dict of name to such a list, or
+        AgentComparison
         Runs of one agent must be evaluated at the same steps.
     reference : float or None
         A return to compare with, such as that of a random agent.
@@ -34,7 +35,9 @@ def returns(curves, *, reference=None, ax=None):
     (1, 'return')
     """
     if not isinstance(curves, (dict, list)):
-        curves = [curves]
+        curves = getattr(curves, "curves", [curves])  # of a comparison: all of them
+    if not curves:
+        raise ValueError("curves is empty.")
     ax = get_axes(ax)
     for k, (name, runs) in enumerate(named_series(curves, one="agent").items()):
         runs = [runs] if hasattr(runs, "returns") else list(runs)

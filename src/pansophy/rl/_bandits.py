@@ -32,7 +32,8 @@ class ArmBelief(NamedTuple):
 class Arms(NamedTuple):
     """Counts, means and weights of the arms."""
 
-    counts: np.ndarray
+    counts: np.ndarray  # rewards that have come
+    waiting: np.ndarray  # pulls whose reward is still to come
     means: np.ndarray
     log_weights: np.ndarray  # of EXP3
     scores: np.ndarray  # scratch
@@ -40,7 +41,13 @@ class Arms(NamedTuple):
 
 def new_arms(K) -> Arms:
     """Arms that were never pulled."""
-    return Arms(np.zeros(K, np.int64), np.zeros(K), np.zeros(K), np.zeros(K))
+    return Arms(
+        np.zeros(K, np.int64),
+        np.zeros(K, np.int64),
+        np.zeros(K),
+        np.zeros(K),
+        np.zeros(K),
+    )
 
 
 @compiled
@@ -193,6 +200,14 @@ def arm_score(kind, level, belief, arms, arm, t, tail, stream):
 @compiled
 def choose_arm(kind, level, belief, arms, t, stream):
     """The arm of pull t = 1, 2, ... and the probability with which it was drawn."""
+    arm, chance = next_arm(kind, level, belief, arms, t, stream)
+    arms.waiting[arm] += 1
+    return arm, chance
+
+
+@compiled
+def next_arm(kind, level, belief, arms, t, stream):
+    """`choose_arm` without taking note of it."""
     K = len(arms.counts)
     if kind == EPSILON_GREEDY:
         if random_uniform(stream) < level:
@@ -215,11 +230,16 @@ def choose_arm(kind, level, belief, arms, t, stream):
             if sofar > u:
                 return i, p
         return K - 1, p
-    for i in range(K):
-        # a posterior needs a pull where its prior is flat over all numbers
-        proper = kind >= THOMPSON and belief.noise == BERNOULLI
-        if arms.counts[i] == 0 and not proper:
-            return i, 1.0
+    # a posterior needs a reward where its prior is flat over all numbers
+    if kind < THOMPSON or belief.noise != BERNOULLI:
+        unknown = -1
+        for i in range(K):  # while rewards are late, such arms take turns
+            if arms.counts[i] == 0 and (
+                unknown < 0 or arms.waiting[i] < arms.waiting[unknown]
+            ):
+                unknown = i
+        if unknown >= 0:
+            return unknown, 1.0
     tail = 0.0
     if kind == BAYES_UCB and belief.noise == NORMAL:
         tail = normal_upper_quantile(1.0 / max(t, 2))
@@ -237,6 +257,8 @@ def choose_arm(kind, level, belief, arms, t, stream):
 def learn_reward(kind, level, belief, arms, arm, reward, chance):
     """Move the mean of an arm, and its weight if the strategy is EXP3."""
     arms.counts[arm] += 1
+    if arms.waiting[arm] > 0:
+        arms.waiting[arm] -= 1
     step = belief.step if belief.step > 0.0 else 1.0 / arms.counts[arm]
     arms.means[arm] += step * (reward - arms.means[arm])
     if kind == EXPONENTIAL:

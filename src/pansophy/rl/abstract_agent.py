@@ -107,18 +107,19 @@ def with_row_observations(env, layout):
     import gymnasium
 
     box = gymnasium.spaces.Box(-np.inf, np.inf, (layout.width,), np.float32)
-    return gymnasium.wrappers.TransformObservation(
+    rows = gymnasium.wrappers.TransformObservation(
         env, lambda observation: layout.encode_one(observation)[0], box
     )
+    rows.row_layout = layout
+    return rows
 
 
-def raw_observation_space(env):
-    """The observation space as the user's environment has it."""
-    if isinstance(env, str) or not hasattr(env, "observation_space"):
-        return None
-    if hasattr(env, "num_envs"):
-        return env.single_observation_space
-    return env.observation_space
+def raw_observation_space(envs):
+    """The space of one observation as the user's environments have it."""
+    first = getattr(envs, "envs", [None])[0]
+    if hasattr(first, "row_layout"):
+        return first.env.observation_space
+    return envs.single_observation_space
 
 
 @dataclass(eq=False, repr=False)
@@ -164,10 +165,7 @@ class AbstractAgent(Estimator):
     def _fit(self, env, observe=None, observe_every=None):
         check_params(self)
         envs = vector_environments(env, self.n_envs)
-        observed = raw_observation_space(env)
-        observations = observation_layout(
-            envs.single_observation_space if observed is None else observed
-        )
+        observations = observation_layout(raw_observation_space(envs))
         actions = action_layout(
             envs.single_action_space, type(self).__name__, **self._action_kinds
         )
@@ -249,7 +247,8 @@ class AbstractAgent(Estimator):
             mask = check_action_mask(np.asarray(mask)[None], self.action_layout_, 1)
         chosen = self._greedy(X, mask)
         action = self.action_layout_.to_environment(chosen)[0]
-        return int(action) if action.ndim == 0 else action
+        single = self.action_layout_.kind == "discrete" and action.ndim == 0
+        return int(action) if single else np.asarray(action)
 
     def act_batch(self, observations, rng=None, mask=None):
         """The best action in each of several environments, for `gather`."""

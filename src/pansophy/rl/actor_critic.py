@@ -229,9 +229,6 @@ class ActorCriticLearner:
             found = self.head.evaluate(F, parts[1], parts[2], self.net.free)
             parts[3] = found.log_prob
             return ActorBatch(*parts)
-        if not steps.valid.all():  # such steps teach nothing
-            still = torch.as_tensor(steps.valid.ravel())
-            parts[4] = parts[4] * still
         parts[3] = torch.zeros(T * N, device=self.device)
         swap = lambda a: (
             None if a is None else a.view(T, N, *a.shape[1:]).transpose(0, 1)
@@ -242,7 +239,11 @@ class ActorCriticLearner:
         flat = self.net.flat_batch(batch)
         F = self.net.policy(flat.X)
         found = self.head.evaluate(F, flat.action, flat.mask, self.net.free)
-        return batch._replace(log_q=found.log_prob.view(N, T))
+        batch = batch._replace(log_q=found.log_prob.view(N, T))
+        if steps.valid.all():
+            return batch
+        # such steps pass through the memory and teach nothing
+        return batch._replace(valid=tensor(steps.valid).transpose(0, 1))
 
     def _kind(self, a):
         return np.int64 if np.issubdtype(a.dtype, np.integer) else np.float32
@@ -281,7 +282,9 @@ class ActorCriticLearner:
             for lo, hi in pairwise(cuts.tolist()):
                 part = shuffled if whole else shuffled.rows(slice(lo, hi))
                 if self.agent.normalize_advantages:
-                    part = part._replace(advantage=standardised(part.advantage))
+                    part = part._replace(
+                        advantage=standardised(part.advantage, part.valid)
+                    )
                 self.gradient_step([(part, (hi - lo) * rows_each)], scale)
 
     @torch.no_grad()
@@ -304,11 +307,15 @@ class ActorCriticLearner:
         }
 
 
-def standardised(A: torch.Tensor) -> torch.Tensor:
-    """Mean 0 and deviation 1; zeros if all are equal, unchanged if there is one."""
-    if A.numel() < 2:
+def standardised(A: torch.Tensor, valid=None) -> torch.Tensor:
+    """Mean 0 and deviation 1; zeros if all are equal, unchanged if there is one.
+
+    Those that are not `valid` are not counted.
+    """
+    counted = A if valid is None else A[valid]
+    if counted.numel() < 2:
         return A
-    std, mean = torch.std_mean(A)
+    std, mean = torch.std_mean(counted)
     return (A - mean) / (std + 1e-8)
 
 

@@ -54,6 +54,7 @@ class ActorBatch(NamedTuple):
     advantage: Tensor
     target: Tensor
     first: Tensor | None = None  # whether an episode begins, with memory
+    valid: Tensor | None = None  # with memory, False where a step only reset
     state: tuple | None = None  # of the memory before the first step
 
     def rows(self, cut) -> "ActorBatch":
@@ -164,7 +165,10 @@ class ActorCriticNet(nn.Module):
         H, _ = self.read_sequences(self.read(batch.X), batch.first, batch.state)
         flat = lambda a: None if a is None else a.flatten(0, 1)
         rest = (batch.action, batch.mask, batch.log_q, batch.advantage, batch.target)
-        return ActorBatch(H.flatten(0, 1), *(flat(a) for a in rest))
+        rows = ActorBatch(H.flatten(0, 1), *(flat(a) for a in rest))
+        if batch.valid is None:
+            return rows
+        return rows.rows(batch.valid.flatten())
 
     def read_sequences(self, X, first, state):
         """Outputs (N, T, h) of the memory, set to 0 where episodes begin."""

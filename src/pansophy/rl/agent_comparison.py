@@ -159,6 +159,11 @@ def compare_agents(
     >>> found.best, float(found.scores["table"].min())
     ('table', 1.0)
     """
+    if not isinstance(agents, dict):
+        raise TypeError(
+            "agents must be a dict of name to agent, such as {'table': QLearning()}, "
+            f"got {type(agents).__name__}."
+        )
     check_count("n_seeds", n_seeds)
     if not agents or RANDOM in agents:
         raise ValueError(f"give at least one agent, and none called {RANDOM!r}.")

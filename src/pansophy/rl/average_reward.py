@@ -29,8 +29,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..core.iterate import iterate
 from ..core.progress import SILENT
+from ..params import Count, NonNegative, check_argument
 from .linear_programming import matrices
-from .mdp import as_mdp, q_from_v
+from .mdp import MDP, as_mdp, closed_classes, policy_weights, q_from_v
 
 STAY = 0.05  # 1 - tau of the module text
 
@@ -85,13 +86,9 @@ def average_reward(
     (1.0, array([1, 0]))
     """
     model = as_mdp(P, R)
-    if model.ends:
-        raise ValueError(
-            "average_reward is for processes without an end; let the last transition "
-            "lead back to a start instead."
-        )
-    if not tol >= 0 or not max_iter >= 1:
-        raise ValueError("tol must be at least 0 and max_iter at least 1.")
+    check_endless(model)
+    check_argument("tol", tol, NonNegative)
+    check_argument("max_iter", max_iter, Count)
     tau = 1 - STAY
 
     def step(state):
@@ -126,15 +123,25 @@ def average_reward(
     )
 
 
+def check_endless(model: MDP) -> None:
+    """Raise if a transition ends the episode: then there is no long run."""
+    if model.ends:
+        raise ValueError(
+            "an average reward is for processes without an end; let the last "
+            "transition lead back to a start instead."
+        )
+
+
 def policy_gain(P, policy, R=None):
     """Gain and bias of one policy, by a linear solve.
 
     Parameters
     ----------
     P, R
-        As for `as_mdp`.
-    policy : array of shape (S,)
-        An action for each state; the chain must have one recurrent class.
+        As for `as_mdp`; no transition may end the episode.
+    policy : array of shape (S,) or (S, A)
+        An action for each state, or probabilities of the actions; the chain must have
+        one recurrent class.
 
     Returns
     -------
@@ -150,14 +157,21 @@ def policy_gain(P, policy, R=None):
     (2.0, array([0., 2.]))
     """
     model = as_mdp(P, R)
-    policy = np.asarray(policy)
-    S = model.n_states
-    rows = np.arange(S)
-    T = sparse.vstack(matrices(model)).tocsr()[policy * S + rows]
+    check_endless(model)
+    S, A = model.r.shape
+    w = policy_weights(policy, S, A)
+    T = sparse.csr_array((S, S))
+    for M, share in zip(matrices(model), w.T, strict=True):
+        T = T + sparse.diags_array(share) @ M
+    classes = closed_classes(T).max() + 1
+    if classes > 1:
+        raise ValueError(
+            f"the policy has no single gain: its chain has {classes} recurrent classes."
+        )
     # unknowns g, h(1), ..., h(S - 1); h(0) = 0 makes room for g in column 0
     system = (sparse.eye_array(S) - T).tolil()
     system[:, [0]] = np.ones((S, 1))
-    solution = sparse.linalg.spsolve(system.tocsc(), model.r[rows, policy])
+    solution = sparse.linalg.spsolve(system.tocsc(), (w * model.r).sum(axis=1))
     bias = solution.copy()
     bias[0] = 0.0
     return float(solution[0]), bias

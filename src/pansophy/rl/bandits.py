@@ -13,13 +13,14 @@ After n_i pulls arm i has the running mean m_i, moved by each reward as m <- m +
     Thompson     one draw from the posterior of mu_i
     Bayes-UCB    the quantile 1 - 1/t of the posterior of mu_i                   (4)
 
-(unpulled arms first, in their order), or draw it: epsilon-greedy and Boltzmann from the
+(the first of equals; arms of which no reward is known first, in turn), or draw it: epsilon-greedy and Boltzmann from the
 means, EXP3 with probabilities that need no chance in the rewards at all,
 
     p_i = (1 - g) w_i / sum_j w_j + g / K,  w_i <- w_i exp(g r / (p_i K)) if pulled. (5)
 
 The posterior is Beta(1 + wins, 1 + losses) for rewards of 0 and 1, and Normal(m_i,
-scale^2 / n_i) for normal ones. For Bernoulli and normal arms no strategy that is good
+scale^2 / n_i) for normal ones; KL and posterior are those of rewards of 0 and 1 for all
+rewards from 0 to 1, those of normal ones for others. For Bernoulli and normal arms no strategy that is good
 everywhere has a regret below the bound of Lai and Robbins,
 
     R_T >= log T sum_{i: mu_i < mu*} (mu* - mu_i) / KL(mu_i, mu*)    for large T.  (6)
@@ -40,10 +41,20 @@ import numpy as np
 
 from ..core import threads
 from ..core.random import make_rng
+from ..params import (
+    Count,
+    Natural,
+    NonNegative,
+    Positive,
+    PositiveFraction,
+    check_argument,
+)
 from . import _bandits as loops
+from .mdp import check_index
 from .schedules import ScheduleReader, schedule_values
 
 NOISES = {"none": 0, "normal": 1, "bernoulli": 2}
+ASSUMES_NOISE = (loops.KL_UCB, loops.THOMPSON, loops.BAYES_UCB)
 
 
 class Bandit:
@@ -84,9 +95,14 @@ class Bandit:
         if noise == "bernoulli" and not ((self.means >= 0) & (self.means <= 1)).all():
             raise ValueError("means of Bernoulli arms must be from 0 to 1.")
         self.noise = noise
-        self.scale = np.broadcast_to(np.asarray(scale, float), self.means.shape).copy()
-        if not (self.scale > 0).all():
-            raise ValueError("scale must be above 0.")
+        scale = np.asarray(scale, float)
+        if scale.shape not in ((), self.means.shape):
+            raise ValueError(
+                f"scale must be a number or one for each of {len(self.means)} arms."
+            )
+        self.scale = np.broadcast_to(scale, self.means.shape).copy()
+        if not ((self.scale > 0) & (self.scale < np.inf)).all():
+            raise ValueError("scale must be above 0 and finite.")
 
     @property
     def n_arms(self) -> int:
@@ -99,6 +115,7 @@ class Bandit:
 
     def pull(self, arm, rng) -> float:
         """A reward of an arm."""
+        check_index("arm", arm, self.n_arms)
         mean = float(self.means[arm])
         if self.noise == "normal":
             return float(rng.normal(mean, self.scale[arm]))
@@ -126,6 +143,9 @@ class UCB1:
     c: float = 1.0
     kind = 2
 
+    def __post_init__(self):
+        check_argument("c of UCB1", self.c, NonNegative)
+
     @property
     def level(self):
         return self.c
@@ -137,6 +157,9 @@ class KLUCB:
 
     c: float = 0.0
     kind = 3
+
+    def __post_init__(self):
+        check_argument("c of KLUCB", self.c, NonNegative)
 
     @property
     def level(self):
@@ -166,6 +189,9 @@ class EXP3:
     g: float | Callable = 0.1
     kind = 6
 
+    def __post_init__(self):
+        check_argument("g of EXP3", self.g, PositiveFraction | Callable)
+
     @property
     def level(self):
         return self.g
@@ -176,6 +202,24 @@ class Pull(NamedTuple):
 
     arm: int
     chance: float  # probability with which it was drawn, for EXP3; else 1
+    level: float = 0.0  # g of EXP3 when it was drawn
+
+
+def check_reward(reward) -> float:
+    """A reward as a number; the clear error if it is none."""
+    if not np.isfinite(reward):
+        raise ValueError(f"a reward must be a finite number, got {reward!r}.")
+    return float(reward)
+
+
+def check_strategy(strategy):
+    """A strategy of this module or of `exploration`; the clear error otherwise."""
+    if isinstance(strategy, type) or not hasattr(strategy, "kind"):
+        raise TypeError(
+            "strategy must be an EpsilonGreedy, Boltzmann, UCB1, KLUCB, "
+            f"ThompsonSampling, BayesUCB or EXP3, got {strategy!r}."
+        )
+    return strategy
 
 
 class BanditLearner:
@@ -188,7 +232,8 @@ class BanditLearner:
     strategy : EpsilonGreedy, Boltzmann, UCB1, KLUCB, ThompsonSampling, BayesUCB or EXP3
         How arms are chosen.
     noise : {"bernoulli", "normal"}
-        What posteriors and divergences assume of the rewards.
+        What posteriors and divergences (KL-UCB, Thompson, Bayes-UCB) assume of the
+        rewards: "bernoulli" is for rewards from 0 to 1.
     scale : float
         Standard deviation of normal rewards.
     step : float or None
@@ -216,13 +261,12 @@ class BanditLearner:
     def __init__(
         self, n_arms, strategy: Any = None, *, noise="bernoulli", scale=1.0, step=None
     ):
-        if not n_arms >= 1:
-            raise ValueError(f"n_arms must be at least 1, got {n_arms!r}.")
-        if noise not in ("bernoulli", "normal"):
-            raise ValueError(f"noise must be 'bernoulli' or 'normal', got {noise!r}.")
-        if step is not None and not 0 < step <= 1:
-            raise ValueError(f"step must be above 0 and at most 1, got {step!r}.")
-        self.strategy = UCB1() if strategy is None else strategy
+        check_argument("n_arms", n_arms, Count)
+        check_argument("noise", noise, Literal["bernoulli", "normal"])
+        check_argument("scale", scale, Positive)
+        check_argument("step", step, PositiveFraction | None)
+        self.strategy = check_strategy(UCB1() if strategy is None else strategy)
+        self.bounded = noise == "bernoulli" and self.strategy.kind in ASSUMES_NOISE
         self.level = ScheduleReader(self.strategy.level)
         self.belief = loops.ArmBelief(NOISES[noise], float(scale), float(step or 0.0))
         self.arms = loops.new_arms(int(n_arms))
@@ -250,20 +294,24 @@ class BanditLearner:
         arm, chance = loops.choose_arm(
             self.strategy.kind, level, self.belief, self.arms, self.t, stream
         )
-        return Pull(int(arm), float(chance))
+        return Pull(int(arm), float(chance), float(level))
 
     def learn(self, pull: Pull, reward) -> None:
         """Learn from the reward of a pull, at once or later."""
-        if not np.isfinite(reward):
-            raise ValueError(f"a reward must be a finite number, got {reward!r}.")
-        level = self.level.at(max(self.t - 1, 0))
+        check_index("arm", pull.arm, len(self.counts))
+        reward = check_reward(reward)
+        if self.bounded and not 0 <= reward <= 1:
+            raise ValueError(
+                f"with noise='bernoulli' rewards must be from 0 to 1, got {reward!r}: "
+                "set noise='normal' and scale."
+            )
         loops.learn_reward(
             self.strategy.kind,
-            level,
+            pull.level,
             self.belief,
             self.arms,
             pull.arm,
-            float(reward),
+            reward,
             pull.chance,
         )
 
@@ -338,14 +386,12 @@ def play_bandit(
     >>> bool(run.mean_regret[-1] > lai_robbins_bound(arms, 10_000))
     True
     """
-    for name, value, low in (
-        ("n_pulls", n_pulls, 1),
-        ("n_runs", n_runs, 1),
-        ("delay", delay, 0),
-        ("n_points", n_points, 1),
-    ):
-        if not value >= low:
-            raise ValueError(f"{name} must be at least {low}, got {value!r}.")
+    check_argument("n_pulls", n_pulls, Count)
+    check_argument("n_runs", n_runs, Count)
+    check_argument("delay", delay, Natural)
+    check_argument("n_points", n_points, Count)
+    check_argument("step", step, PositiveFraction | None)
+    check_strategy(strategy)
     start_time = time.perf_counter()
     rng = make_rng(random_state)
     T = int(n_pulls)
@@ -357,7 +403,9 @@ def play_bandit(
     means = np.zeros((n_runs, K))
     streams = rng.integers(2**64, size=(n_runs, 1), dtype=np.uint64)
     source = loops.ArmRewards(NOISES[bandit.noise], bandit.means, bandit.scale)
-    family = NOISES["normal" if bandit.noise == "normal" else "bernoulli"]
+    outside = bool(((bandit.means < 0) | (bandit.means > 1)).any())
+    normal = bandit.noise == "normal" or outside
+    family = NOISES["normal" if normal else "bernoulli"]
     belief = loops.ArmBelief(family, float(bandit.scale.max()), float(step or 0.0))
 
     def one_run(i):
@@ -415,8 +463,7 @@ def find_best_arm(bandit: Bandit, *, known=False, repeats=1, random_state=None):
     (1, 0)
     (1, 150)
     """
-    if not repeats >= 1:
-        raise ValueError(f"repeats must be at least 1, got {repeats!r}.")
+    check_argument("repeats", repeats, Count)
     if known:
         return BestArm(int(np.argmax(bandit.means)), 0, bandit.means)
     repeats = 1 if bandit.noise == "none" else int(repeats)
@@ -439,8 +486,7 @@ def running_mean(rewards, step=None) -> np.ndarray:
     >>> running_mean([1, 0, 2, 5])
     array([1. , 0.5, 1. , 2. ])
     """
-    if step is not None and not 0 < step <= 1:
-        raise ValueError(f"step must be above 0 and at most 1, got {step!r}.")
+    check_argument("step", step, PositiveFraction | None)
     m = 0.0
     means = []
     for n, reward in enumerate(rewards, 1):

@@ -30,6 +30,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..core.iterate import iterate
 from ..core.progress import SILENT
+from ..params import Count, Fraction, NonNegative, check_argument
 from .pomdp import POMDP, AlphaVectors
 from .qmdp import check_discount
 
@@ -82,8 +83,8 @@ def belief_value_iteration(
     (19.37, 9)
     """
     check_discount(gamma)
-    if not tol >= 0 or not max_iter >= 1:
-        raise ValueError("tol must be at least 0 and max_iter at least 1.")
+    check_argument("tol", tol, NonNegative)
+    check_argument("max_iter", max_iter, Count)
 
     def step(state):
         new = backup_vectors(model, state.solution, gamma, prune=prune)
@@ -109,8 +110,8 @@ def finite_horizon_vectors(
     model: POMDP, horizon, *, gamma=1.0, prune=True
 ) -> list[AlphaVectors]:
     """Alpha vectors for 1, 2, ..., `horizon` steps to go."""
-    if not horizon >= 1:
-        raise ValueError(f"horizon must be at least 1, got {horizon!r}.")
+    check_argument("horizon", horizon, Count)
+    check_argument("gamma", gamma, Fraction)
     found = [no_steps_left(model)]
     for _ in range(horizon):
         found.append(backup_vectors(model, found[-1], gamma, prune=prune))
@@ -152,14 +153,15 @@ def greatest_move(old, new) -> float:
 
 def envelope(vectors) -> np.ndarray:
     """Numbers of the vectors that are greatest at some belief."""
-    slack = SLACK * max(1.0, float(np.abs(vectors).max()))
     if vectors.shape[1] == 1:
         return np.array([int(np.argmax(vectors))])
+    # in units of the largest value, since the tolerances of programs are absolute
+    vectors = vectors / (float(np.abs(vectors).max()) or 1.0)
     if vectors.shape[1] == 2:
-        return np.sort(line_envelope(vectors, slack))
+        return np.sort(line_envelope(vectors, SLACK))
     order = np.lexsort(vectors.T[::-1])[::-1]  # greatest first: of equals, the first
-    rows = order[undominated(vectors[order], slack)]
-    return np.sort(rows[lark_filter(vectors[rows], slack)])
+    rows = order[undominated(vectors[order], SLACK)]
+    return np.sort(rows[lark_filter(vectors[rows], SLACK)])
 
 
 def undominated(vectors, slack) -> np.ndarray:

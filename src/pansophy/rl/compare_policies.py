@@ -70,7 +70,7 @@ def compare_policies(P, policies, R=None, *, gamma, tol=1e-9) -> PolicyCompariso
     if not len(policies):
         raise ValueError("policies is empty.")
     V = np.array([evaluate_policy(model, p, gamma=gamma) for p in policies])
-    slack = tol * max(1.0, float(np.abs(V).max()))
+    slack = tol * float(np.abs(V).max())
     at_least = (V[:, None, :] >= V[None, :, :] - slack).all(axis=2)
     beaten = (at_least & ~at_least.T).any(axis=0)
     return PolicyComparison(V, at_least, np.flatnonzero(~beaten))
@@ -108,6 +108,6 @@ def enumerate_policies(P, R=None, *, gamma, tol=1e-9):
     policies = np.array(list(itertools.product(range(A), repeat=S)))
     V = np.array([evaluate_policy(model, p, gamma=gamma) for p in policies])
     best = V.max(axis=0)
-    slack = tol * max(1.0, float(np.abs(best).max()))
+    slack = tol * float(np.abs(best).max())
     optimal = (best - slack <= V).all(axis=1)
     return policies[optimal], best

@@ -27,6 +27,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from ..params import (
+    AtLeastOne,
+    Count,
+    Fraction,
+    NonNegative,
+    Positive,
+    PositiveFraction,
+    check_argument,
+)
+from .bandits import check_reward
+from .mdp import check_index
 from .off_policy_evaluation import BanditLog
 
 
@@ -63,15 +74,10 @@ class LinUCB:
     """
 
     def __init__(self, n_arms, n_features, *, alpha=1.0, ridge=1.0):
-        for name, value, low in (
-            ("n_arms", n_arms, 1),
-            ("n_features", n_features, 1),
-            ("alpha", alpha, 0),
-        ):
-            if not value >= low:
-                raise ValueError(f"{name} must be at least {low}, got {value!r}.")
-        if not ridge > 0:
-            raise ValueError(f"ridge must be above 0, got {ridge!r}.")
+        check_argument("n_arms", n_arms, Count)
+        check_argument("n_features", n_features, Count)
+        check_argument("alpha", alpha, NonNegative)
+        check_argument("ridge", ridge, Positive)
         self.alpha = float(alpha)
         self.inverse = np.repeat(np.eye(n_features)[None] / ridge, n_arms, axis=0)
         self.sums = np.zeros((n_arms, n_features))
@@ -94,9 +100,11 @@ class LinUCB:
     def learn(self, x, arm, reward) -> None:
         """Learn from the reward of an arm pulled in context x, at once or later."""
         x = check_context(x, self.sums.shape[1])
+        check_index("arm", arm, len(self.counts))
+        reward = check_reward(reward)
         Ax = self.inverse[arm] @ x
         self.inverse[arm] -= np.outer(Ax, Ax) / (1 + x @ Ax)
-        self.sums[arm] += float(reward) * x
+        self.sums[arm] += reward * x
         self.counts[arm] += 1
 
     def update(self, transition) -> None:
@@ -151,12 +159,13 @@ class ContextualBandit:
     """
 
     def __init__(self, estimator: Any, n_arms, *, epsilon=0.1, growth=1.1):
-        if not n_arms >= 1:
-            raise ValueError(f"n_arms must be at least 1, got {n_arms!r}.")
-        if not 0 <= epsilon <= 1:
-            raise ValueError(f"epsilon must be from 0 to 1, got {epsilon!r}.")
-        if not growth >= 1:
-            raise ValueError(f"growth must be at least 1, got {growth!r}.")
+        if not hasattr(estimator, "fit"):
+            raise TypeError(
+                f"estimator must be a regressor or classifier, got {estimator!r}."
+            )
+        check_argument("n_arms", n_arms, Count)
+        check_argument("epsilon", epsilon, Fraction)
+        check_argument("growth", growth, AtLeastOne)
         self.estimator = estimator
         self.epsilon, self.growth = float(epsilon), float(growth)
         self.models: list[Any] = [None] * int(n_arms)
@@ -203,17 +212,13 @@ class ContextualBandit:
             it such a pull is learnt from and left out of the log.
         """
         row = np.array(x, dtype=float)
-        arm = int(arm)
-        if not 0 <= arm < len(self.models):
-            raise ValueError(f"arm must be 0 to {len(self.models) - 1}, got {arm}.")
+        check_index("arm", arm, len(self.models))
+        reward = check_reward(reward)
         places = self.waiting.get(pull_key(row, arm))
         if places:
             self.pulls[places.popleft()][2] = float(reward)
         elif probability is not None:
-            if not 0 < probability <= 1:
-                raise ValueError(
-                    f"probability must be above 0 and at most 1, got {probability!r}."
-                )
+            check_argument("probability", probability, PositiveFraction)
             self.pulls.append([row, arm, float(reward), float(probability)])
         self.contexts[arm].append(row)
         self.rewards[arm].append(float(reward))

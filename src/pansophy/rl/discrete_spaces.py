@@ -5,6 +5,7 @@ values; its values are numbered as digits are, the last part running fastest.
 """
 
 import math
+import operator
 from functools import partial
 from itertools import chain
 
@@ -31,27 +32,43 @@ def space_sizes(space) -> tuple[list[int], list[int]]:
 
 
 def flatten_values(value):
-    """The whole numbers in a number, array, tuple or tuple of those."""
+    """The numbers in a number, array, tuple or tuple of those."""
     if isinstance(value, (tuple, list)) or np.ndim(value):
         for one in value:
             yield from flatten_values(one)
     else:
-        yield int(value)
+        yield value
 
 
 def encode_observation(sizes, starts, value) -> int:
     """The number of a value of a space of several parts."""
     code = 0
     for one, n, first in zip(flatten_values(value), sizes, starts, strict=True):
-        code = code * n + one - first
+        code = code * n + part_index(n, first, one)
     return code
 
 
+def part_index(n, first, value) -> int:
+    """The number 0, ..., n - 1 of a value of one part that counts from `first`."""
+    try:
+        i = operator.index(value) - first
+    except TypeError:  # such as 1.0 or an array of one number
+        number = np.asarray(value)
+        whole = number.size == 1 and number.dtype.kind in "iuf"
+        whole = whole and number.item() == math.floor(number.item())
+        i = int(number.item()) - first if whole else -1
+    if not 0 <= i < n:
+        raise ValueError(
+            f"{value!r} is outside the environment's space: a whole number from "
+            f"{first} to {first + n - 1} is expected."
+        )
+    return i
+
+
 def observation_encoder(sizes, starts):
-    """A function from a value of the space to its number; None if they are the same."""
+    """A function from a value of the space to its number."""
     if len(sizes) > 1:
         return partial(
             encode_observation, [int(n) for n in sizes], [int(s) for s in starts]
         )
-    first = int(starts[0])
-    return (lambda value: value - first) if first else None
+    return partial(part_index, int(sizes[0]), int(starts[0]))

@@ -30,7 +30,7 @@ import numpy as np
 from scipy import stats
 
 from ..core.random import draw_seed, make_rng
-from ..params import check_count
+from ..params import OpenFraction, check_argument, check_count
 from .gather import begin_episodes, start_position, step_environments
 from .rollout import rollout, takes_mask
 from .transition_table import environment_of_name, time_limit
@@ -379,6 +379,10 @@ def stratified_bootstrap(
     >>> found.value, bool(found.low < 9.5 < found.high)
     (9.5, True)
     """
+    if not scores:
+        raise ValueError("scores are needed, of one method or of several.")
+    check_count("n_resamples", n_resamples)
+    check_argument("level", level, OpenFraction)
     given = [check_scores(S) for S in scores]
     rng = make_rng(random_state)
     values = np.empty(n_resamples)

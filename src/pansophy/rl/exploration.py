@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.numerics import softmax
+from ..params import Fraction, Positive, check_argument
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,7 @@ class EpsilonGreedy:
     kind = 0
 
     def __post_init__(self):
-        if not callable(self.epsilon) and not 0 <= self.epsilon <= 1:
-            raise ValueError(f"epsilon must be from 0 to 1, got {self.epsilon!r}.")
+        check_argument("epsilon", self.epsilon, Fraction | Callable)
 
     @property
     def level(self):
@@ -65,8 +65,7 @@ class Boltzmann:
     kind = 1
 
     def __post_init__(self):
-        if not callable(self.temperature) and not self.temperature > 0:
-            raise ValueError(f"temperature must be above 0, got {self.temperature!r}.")
+        check_argument("temperature", self.temperature, Positive | Callable)
 
     @property
     def level(self):

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..params import Count, Fraction, check_argument
 from .mdp import as_mdp, q_from_v
 
 
@@ -79,10 +80,8 @@ def finite_horizon(P, R=None, horizon=10, *, gamma=1.0, final=None):
     """
     model = as_mdp(P, R)
     S, A = model.r.shape
-    if not horizon >= 1:
-        raise ValueError(f"horizon must be at least 1, got {horizon!r}.")
-    if not 0 <= gamma <= 1:
-        raise ValueError(f"gamma must be from 0 to 1, got {gamma!r}.")
+    check_argument("horizon", horizon, Count)
+    check_argument("gamma", gamma, Fraction)
     V = np.zeros((horizon + 1, S))
     if final is not None:
         final = np.asarray(final, dtype=float)

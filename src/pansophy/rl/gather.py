@@ -32,7 +32,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.random import draw_seed, make_rng
+from ..params import Count, check_argument
 from .rollout import takes_mask
+from .transition_table import environment_of_name
 
 
 class Position(NamedTuple):
@@ -98,14 +100,15 @@ class Steps(NamedTuple):
 
 
 def as_vector_env(envs):
-    """A Gymnasium vector environment: `envs` itself, or made of a list of Envs."""
+    """A Gymnasium vector environment: `envs` itself, or made of an Env or several."""
+    envs = environment_of_name(envs)
     if hasattr(envs, "num_envs"):
         return envs
     if hasattr(envs, "step"):
         envs = [envs]
     if not isinstance(envs, (list, tuple)) or not envs:
         raise TypeError(
-            "envs must be a Gymnasium VectorEnv, an Env or a list of Envs, got "
+            "envs must be a Gymnasium VectorEnv, an Env, its name or a list of Envs, got "
             f"{type(envs).__name__}."
         )
     from gymnasium.vector import AutoresetMode, SyncVectorEnv
@@ -133,7 +136,7 @@ def stack_parts(observation) -> np.ndarray:
 
 
 def merge_masks(old, info):
-    """Masks after a step or reset, which may tell only those of some environments."""
+    """Masks after a reset, which may tell only those of some environments."""
     new = info.get("action_mask")
     if new is None:
         return old
@@ -141,6 +144,18 @@ def merge_masks(old, info):
     if old is None or mask_present is None:
         return np.array(new)
     return np.where(mask_present[:, None], new, old)
+
+
+def masks_after_step(old, info):
+    """Masks after a step; where an environment tells none, every action is allowed."""
+    if old is None and "action_mask" not in info:
+        return None
+    if old is None:
+        raise ValueError(
+            "the environment gives info['action_mask'] after a step, but not after a "
+            "reset."
+        )
+    return merge_masks(np.ones_like(old), info)
 
 
 class SeparateActs:
@@ -190,7 +205,7 @@ def gather(envs, agent, horizon, *, position=None, random_state=None) -> Steps:
 
     Parameters
     ----------
-    envs : Gymnasium VectorEnv, Env or list of Env
+    envs : Gymnasium VectorEnv, Env, its name or list of Env
         Of any autoreset mode.
     agent : object with `act_batch` or `act`
         See the module text. It does not learn here; the caller has the steps.
@@ -219,8 +234,7 @@ def gather(envs, agent, horizon, *, position=None, random_state=None) -> Steps:
     >>> steps.lengths
     array([3, 3])
     """
-    if not horizon >= 1:
-        raise ValueError(f"horizon must be at least 1, got {horizon!r}.")
+    check_argument("horizon", horizon, Count)
     envs = as_vector_env(envs)
     rng = make_rng(random_state)
     if not hasattr(agent, "act_batch"):
@@ -339,7 +353,7 @@ def step_environments(envs, mode, action, position):
     after = stack_parts(after)
     terminated, truncated = np.asarray(terminated, bool), np.asarray(truncated, bool)
     reward = np.asarray(reward, float)
-    mask = merge_masks(position.mask, info) if info else position.mask
+    mask = masks_after_step(position.mask, info)
     truncated = truncated & ~terminated
     returns = position.returns + reward
     lengths = position.lengths + 1

@@ -66,16 +66,17 @@ def linear_programming(P, R=None, gamma=0.99, *, start=None) -> MDPSolution:
     constraints = sparse.vstack(
         [sparse.eye_array(S) - gamma * M for M in matrices(model)]
     )
+    unit = float(np.abs(model.r).max()) or 1.0  # tolerances of the program are absolute
     result = linprog(
         c + 1e-3 / S,  # a state that is never met must not be free
         A_ub=-constraints.tocsr(),
-        b_ub=-model.r.T.ravel(),
+        b_ub=-model.r.T.ravel() / unit,
         bounds=(None, None),
         method="highs",
     )
     if result.x is None:
         raise ValueError(f"the linear program was not solved: {result.message}")
-    V = result.x
+    V = result.x * unit
     Q = q_from_v(model, V, gamma)
     policy = greedy_policy(Q)
     last = bellman_sweep(model, V, gamma)

@@ -13,12 +13,13 @@ Shapes    T (A, S, S)   r (S, A)   Q (S, A)   V (S,)
 Refs      [Puterman1994]
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import linalg
+from scipy.sparse import csgraph, linalg
 
+from ..params import Count, Fraction, NonNegative, Number, ParameterRule, check_argument
 from .transition_table import TransitionTable, as_transition_table
 
 MOST_SWEEPS = 1_000_000
@@ -62,12 +63,11 @@ def as_mdp(P, R=None) -> MDP:
     >>> two.n_states, two.n_actions
     (2, 2)
     """
-    if isinstance(P, MDP):
-        return P
-    if isinstance(P, (dict, str, TransitionTable)) or hasattr(P, "unwrapped"):
+    tabular = isinstance(P, (dict, str, TransitionTable)) or hasattr(P, "unwrapped")
+    if tabular or isinstance(P, MDP):
         if R is not None:
             raise ValueError("R must be left out: P has the rewards already.")
-        return mdp_from_table(as_transition_table(P))
+        return mdp_from_table(as_transition_table(P)) if tabular else P
     if R is None:
         raise ValueError("R is needed: rewards of shape (S,), (S, A) or (A, S, S).")
     T = check_transitions(P)
@@ -95,8 +95,8 @@ def mdp_from_function(outcomes, n_states, n_actions) -> MDP:
     >>> value_iteration(mdp_from_function(ring, 5, 2), gamma=0.5).V.round(4)
     array([1.3333, 0.6667, 0.3333, 0.3333, 0.6667])
     """
-    if not n_states >= 1 or not n_actions >= 1:
-        raise ValueError("n_states and n_actions must be at least 1.")
+    check_argument("n_states", n_states, Count)
+    check_argument("n_actions", n_actions, Count)
     full = lambda one: one if len(one) == 4 else (*one, False)
     P = {
         s: {a: [full(one) for one in outcomes(s, a)] for a in range(n_actions)}
@@ -117,13 +117,20 @@ def check_transitions(P):
         rows = sparse.csr_array(P)
         P = [rows[a::A] for a in range(A)]
     if isinstance(P, (list, tuple)) and len(P) and sparse.issparse(P[0]):
+        allowed = max(rounding_of_sums(M.dtype) for M in P)
         T = [sparse.csr_array(M).astype(float, copy=False) for M in P]
         lows = [M.data.min(initial=0.0) for M in T]
         sums = [np.asarray(M.sum(axis=1)).ravel() for M in T]
     else:
-        T = np.asarray(P)
+        try:
+            T = np.asarray(P)
+        except ValueError:
+            raise ValueError(
+                "P must have shape (A, S, S), but its rows have different lengths."
+            ) from None
         if T.ndim == 2 and np.issubdtype(T.dtype, np.integer):
             return deterministic_transitions(T)
+        allowed = rounding_of_sums(T.dtype)
         T = np.ascontiguousarray(T, dtype=float)
         if T.ndim != 3:
             raise ValueError(f"P must have shape (A, S, S), got {T.shape}.")
@@ -132,13 +139,22 @@ def check_transitions(P):
     for a, M in enumerate(T):
         if M.shape[0] != M.shape[1] or M.shape != T[0].shape or 0 in M.shape:
             raise ValueError(f"P of action {a} must be square, got shape {M.shape}.")
-        wrong = np.flatnonzero(~(np.abs(sums[a] - 1) <= 1e-8))
+        wrong = np.flatnonzero(~(np.abs(sums[a] - 1) <= allowed))
         if wrong.size or not lows[a] >= 0:
             where = f" (state {wrong[0]}: {sums[a][wrong[0]]:g})" if wrong.size else ""
             raise ValueError(
                 f"rows of P of action {a} must be probabilities that sum to 1{where}."
             )
+    if allowed > rounding_of_sums(float):  # of lower precision: sums of exactly 1
+        for a in range(len(T)):
+            T[a] = T[a] / sums[a][:, None]
     return T
+
+
+def rounding_of_sums(dtype) -> float:
+    """How far from 1 probabilities of a type may sum for their rounding."""
+    single = np.issubdtype(dtype, np.floating) and np.finfo(dtype).bits < 64
+    return 1e3 * float(np.finfo(dtype).eps) if single else 1e-8
 
 
 def deterministic_transitions(next_state):
@@ -161,7 +177,8 @@ def expected_rewards(R, T):
     if isinstance(R, (list, tuple)) and len(R) and sparse.issparse(R[0]):
         if len(R) != A:
             raise ValueError(f"R has {len(R)} matrices for {A} actions.")
-        sums = [M.multiply(sparse.csr_array(G)).sum(axis=1) for M, G in zip(T, R)]
+        both = zip(T, R, strict=True)
+        sums = [sparse.csr_array(G).multiply(M).sum(axis=1) for M, G in both]
         return np.column_stack([np.asarray(s).ravel() for s in sums])
     R = np.asarray(R, dtype=float)
     if R.shape == (S,):
@@ -211,18 +228,28 @@ def greedy_path(model, policy, start) -> tuple[list[int], bool]:
     Stops at a state from which the episode ends or that only leads to itself (True),
     or at one that was met before, which would go round for ever (False).
     """
+    check_index("start", start, model.n_states)
     path = [int(start)]
     seen = {int(start)}
     while True:
         row = model.T[policy[path[-1]]][[path[-1]]]
         row = np.asarray(row.todense() if sparse.issparse(row) else row).ravel()
-        if row.sum() < 0.5:  # the most likely outcome is the end
-            return path, True
         after = int(np.argmax(row))
+        if 1 - row.sum() > row[after]:  # the most likely outcome is the end
+            return path, True
         if after in seen:
-            return path, after == path[-1] and row[after] == 1.0
+            return path, bool(after == path[-1] and row[after] >= 1 - 1e-8)
         path.append(after)
         seen.add(after)
+
+
+def check_index(name, value, n) -> None:
+    """The clear error if a number is not one of 0, ..., n - 1."""
+    rule = ParameterRule(
+        f"a whole number from 0 to {n - 1}",
+        lambda v: isinstance(v, (int, np.integer)) and 0 <= v < n,
+    )
+    check_argument(name, value, Annotated[int, rule])
 
 
 def bellman_residual(model, Q, gamma) -> float:
@@ -239,7 +266,7 @@ def shift_rewards(model, c) -> MDP:
         raise ValueError(
             "rewards of a process that ends cannot be shifted: the best policy changes."
         )
-    return model._replace(r=model.r + c)
+    return model._replace(r=model.r + check_argument("c", c, Number))
 
 
 def discounted_return(rewards, gamma) -> float:
@@ -267,7 +294,8 @@ def evaluate_policy(P, policy, R=None, *, gamma, method="solve", tol=1e-10):
     policy : array of shape (S,) or (S, A)
         An action for each state, or probabilities of the actions.
     gamma : float
-        Discount from 0 to 1; 1 only where every state reaches the end.
+        Discount from 0 to 1. With 1 every state must reach the end, or states that
+        are never left and pay nothing: their value is 0.
     method : {"solve", "sweeps"}
         "solve" factors the system; "sweeps" repeats V <- r_policy + gamma T_policy V,
         which needs no more memory than T.
@@ -283,8 +311,8 @@ def evaluate_policy(P, policy, R=None, *, gamma, method="solve", tol=1e-10):
     """
     model = as_mdp(P, R)
     S, A = model.r.shape
-    if not 0 <= gamma <= 1:
-        raise ValueError(f"gamma must be from 0 to 1, got {gamma!r}.")
+    check_argument("gamma", gamma, Fraction)
+    check_argument("tol", tol, NonNegative)
     w = policy_weights(policy, S, A)
     r = (w * model.r).sum(axis=1)
     if isinstance(model.T, np.ndarray):
@@ -297,15 +325,50 @@ def evaluate_policy(P, policy, R=None, *, gamma, method="solve", tol=1e-10):
         return sweep_policy(T, r, gamma, tol)
     if method != "solve":
         raise ValueError(f"method must be 'solve' or 'sweeps', got {method!r}.")
-    try:
-        if isinstance(T, np.ndarray):
-            return np.linalg.solve(np.eye(S) - gamma * T, r)
-        return linalg.splu((sparse.eye_array(S) - gamma * T).tocsc()).solve(r)
-    except (np.linalg.LinAlgError, RuntimeError):
+    if gamma == 1:
+        return undiscounted_values(T, r)
+    if isinstance(T, np.ndarray):
+        return np.linalg.solve(np.eye(S) - gamma * T, r)
+    return linalg.splu((sparse.eye_array(S) - gamma * T).tocsc()).solve(r)
+
+
+def undiscounted_values(T, r) -> np.ndarray:
+    """V = r + T V without a discount; states that are never left must pay nothing.
+
+    The system is singular on a class of states that is never left. Rounding hides that
+    from a factorisation, so the classes are found by the graph of T.
+    """
+    T = sparse.csr_array(T)
+    ending = np.asarray(T.sum(axis=1)).ravel() < 1 - 1e-12
+    endless = closed_classes(T, ending) >= 0
+    paying = np.flatnonzero(endless & (r != 0))
+    if len(paying):
         raise ValueError(
             "the values of the policy are not finite: with gamma 1 every state must "
-            "reach the end."
-        ) from None
+            f"reach the end, but state {paying[0]} pays and never does."
+        )
+    V = np.zeros(len(r))
+    rest = np.flatnonzero(~endless)
+    if len(rest):
+        system = sparse.eye_array(len(rest)) - T[rest][:, rest]
+        V[rest] = linalg.splu(system.tocsc()).solve(r[rest])
+    return V
+
+
+def closed_classes(T, ending=None) -> np.ndarray:
+    """For each state the number of the class that it never leaves, -1 if there is none.
+
+    A class is a set of states that lead to each other; one with a state that is
+    `ending` is left by the end of the episode.
+    """
+    n, label = csgraph.connected_components(T, connection="strong")
+    row, column = T.nonzero()
+    left = np.zeros(n, bool)
+    left[label[row[label[row] != label[column]]]] = True
+    if ending is not None:
+        left[label[ending]] = True
+    number = np.where(left, -1, np.cumsum(~left) - 1)
+    return number[label]
 
 
 def policy_weights(policy, S, A) -> np.ndarray:

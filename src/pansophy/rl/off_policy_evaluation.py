@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..params import Count, Positive, TwoOrMore, check_argument
+
 METHODS = ("ips", "snips", "direct", "dr")
 
 
@@ -83,13 +85,13 @@ def evaluate_off_policy(
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {list(METHODS)}, got {method!r}.")
+    log = check_log(log)
     pi = checked_arm_table("policy", policy, log)
-    if (pi < 0).any() or (np.abs(pi.sum(axis=1) - 1) > 1e-8).any():
+    allowed = 1e-8 if pi.dtype == np.float64 else 1e3 * float(np.finfo(pi.dtype).eps)
+    if (pi < 0).any() or (np.abs(pi.sum(axis=1) - 1) > allowed).any():
         raise ValueError("rows of policy must be probabilities that sum to 1.")
-    p = np.asarray(log.probability, float)
-    if not ((p > 0) & (p <= 1)).all():
-        raise ValueError("probabilities in the log must be above 0 and at most 1.")
-    a, r = np.asarray(log.action), np.asarray(log.reward, float)
+    check_argument("clip", clip, Positive | None)
+    a, r, p = log.action, log.reward, log.probability
     n = len(r)
     w = pi[np.arange(n), a] / p
     if clip is not None:
@@ -114,16 +116,41 @@ def evaluate_off_policy(
     return OffPolicyEstimate(float(terms.mean()), error, size)
 
 
+def check_log(log: BanditLog) -> BanditLog:
+    """The log as arrays; one sentence about what cannot be right."""
+    context = np.asarray(log.context)
+    r = np.asarray(log.reward, float)
+    a = np.asarray(log.action)
+    p = np.asarray(log.probability, float)
+    n = len(context)
+    if not n or not r.shape == a.shape == p.shape == (n,):
+        raise ValueError(
+            "a log must have as many actions, rewards and probabilities as contexts, "
+            f"and at least one; got {n}, {a.shape}, {r.shape} and {p.shape}."
+        )
+    if a.dtype.kind not in "iu" or a.min() < 0:
+        raise ValueError("actions in the log must be whole numbers of at least 0.")
+    if not np.isfinite(r).all():
+        raise ValueError("rewards in the log must be finite.")
+    if not ((p > 0) & (p <= 1)).all():
+        raise ValueError("probabilities in the log must be above 0 and at most 1.")
+    return BanditLog(context, a, r, p)
+
+
 def checked_arm_table(name, table, log) -> np.ndarray:
     """A table (n, K), or what a function makes of the contexts."""
     table = table(log.context) if callable(table) else table
-    table = np.asarray(table, dtype=float)
+    table = np.asarray(table)
+    if table.dtype.kind != "f":
+        table = table.astype(float)
     n = len(log.reward)
     K = int(np.max(log.action)) + 1
     if table.ndim != 2 or len(table) != n or table.shape[1] < K:
         raise ValueError(
             f"{name} must have shape ({n}, K) with K at least {K}, got {table.shape}."
         )
+    if not np.isfinite(table).all():
+        raise ValueError(f"{name} holds NaN or an infinite number.")
     return table
 
 
@@ -152,6 +179,9 @@ def cross_fitted_rewards(log: BanditLog, estimator, n_arms, *, n_folds=2) -> np.
     """
     from sklearn.base import clone
 
+    log = check_log(log)
+    check_argument("n_arms", n_arms, Count)
+    check_argument("n_folds", n_folds, TwoOrMore)
     n = len(log.reward)
     fold = np.arange(n) % n_folds
     q = np.zeros((n, n_arms))

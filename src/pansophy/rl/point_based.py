@@ -26,6 +26,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..core.random import make_rng
+from ..params import Count, NonNegative, check_argument
 from .mdp import evaluate_policy
 from .pomdp import POMDP, AlphaVectors, belief_update, observation_probabilities
 from .qmdp import check_discount, fast_informed_bound
@@ -81,8 +82,9 @@ def point_based_value_iteration(
     True
     """
     check_discount(gamma)
-    if not tol >= 0 or not max_iter >= 1 or not n_beliefs >= 1:
-        raise ValueError("tol must be at least 0, max_iter and n_beliefs at least 1.")
+    check_argument("tol", tol, NonNegative)
+    check_argument("max_iter", max_iter, Count)
+    check_argument("n_beliefs", n_beliefs, Count)
     rng = make_rng(random_state)
     beliefs = model.start[None]
     found = blind_policies(model, gamma)
@@ -143,7 +145,8 @@ def backup_at(model: POMDP, later: AlphaVectors, beliefs, gamma) -> AlphaVectors
     keep = old.max(axis=1) > best_value
     best[keep] = later.vectors[old[keep].argmax(axis=1)]
     actions[keep] = later.actions[old[keep].argmax(axis=1)]
-    _, first = np.unique(best.round(12), axis=0, return_index=True)
+    unit = 1e-12 * max(float(np.abs(best).max()), np.finfo(float).tiny / 1e-12)
+    _, first = np.unique((best / unit).round(), axis=0, return_index=True)
     return AlphaVectors(best[np.sort(first)], actions[np.sort(first)])
 
 

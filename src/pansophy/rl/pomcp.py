@@ -41,6 +41,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.random import make_rng
+from ..params import Count, NonNegative, OpenFraction, check_argument
 from . import _pomcp as loops
 from .point_based import blind_policies
 from .pomdp import POMDP, check_belief
@@ -94,14 +95,11 @@ class POMCP:
         precision=0.01,
     ):
         check_discount(gamma)
-        if not n_simulations >= 1:
-            raise ValueError(f"n_simulations must be at least 1, got {n_simulations}.")
-        if not 0 < precision < 1:
-            raise ValueError(f"precision must be between 0 and 1, got {precision!r}.")
+        check_argument("n_simulations", n_simulations, Count)
+        check_argument("precision", precision, OpenFraction)
         if exploration is None:
             exploration = float(np.ptp(model.r))
-        if not exploration >= 0:
-            raise ValueError(f"exploration must be at least 0, got {exploration!r}.")
+        check_argument("exploration", exploration, NonNegative)
         if rollout not in ("qmdp", "blind", "random"):
             raise ValueError(
                 f"rollout must be 'qmdp', 'blind' or 'random', got {rollout!r}."

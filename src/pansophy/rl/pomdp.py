@@ -22,12 +22,13 @@ Shapes    T (A, S, S)   Z (A, S, O)   r (S, A)   b (S,)   alpha (n, S)
 Refs      [Kaelbling1998]; [Smallwood1973] eq. (2)
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from ..core.filtering import MarkovFilter
-from .mdp import MDP, as_mdp
+from ..params import ParameterRule, check_argument
+from .mdp import MDP, as_mdp, check_index, rounding_of_sums
 
 
 class POMDP(NamedTuple):
@@ -79,16 +80,19 @@ def as_pomdp(T, Z, R, start=None) -> POMDP:
     """
     if isinstance(T, POMDP):
         return T
-    T = np.ascontiguousarray(T, dtype=float)
+    if not np.issubdtype(np.asarray(T).dtype, np.number) or np.ndim(T) != 3:
+        raise ValueError("T must be an array of numbers of shape (A, S, S).")
     model = as_mdp(T, R)
+    T = model.T
     A, S, _ = T.shape
+    allowed = rounding_of_sums(np.asarray(Z).dtype)
     Z = np.asarray(Z, dtype=float)
     if Z.ndim == 2:
         Z = np.repeat(Z[None], A, axis=0)
     if Z.ndim != 3 or Z.shape[:2] != (A, S) or not Z.shape[2]:
         raise ValueError(f"Z must have shape ({A}, {S}, O) or ({S}, O), got {Z.shape}.")
     sums = Z.sum(axis=2)
-    wrong = np.argwhere(~((np.abs(sums - 1) <= 1e-8) & (Z.min(axis=2) >= 0)))
+    wrong = np.argwhere(~((np.abs(sums - 1) <= allowed) & (Z.min(axis=2) >= 0)))
     if len(wrong):
         a, s = wrong[0]
         raise ValueError(
@@ -96,21 +100,18 @@ def as_pomdp(T, Z, R, start=None) -> POMDP:
             f"{sums[a, s]:g}."
         )
     start = np.full(S, 1 / S) if start is None else check_belief(start, S)
+    if allowed > rounding_of_sums(float):  # of lower precision: sums of exactly 1
+        Z = Z / sums[:, :, None]
     return POMDP(T, np.ascontiguousarray(Z), model.r, start)
 
 
 def check_belief(belief, n_states):
     """A belief as an array; the clear error if it is none."""
+    allowed = rounding_of_sums(np.asarray(belief).dtype)
     b = np.asarray(belief, dtype=float)
-    if b.shape != (n_states,) or not (b >= 0).all() or abs(b.sum() - 1) > 1e-8:
+    if b.shape != (n_states,) or not (b >= 0).all() or abs(b.sum() - 1) > allowed:
         raise ValueError(f"a belief must hold {n_states} probabilities that sum to 1.")
-    return b
-
-
-def check_index(name, value, n) -> None:
-    """The clear error if a number is not one of 0, ..., n - 1."""
-    if not 0 <= value < n:
-        raise ValueError(f"{name} must be from 0 to {n - 1}, got {value!r}.")
+    return b / b.sum() if allowed > rounding_of_sums(float) else b
 
 
 def belief_update(model: POMDP, belief, action, observation) -> np.ndarray:
@@ -214,8 +215,8 @@ def tiger_problem(accuracy=0.85) -> POMDP:
     and then the tiger is put behind a door at random. States and observations: 0 left,
     1 right.
     """
-    if not 0.5 <= accuracy <= 1:
-        raise ValueError(f"accuracy must be from 0.5 to 1, got {accuracy!r}.")
+    rule = ParameterRule("a number from 0.5 to 1", lambda v: 0.5 <= v <= 1)
+    check_argument("accuracy", accuracy, Annotated[float, rule])
     listen = np.array([[accuracy, 1 - accuracy], [1 - accuracy, accuracy]])
     half = np.full((2, 2), 0.5)
     R = np.array([[-1.0, -100.0, 10.0], [-1.0, 10.0, -100.0]])

@@ -24,6 +24,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..core.random import make_rng
+from ..params import Count, Fraction, PositiveFraction, check_argument
 from .rollout import Experience
 
 MOST_PASSES = 100_000
@@ -181,12 +182,9 @@ def td_values(
     array([0.25, 0.5 , 1.  ])
     """
     check_prediction(gamma, n_states)
-    if not 0 <= trace_decay <= 1:
-        raise ValueError(f"trace_decay must be from 0 to 1, got {trace_decay!r}.")
-    if learning_rate is not None and not 0 < learning_rate <= 1:
-        raise ValueError("learning_rate must be above 0 and at most 1, or None.")
-    if not n_passes >= 1:
-        raise ValueError(f"n_passes must be at least 1, got {n_passes!r}.")
+    check_argument("trace_decay", trace_decay, Fraction)
+    check_argument("learning_rate", learning_rate, PositiveFraction | None)
+    check_argument("n_passes", n_passes, Count)
     flow = as_transition_sequence(experience, n_states)
     rng = make_rng(random_state)
     V, n = np.zeros(n_states), np.zeros(n_states, np.int64)
@@ -215,7 +213,5 @@ def td_values(
 
 def check_prediction(gamma, n_states):
     """One sentence about what is out of range."""
-    if not 0 <= gamma <= 1:
-        raise ValueError(f"gamma must be from 0 to 1, got {gamma!r}.")
-    if not n_states >= 1:
-        raise ValueError(f"n_states must be at least 1, got {n_states!r}.")
+    check_argument("gamma", gamma, Fraction)
+    check_argument("n_states", n_states, Count)

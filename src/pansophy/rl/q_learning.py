@@ -32,7 +32,12 @@ from ..core.random import make_rng
 from ..params import Count, Flag, Fraction, Number, Positive, Verbosity, check_params
 from ..typing import Seed
 from . import _q_learning as loops
-from .discrete_spaces import encode_observation, observation_encoder, space_sizes
+from .discrete_spaces import (
+    encode_observation,
+    observation_encoder,
+    part_index,
+    space_sizes,
+)
 from .exploration import Boltzmann, EpsilonGreedy, choose_action
 from .rollout import Experience, rollout
 from .schedules import Schedule, ScheduleReader, VisitDecay, schedule_values
@@ -65,7 +70,7 @@ class QLearner:
         self.first = model.first_action_
 
     def act(self, observation, rng):
-        s = observation if self.encode is None else self.encode(observation)
+        s = self.encode(observation)
         level = self.level.at(self.t)
         return self.first + choose_action(
             self.kind, level, self.Q[s], rng.random(), rng.random()
@@ -73,9 +78,8 @@ class QLearner:
 
     def update(self, transition) -> None:
         observation, action, reward, after, terminated, _, _, _ = transition
-        if self.encode is not None:
-            observation = self.encode(observation)
-            after = self.encode(after)
+        observation = self.encode(observation)
+        after = self.encode(after)
         a = action - self.first
         target = reward if terminated else reward + self.gamma * max(self.Q[after])
         visits = self.visits[observation]
@@ -190,7 +194,7 @@ class AbstractTabularLearner(Estimator):
         """The row of the table of an observation."""
         sizes, starts = self.state_sizes_, self.state_starts_
         if len(sizes) == 1:
-            return int(observation) - int(starts[0])
+            return part_index(sizes[0], int(starts[0]), observation)
         return encode_observation(sizes, starts, observation)
 
     def predict(self, observations):

@@ -21,6 +21,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ..params import FractionBelowOne, check_argument
 from .pomdp import POMDP, AlphaVectors
 from .value_iteration import check_solver_arguments, value_iteration
 
@@ -93,5 +94,4 @@ def fast_informed_bound(
 
 def check_discount(gamma):
     """gamma of an endless process must be below 1."""
-    if not 0 <= gamma < 1:
-        raise ValueError(f"gamma must be at least 0 and below 1, got {gamma!r}.")
+    check_argument("gamma", gamma, FractionBelowOne)

@@ -25,6 +25,7 @@ Refs      [Schulman2016] (2); [Sutton2018] (3), (4)
 
 import numpy as np
 
+from ..params import Count, check_argument
 from . import _returns as loops
 
 
@@ -96,8 +97,7 @@ def n_step_returns(
     >>> n_step_returns([1, 1], [10, 10], [False, False], [True, False], gamma=0.9, n=2)
     array([10., 10.])
     """
-    if not n >= 1:
-        raise ValueError(f"n must be at least 1, got {n!r}.")
+    check_argument("n", n, Count)
     shape = np.shape(reward)
     r, after, ended, cut = check_step_arrays(reward, next_value, terminated, truncated)
     G = np.empty(r.shape)

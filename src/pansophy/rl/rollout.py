@@ -17,6 +17,7 @@ One seed sets everything: it seeds the environment at its first reset and gives 
 generator that the agent draws from. Ctrl-C keeps what was seen and marks it.
 """
 
+import copy
 import inspect
 import sys
 import time
@@ -28,6 +29,8 @@ import numpy as np
 
 from ..core.progress import SILENT
 from ..core.random import draw_seed, make_rng
+from ..params import Count, check_argument
+from .transition_table import environment_of_name
 
 BLOCK = 4096  # steps between two reports
 INFINITE = float("inf")
@@ -155,10 +158,32 @@ def check_rollout_limits(n_steps, n_episodes, max_episode_steps) -> None:
     """Raise if a rollout would never stop, or a limit is none."""
     if n_steps is None and n_episodes is None:
         raise ValueError("give n_steps or n_episodes: when should the run stop?")
-    given = {"n_steps": n_steps, "n_episodes": n_episodes}
-    for name, value in {**given, "max_episode_steps": max_episode_steps}.items():
-        if value is not None and not value >= 1:
-            raise ValueError(f"{name} must be at least 1, got {value!r}.")
+    check_argument("n_steps", n_steps, Count | None)
+    check_argument("n_episodes", n_episodes, Count | None)
+    check_argument("max_episode_steps", max_episode_steps, Count | None)
+
+
+def as_reward(reward, n) -> float:
+    """The reward of step n as a number; the clear error if it is none."""
+    try:
+        number = float(reward)
+    except (TypeError, ValueError):
+        number = INFINITE
+    if not -INFINITE < number < INFINITE:
+        raise ValueError(f"the reward of step {n} is {reward}, no finite number.")
+    return number
+
+
+def own_observation(observation):
+    """An observation that stays as it is when the environment goes on.
+
+    Some environments hand out their state, which the next step changes.
+    """
+    if isinstance(observation, np.ndarray):
+        return observation.copy()
+    if isinstance(observation, (dict, tuple, list)):
+        return copy.deepcopy(observation)
+    return observation
 
 
 def rollout(
@@ -177,7 +202,7 @@ def rollout(
 
     Parameters
     ----------
-    env : Gymnasium environment
+    env : Gymnasium environment or its name
     agent : Agent
         Gives `act(observation, rng)`, where a further parameter `mask` asks for the
         allowed actions; to learn, `update(transition)`; to be told of each start of
@@ -201,6 +226,7 @@ def rollout(
     """
     check_rollout_limits(n_steps, n_episodes, max_episode_steps)
     start_time = time.perf_counter()
+    env = environment_of_name(env)
     learn = hasattr(agent, "update") if learn is None else learn
     act = agent.act
     step = env.step
@@ -213,7 +239,9 @@ def rollout(
     limit = sys.maxsize if n_steps is None else int(n_steps)
     longest = sys.maxsize if max_episode_steps is None else int(max_episode_steps)
     try:
+        own = own_observation if learn or keep else lambda observation: observation
         observation, info = env.reset(seed=draw_seed(rng))
+        observation = own(observation)
         mask = info.get("action_mask")
         begin(observation)
         while not reason:
@@ -224,11 +252,9 @@ def rollout(
                 else:
                     action = act(observation, rng)
                 after, reward, terminated, truncated, info = step(action)
-                if not -INFINITE < reward < INFINITE:
-                    raise ValueError(
-                        f"the reward of step {done + 1} is {reward}, no finite number."
-                    )
                 done += 1
+                reward = as_reward(reward, done)
+                after = own(after)
                 total += reward
                 length += 1
                 if length == longest and not terminated:
@@ -260,6 +286,7 @@ def rollout(
                         break
                     if done < limit:
                         observation, info = env.reset()
+                        observation = own(observation)
                         mask = info.get("action_mask")
                         begin(observation)
             reason = reason or ("steps" if done == limit else "")

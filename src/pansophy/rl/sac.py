@@ -133,7 +133,9 @@ class ContinuousLearner(AbstractOffPolicyLearner):
     def tensors(self, batch):
         """Rows of a `ReplayBatch`: X, actions in (-1, 1), X', R, discount, weight."""
         n = len(batch.reward)
-        action = (batch.action.reshape(n, -1) - self.center) / self.reach
+        # a number whose bounds are equal has no reach: it stays 0
+        reach = np.where(self.reach > 0, self.reach, 1.0)
+        action = (batch.action.reshape(n, -1) - self.center) / reach
         parts = (
             self.rows(batch.observation),
             action,

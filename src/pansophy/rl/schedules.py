@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..optim.schedules import Schedule
+from ..params import Fraction, check_argument
 
 __all__ = ["Schedule", "ScheduleReader", "VisitDecay", "schedule_values"]
 
@@ -27,8 +28,7 @@ class VisitDecay:
     power: float = 1.0
 
     def __post_init__(self):
-        if not 0 <= self.power <= 1:
-            raise ValueError(f"power of Visits must be from 0 to 1, got {self.power}.")
+        check_argument("power of VisitDecay", self.power, Fraction)
 
 
 def schedule_values(schedule, begin, n):

@@ -173,6 +173,11 @@ def action_layout(space, agent, *, discrete=True, box=True) -> ActionLayout:
                 f"{agent} chooses among finitely many actions, but the environment "
                 f"takes {space}: use SAC, TD3 or PPO."
             )
+        if not np.issubdtype(space.dtype, np.floating):
+            raise ValueError(
+                f"{agent} chooses real numbers, but the environment takes whole ones, "
+                f"{space}: state them as Discrete or MultiDiscrete."
+            )
         low, high = (np.ravel(a).astype(float) for a in (space.low, space.high))
         return ActionLayout("box", tuple(space.shape), low=low, high=high)
     if kind in ("Discrete", "MultiDiscrete", "MultiBinary"):

@@ -59,12 +59,23 @@ def first_cumulative_above(cum, lo, hi, u) -> int:
 
 def table_from_dict(P, start=None, max_steps=0) -> TransitionTable:
     """A table from {s: {a: [(p, s', reward, terminated), ...]}}."""
-    S, A = len(P), len(P[0])
+    S = len(P)
+    if not S or set(P) != set(range(S)):
+        raise ValueError("the keys of P must be the states 0, 1, ..., without a gap.")
+    A = len(P[0])
     lists = []
     for s in range(S):
         if len(P[s]) != A:
             raise ValueError(f"state {s} has {len(P[s])} actions, state 0 has {A}.")
+        if not A or set(P[s]) != set(range(A)):
+            raise ValueError(f"the keys of P[{s}] must be the actions 0, 1, ...")
         lists += [P[s][a] for a in range(A)]
+    for i, outcomes in enumerate(lists):
+        if not len(outcomes) or any(len(one) != 4 for one in outcomes):
+            raise ValueError(
+                f"P[{i // A}][{i % A}] must be a list of (probability, next state, "
+                f"reward, terminated), got {outcomes!r}."
+            )
     offset = np.concatenate([[0], np.cumsum([len(one) for one in lists])])
     rows = [outcome for one in lists for outcome in one]
     p, next_state, reward, done = (np.array(c) for c in zip(*rows, strict=True))
@@ -72,15 +83,19 @@ def table_from_dict(P, start=None, max_steps=0) -> TransitionTable:
     cum = np.empty(len(p))
     for i, (lo, hi) in enumerate(pairwise(offset)):
         sums = np.cumsum(p[lo:hi])
-        if hi == lo or abs(sums[-1] - 1) > 1e-8 or p[lo:hi].min() < 0:
+        if abs(sums[-1] - 1) > 1e-8 or p[lo:hi].min() < 0:
             raise ValueError(
                 f"outcomes of action {i % A} in state {i // A} must have "
                 "probabilities that sum to 1."
             )
         cum[lo:hi] = sums
         cum[hi - 1] = 1.0  # rounding must not leave a gap at the top
-    if next_state.min() < 0 or next_state.max() >= S:
+    whole = next_state.dtype.kind in "iu"
+    if not whole or next_state.min() < 0 or next_state.max() >= S:
         raise ValueError(f"next states must be whole numbers from 0 to {S - 1}.")
+    reward = reward.astype(float)
+    if not np.isfinite(reward).all():
+        raise ValueError("a reward in P is NaN or infinite.")
     start = np.full(S, 1 / S) if start is None else np.asarray(start, dtype=float)
     if start.shape != (S,) or abs(start.sum() - 1) > 1e-8 or start.min() < 0:
         raise ValueError(f"start must hold {S} probabilities that sum to 1.")
@@ -90,7 +105,7 @@ def table_from_dict(P, start=None, max_steps=0) -> TransitionTable:
         offset,
         next_state.astype(np.int64),
         cum,
-        reward.astype(float),
+        reward,
         done.astype(bool),
         start,
         A,

@@ -35,8 +35,9 @@ from sklearn.exceptions import ConvergenceWarning
 from ..core import threads
 from ..core.iterate import iterate
 from ..core.progress import SILENT
+from ..params import Count, Fraction, Natural, NonNegative, check_argument
 from . import _value_iteration as loops
-from .mdp import MDP, as_mdp, evaluate_policy, greedy_policy, q_from_v
+from .mdp import MDP, as_mdp, evaluate_policy, greedy_policy, policy_weights, q_from_v
 
 BLOCK = 1 << 18  # nonzeros a thread takes at a time
 
@@ -158,15 +159,10 @@ def value_iteration(
 
 def check_solver_arguments(gamma, tol, max_iter, n_evaluations):
     """One sentence about the first argument that is out of its range."""
-    for name, value, low, high in (
-        ("gamma", gamma, 0, 1),
-        ("tol", tol, 0, np.inf),
-        ("max_iter", max_iter, 1, np.inf),
-        ("n_evaluations", n_evaluations, 0, np.inf),
-    ):
-        if not low <= value <= high:
-            limits = f"from {low} to {high}" if high < np.inf else f"at least {low}"
-            raise ValueError(f"{name} must be {limits}, got {value!r}.")
+    check_argument("gamma", gamma, Fraction)
+    check_argument("tol", tol, NonNegative)
+    check_argument("max_iter", max_iter, Count)
+    check_argument("n_evaluations", n_evaluations, Natural)
 
 
 def bellman_sweep(model: MDP, V, gamma) -> SweepState:
@@ -245,9 +241,11 @@ def policy_iteration(
     Parameters
     ----------
     P, R, gamma
-        As for `value_iteration`; gamma below 1 unless every policy reaches an end.
-    policy : array of shape (S,) or None
-        First policy; None is action 0 everywhere.
+        As for `value_iteration`; gamma below 1 unless every policy reaches an end, or
+        states that are never left and pay nothing.
+    policy : array of shape (S,) or (S, A), or None
+        First policy, of probabilities the likeliest actions; None is action 0
+        everywhere.
     max_iter : int
         Greatest number of policies.
 
@@ -258,7 +256,9 @@ def policy_iteration(
     """
     model = as_mdp(P, R)
     check_solver_arguments(gamma, 0, max_iter, 0)
-    pi = np.zeros(model.n_states, np.int64) if policy is None else np.array(policy)
+    pi = np.zeros(model.n_states, np.int64)
+    if policy is not None:
+        pi = policy_weights(policy, *model.r.shape).argmax(axis=1)
     history: list[np.ndarray] = []
     converged = False
     while not converged and len(history) < max_iter:
@@ -267,7 +267,7 @@ def policy_iteration(
         Q = q_from_v(model, V, gamma)
         # change an action only where that gains more than rounding: no cycles
         now = Q[np.arange(len(pi)), pi]
-        better = Q.max(axis=1) > now + 1e-12 * np.maximum(1.0, np.abs(now))
+        better = Q.max(axis=1) > now + 1e-12 * np.abs(Q).max()
         converged = not better.any()
         pi = np.where(better, greedy_policy(Q), pi)
     V = history[-1]

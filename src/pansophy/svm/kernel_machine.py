@@ -24,7 +24,7 @@ Refs      [Cortes1995] [Scholkopf2000] [Chang2011]
 import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -47,10 +47,10 @@ from ..params import (
     NonNegative,
     Number,
     Positive,
+    PositiveFraction,
     Verbosity,
     Whole,
     check_params,
-    number_rule,
 )
 from ..persist.saved_state import IntArray, saved_state
 from .device_rows import (
@@ -71,9 +71,7 @@ from .kernel_rows import (
     take_training_rows,
 )
 
-Nu = Annotated[
-    float, number_rule("a number above 0 and at most 1", 0, 1, open_low=True)
-]
+Nu = PositiveFraction
 NO_LIMIT = 1 << 60  # pair steps if max_iter is -1
 LOOKED_AT = 200  # rows on which a kernel is tried before a fit
 SYMMETRIC_DIGITS = 1e-5  # share by which a matrix made in float32 may be asymmetric
