@@ -64,11 +64,11 @@ def test_ppo_lands_within_a_million_steps():
 
 @pytest.mark.slow
 def test_dqn_lands_within_100_000_steps():
-    """One seed of the eight in ten that do."""
-    settings = {**DQN_SETTINGS, "n_step": 3, "anneal": True, "random_state": 4}
+    """Exploration falls along 100,000 steps, the learning rate along twice as many."""
+    settings = {**DQN_SETTINGS, "n_step": 3, "anneal": True, "random_state": 1}
     settings["ema_decay"] = 0.998
-    settings["exploration"] = EpsilonGreedy(Schedule(1.0, 0.02, 50_000))
-    agent = DQN(100_000, **settings)
+    settings["exploration"] = EpsilonGreedy(Schedule(1.0, 0.02, 100_000))
+    agent = DQN(200_000, **settings)
     curve = evaluate_every(agent, LUNAR, 10_000, n_episodes=50, stop_at=200.0)
-    assert curve.mean[-1] >= 200.0
+    assert curve.mean[-1] >= 200.0 and curve.steps[-1] <= 100_000
     assert evaluate_agent(agent, LUNAR, 100, random_state=1).mean >= 160.0
