@@ -17,16 +17,12 @@ TESTS = Path(__file__).parents[1]
 WITHOUT_A_FILE = {
     "steps of a comparison: tests of whole runs go through them": (
         "compare/execution/worker_process",
-        "compare/loading",
-        "compare/model/kept_model",
-        "compare/model/prediction_table",
     ),
     "pages and pictures: tests of whole reports look at what they show": (
         "compare/report/exploration",
         "compare/report/notebook",
         "compare/report/sections",
         "compare/report/target_figures",
-        "compare/report/verdict",
         "diagnose/notebook_view",
         "graphical/network_drawing",
     ),
@@ -49,10 +45,7 @@ WITHOUT_A_FILE = {
         "text/abstract_byte_tokenizer",
         "text/abstract_vectorizer",
     ),
-    "parts of one method: tested by the tests of that method": (),
     "numbers alone, without behaviour": ("serve/limits",),
-    "parts of trees: tested with the trees that are made of them": (
-    ),
     "protocols: every battery asks whether its members keep them": ("typing",),
 }
 LISTED = {module for modules in WITHOUT_A_FILE.values() for module in modules}

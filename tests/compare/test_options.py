@@ -110,7 +110,7 @@ def test_rows_of_weight_0_are_not_there():
     told = {"methods": NB, "weight": "w", **QUICK}
     a = compare({**table, "w": w}, "y", **told)
     b = compare({**kept, "w": w[w > 0]}, "y", **told)
-    assert "20 rows left out: their 'w' is 0." in a.notes
+    assert "20 rows left out: 'w' is 0." in a.notes
     assert a.row("nb").scores == b.row("nb").scores
     one_class = {**table, "w": (table["y"] == "yes") * 1}
     with pytest.raises(ValueError, match="one value"):

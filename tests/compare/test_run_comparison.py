@@ -372,8 +372,8 @@ def test_troubles_are_noted():
     table["left"][5] = "maybe"
     r = compare(table, "left", methods={"logit": LogisticRegression()}, repeats=1)
     notes = " ".join(r.notes)
-    assert "1 rows without a known 'left' left out" in notes
-    assert "1 rows left out: the only ones of their class" in notes
+    assert "One row without a known 'left' left out" in notes
+    assert "One row left out: the only one of its class" in notes
     assert "'customer_id' left out" in notes and "currency" not in notes
     told = [f.text for f in r.findings if f.column == "currency"]
     assert told == ["'currency' is constant: 'EUR' in all 118 rows. It is left out."]

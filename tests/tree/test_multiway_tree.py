@@ -21,7 +21,7 @@ NAN = np.nan
 
 
 def small_tree(**changes) -> MultiwayTree:
-    """Column 0 by three levels (0, 1, 4); under level 1 column 1 at 2.5.
+    """Column 0 by three levels (0, 1, 70); under level 1 column 1 at 2.5.
 
     Nodes: 0 root, 1 to 3 its levels, 4 and 5 the low and high side of node 2.
     """
@@ -30,7 +30,7 @@ def small_tree(**changes) -> MultiwayTree:
         [-1, 0, 0, 0, 1, 3],
         [0, 0, 1, -1, 0, 0],
         [0, 1, 1, 1, 4, 2],
-        [0, 4, 1, -1, 0, 0],
+        [0, 70, 1, -1, 0, 0],
         [2, 0, 2, -1, 0, 0],
         [2, 1, 2, -1, 0, 0],
     ])  # fmt: skip
@@ -41,7 +41,7 @@ def small_tree(**changes) -> MultiwayTree:
 
 
 ROWS = np.array(
-    [[0, 9], [4, 0], [1, 2.5], [1, 2.6], [1, NAN], [NAN, 1], [3, 1]], np.float32
+    [[0, 9], [70, 0], [1, 2.5], [1, 2.6], [1, NAN], [NAN, 1], [3, 1]], np.float32
 )
 
 
@@ -103,7 +103,7 @@ def test_forged_trees_are_unsound():
         (2, 4, 3),  # children of two nodes
         (2, 5, 3),  # three sides of a threshold
         (0, 5, 2),  # a node without parent
-        (4, 0, 9),  # a parent that is not there
+        (4, 0, 6),  # a parent that is not there
         (4, 2, 9),  # deeper than there are nodes
     ]:
         assert not is_sound_multiway_tree(forged(node, column, value)), (node, column)
@@ -137,7 +137,7 @@ def test_two_branches_give_the_same_answers():
     t = small_tree()
     b = as_binary_tree(t)
     assert b.splits_by_set and b.n_features == 2
-    levels = np.array([*itertools.product([0, 1, 2, 4, 70], [1.0, 2.5, 3.0])])
+    levels = np.array([*itertools.product([0, 1, 2, 6, 70], [1.0, 2.5, 3.0])])
     X = levels.astype(np.float32)
     want = t.value[t.apply(X), 0]
     np.testing.assert_allclose(b.predict(X)[:, 0], want)
@@ -161,6 +161,7 @@ def test_collapsed_nodes():
     assert got.node_count == 4 and got.n_leaves == 3
     assert got.counts.tolist() == t.counts[:4].tolist()
     assert np.isnan(got.threshold).all()
+    assert got.feature[2] == -1 and got.nodes[2, 4] == 0
     assert got.apply(ROWS).tolist() == [1, 3, 2, 2, 2, 0, 0]
     assert t.node_count == 6  # the tree given stays
     cut[0] = True
@@ -214,6 +215,20 @@ def test_nodes_cheaper_as_leaves(rng):
         if 0 in found:
             found = {0}  # a cut node hides the cuts below it
         assert found == cut
+
+
+def test_a_leaf_that_costs_as_much_is_preferred():
+    """Up to the rounding of sums."""
+    t = small_tree()
+    alone = np.array([9.0, 0.1, 0.3, 0.1, 0.1, 0.2])  # 0.1 + 0.2 is more than 0.3
+    cut = nodes_cheaper_as_leaves(t.parent, t.depth, t.is_leaf, alone, np.zeros(6))
+    assert np.flatnonzero(cut).tolist() == [2]
+    alone[2] = np.nextafter(0.1 + 0.2, 1)
+    cut = nodes_cheaper_as_leaves(t.parent, t.depth, t.is_leaf, alone, np.zeros(6))
+    assert np.flatnonzero(cut).tolist() == [2]
+    alone[2] = 0.3001
+    cut = nodes_cheaper_as_leaves(t.parent, t.depth, t.is_leaf, alone, np.zeros(6))
+    assert not cut.any()
 
 
 def test_pruning_weighs_certain_leaves_against_few_rows():

@@ -202,23 +202,26 @@ def check_given_schema(table, options) -> Schema:
     return schema
 
 
+def count_rows(n) -> str:
+    """`One row`, or how many rows, to begin a note with."""
+    return "One row" if n == 1 else f"{int(n):,} rows"
+
+
 def drop_unknown_targets(table, schema, notes) -> pa.Table:
     """The rows in which the target is known."""
     require_columns(table, schema.targets)
     original = table
     table = fill_empty_labels(table, schema)
     if table is not original:
-        empty = original.column(schema.target).null_count
-        rows = f"{empty:,} rows" if empty > 1 else "One row"
+        rows = count_rows(original.column(schema.target).null_count)
         notes.append(f"{rows} with an empty {schema.target!r}: taken as no label.")
     known = known_rows(table, schema.targets)
     if known.all():
         return table
     if not known.any():
         raise TableError(f"Column {schema.target!r} is empty.")
-    notes.append(
-        f"{int((~known).sum())} rows without a known {schema.target!r} left out."
-    )
+    rows = count_rows((~known).sum())
+    notes.append(f"{rows} without a known {schema.target!r} left out.")
     return table.filter(pa.array(known))
 
 
@@ -227,7 +230,8 @@ def drop_zero_weights(table, schema, notes) -> pa.Table:
     w = some_weight(schema, table)
     if w is None or w.all():
         return table
-    notes.append(f"{int((w == 0).sum())} rows left out: their {schema.weight!r} is 0.")
+    rows = count_rows((w == 0).sum())
+    notes.append(f"{rows} left out: {schema.weight!r} is 0.")
     return table.filter(pa.array(w > 0))
 
 
@@ -240,7 +244,10 @@ def drop_single_row_classes(table, schema, options, notes) -> tuple[pa.Table, Sc
     alone = rows[y] < 2
     if not alone.any():
         return table, schema
-    notes.append(f"{int(alone.sum())} rows left out: the only ones of their class.")
+    each = "" if alone.sum() == 1 else "each "
+    notes.append(
+        f"{count_rows(alone.sum())} left out: {each}the only one of its class."
+    )
     several = int((rows >= 2).sum())
     if several < 2:
         n = len(y)
