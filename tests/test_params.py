@@ -12,6 +12,8 @@ from pansophy import params
 from pansophy.base import Estimator
 from pansophy.params import (
     ParameterError,
+    PositiveFraction,
+    check_argument,
     check_count,
     check_params,
     rule_of,
@@ -150,3 +152,10 @@ def test_counts_are_whole_numbers_from_a_minimum_on():
     assert check_count("n", 0, 0) == 0
     with pytest.raises(ValueError, match="of at least 2, got 1"):
         check_count("n", 1, 2)
+
+
+def test_arguments_of_functions_by_the_same_rules():
+    assert check_argument("step", 0.5, PositiveFraction | None) == 0.5
+    assert check_argument("step", None, PositiveFraction | None) is None
+    with pytest.raises(ParameterError, match=r"^step must be a number above 0 and at"):
+        check_argument("step", 0.0, PositiveFraction | None)

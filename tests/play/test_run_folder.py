@@ -67,3 +67,17 @@ def test_nothing_to_resume(tmp_path):
     (tmp_path / "runs" / "settings.json").write_text("{")
     with pytest.raises(ValueError, match="cannot be read"):
         PlayFolder(tmp_path, SETTINGS, resume=True)
+
+
+def test_damaged_runs_are_run_again(tmp_path):
+    folder = PlayFolder(tmp_path, SETTINGS)
+    folder.put("table", 0, make_run())
+    numbers, agent = (tmp_path / "runs" / f"table-0.{e}" for e in ("json", "pansophy"))
+    whole = agent.read_bytes()
+    agent.write_bytes(whole[:100])
+    assert folder.get("table", 0) is None
+    agent.write_bytes(whole)
+    assert folder.get("table", 0) is not None
+    numbers.write_text("bad")
+    assert folder.get("table", 0) is None
+    folder.close()

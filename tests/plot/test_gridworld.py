@@ -1,5 +1,6 @@
 """Grid worlds as pictures."""
 
+import gymnasium
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -48,3 +49,17 @@ def test_errors_say_what_is_wrong():
         plot.gridworld(GridWorld(), np.zeros(3))
     with pytest.raises(ValueError, match="policy must have shape"):
         plot.gridworld(GridWorld(), policy=np.zeros(3, int))
+
+
+@pytest.mark.parametrize("name", ["FrozenLake-v1", "CliffWalking-v1"])
+def test_maps_of_gymnasium(name):
+    world = gymnasium.make(name)
+    best = value_iteration(world, gamma=0.9)
+    ax = plot.gridworld(world, best.V, best.policy)
+    np.testing.assert_allclose(np.ravel(ax.images[0].get_array()), best.V)
+
+
+def test_actions_that_the_world_has_not():
+    world = GridWorld()
+    with pytest.raises(ValueError, match="whole numbers from 0 to 3"):
+        plot.gridworld(world, None, np.full(len(world.cells), 9))

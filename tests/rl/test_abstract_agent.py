@@ -73,9 +73,10 @@ def test_dictionaries_are_seen_as_rows():
     envs = vector_environments(Described(), 2)
     seen, _ = envs.reset(seed=0)
     np.testing.assert_allclose(seen, [[0.0, 1.0, 0.5, -0.5]] * 2)
-    assert raw_observation_space(Described()).spaces.keys() == {"a", "b"}
-    agent = PPO(32, n_envs=2, horizon=4, **SMALL).fit(Described())
-    assert agent.act({"a": 0, "b": np.zeros(2)}) in (0, 1)  # the user's own form
+    assert raw_observation_space(envs).spaces.keys() == {"a", "b"}
+    for env in (Described(), Described):  # or a function that makes one
+        agent = PPO(32, n_envs=2, horizon=4, **SMALL).fit(env)
+        assert agent.act({"a": 0, "b": np.zeros(2)}) in (0, 1)  # the user's own form
 
 
 def test_a_vector_environment_has_its_own_number():
@@ -148,3 +149,33 @@ def test_a_detached_copy_shares_nothing(rng):
     with torch.no_grad():
         net.weights[0].fill_(5.0)
     assert not (made.weights[0] == 5.0).any()
+
+
+class NumberWorld(gymnasium.Env):
+    """One step; its action is a number without axes."""
+
+    observation_space = gymnasium.spaces.Box(-1, 1, (1,))
+    action_space = gymnasium.spaces.Box(-3.0, 5.0, ())
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        return np.zeros(1, np.float32), -abs(float(action) - 2.5), True, False, {}
+
+
+def test_a_real_action_without_axes_is_not_cut_to_a_whole_number():
+    agent = PPO(64, n_envs=2, horizon=8, **SMALL).fit(NumberWorld)
+    action = agent.act(np.zeros(1))
+    assert action.shape == () and action.dtype == np.float32
+    assert float(action) == agent.predict(np.zeros((1, 1)))[0] != int(action)
+
+
+def test_rewards_that_are_no_number_are_named():
+    class Broken(NumberWorld):
+        def step(self, action):
+            return np.zeros(1, np.float32), float("nan"), True, False, {}
+
+    with pytest.raises(ValueError, match="reward of the environment is no finite"):
+        PPO(64, n_envs=2, horizon=8, **SMALL).fit(Broken)

@@ -170,3 +170,32 @@ def test_numpy_outputs_are_torchs(rng):
         expected = mlp(torch.as_tensor(X)).numpy()
     found = numpy_forward(numpy_layers(mlp), "relu", X)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_steps_that_only_reset_teach_nothing():
+    """With memory too: their targets, actions and advantages do not count."""
+    rng = np.random.default_rng(0)
+    head = CategoricalHead((2,))
+    make = lambda m: orthogonal_mlp((4, 8, m), rng, activation="tanh", last_gain=1.0)
+    net = ActorCriticNet(make(2), make(1), head, GRU(3, 4), None, clip_range=0.2)
+    N, T = 2, 5
+    draw = lambda *shape: torch.as_tensor(rng.normal(size=shape), dtype=torch.float32)
+    valid = torch.ones(N, T, dtype=torch.bool)
+    valid[0, 2] = valid[1, 4] = False
+    first = torch.zeros(N, T, dtype=torch.bool)
+    action = torch.zeros(N, T, 1, dtype=torch.int64)
+    batch = ActorBatch(
+        draw(N, T, 3), action, None, draw(N, T), draw(N, T), draw(N, T),
+        first, valid, net.memory.init_state(N),
+    )  # fmt: skip
+    usual = net.losses(batch)
+    other = batch._replace(
+        target=torch.where(valid, batch.target, 99.0),
+        advantage=torch.where(valid, batch.advantage, -99.0),
+        log_q=torch.where(valid, batch.log_q, -9.0),
+        action=torch.where(valid[..., None], action, 1),
+    )
+    for name, loss in net.losses(other).items():
+        torch.testing.assert_close(loss, usual[name], rtol=0, atol=0)
+    A = standardised(batch.advantage, valid)[valid]
+    assert abs(float(A.mean())) < 1e-6 and float(A.std()) == pytest.approx(1, abs=1e-5)

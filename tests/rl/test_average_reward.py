@@ -58,3 +58,22 @@ def test_errors_say_what_is_wrong():
         average_reward([[0], [1]], [[0.0], [1.0]], max_iter=50)  # two classes
     with pytest.raises(ValueError, match="tol must be"):
         average_reward([[0]], [[0.0]], tol=-1.0)
+
+
+def test_gain_of_a_policy_needs_one_recurrent_class():
+    stay = [[[1.0, 0.0], [0.0, 1.0]]]
+    with pytest.raises(ValueError, match="2 recurrent classes"):
+        policy_gain(stay, [0, 0], [0.0, 5.0])
+    with pytest.raises(ValueError, match="without an end"):
+        policy_gain({0: {0: [(1.0, 0, 1.0, True)]}}, [0])
+    with pytest.raises(ValueError, match="actions must be from 0 to 0"):
+        policy_gain(stay, [-1, 0], [0.0, 5.0])
+
+
+def test_gain_of_a_random_policy():
+    P, R = random_mdp(np.random.default_rng(2), 4, 2)
+    w = np.random.default_rng(0).dirichlet(np.ones(2), size=4)
+    gain, bias = policy_gain(P, w, R)
+    T = np.einsum("sa,ast->st", w, P)
+    r = (w * R).sum(axis=1)
+    np.testing.assert_allclose(gain + bias, r + T @ bias)

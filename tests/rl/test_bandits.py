@@ -15,6 +15,7 @@ from pansophy.rl import (
     BayesUCB,
     Boltzmann,
     EpsilonGreedy,
+    Pull,
     Schedule,
     ThompsonSampling,
     _bandits,
@@ -214,3 +215,58 @@ def test_errors_say_what_is_wrong():
             make()
     assert repr(COIN) == "Bandit of 3 arms, noise 'bernoulli'"
     assert Bandit([1.0, 0.0]).divergence()[1] == np.inf
+
+
+@pytest.mark.parametrize("strategy", [UCB1(), KLUCB()])
+def test_arms_take_turns_while_rewards_are_late(strategy):
+    learner = BanditLearner(3, strategy)
+    rng = np.random.default_rng(0)
+    pulls = [learner.pull(rng) for _ in range(7)]
+    assert [pull.arm for pull in pulls] == [0, 1, 2, 0, 1, 2, 0]
+    learner.learn(pulls[1], 1.0)
+    assert [learner.pull(rng).arm for _ in range(2)] == [2, 0]  # still unknown ones
+    run = play_bandit(Bandit([0.1, 0.2, 0.9]), strategy, 30, delay=30)
+    assert run.regret[0, -1] == pytest.approx(10 * (0.8 + 0.7))
+
+
+@pytest.mark.parametrize("strategy", [KLUCB(), ThompsonSampling(), BayesUCB()])
+@pytest.mark.parametrize("means", [[5.0, 10.0, 7.0], [-3.0, -1.0, -2.0]])
+def test_certain_arms_beyond_0_and_1(strategy, means):
+    run = play_bandit(Bandit(means), strategy, 2000, n_runs=3, random_state=0)
+    assert (run.best_arms == 1).all()
+    assert run.mean_regret[-1] < 40
+    learner = BanditLearner(3, strategy)
+    with pytest.raises(ValueError, match="rewards must be from 0 to 1"):
+        learner.learn(Pull(0, 1.0), means[0])
+
+
+def test_a_late_reward_of_exp3_counts_with_the_rate_of_its_pull():
+    learner = BanditLearner(2, EXP3(lambda t: 0.5 / (1 + np.asarray(t))))
+    rng = np.random.default_rng(0)
+    pull = learner.pull(rng)
+    for _ in range(3):
+        learner.pull(rng)
+    learner.learn(pull, 1.0)
+    assert learner.arms.log_weights[pull.arm] == pytest.approx(0.5 / (0.5 * 2))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: UCB1(-1.0),
+        lambda: KLUCB(float("nan")),
+        lambda: EXP3(2.0),
+        lambda: EXP3(0.0),
+        lambda: BanditLearner(2.5),
+        lambda: BanditLearner(2, scale=-1.0),
+        lambda: BanditLearner(2, "ucb1"),
+        lambda: BanditLearner(2, UCB1),
+        lambda: play_bandit(Bandit([1.0]), UCB1(), 5, step=2.0),
+        lambda: play_bandit(Bandit([1.0]), UCB1(), 2.5),
+        lambda: BanditLearner(2).learn(Pull(9, 1.0), 1.0),
+        lambda: Bandit([1.0, 2.0], scale=[1.0, 2.0, 3.0]),
+    ],
+)
+def test_wrong_arguments_get_one_sentence(make):
+    with pytest.raises((ValueError, TypeError), match=" must be "):
+        make()

@@ -119,3 +119,15 @@ def test_errors_say_what_is_wrong():
     with pytest.raises(ValueError, match="tol must be"):
         belief_value_iteration(tiger_problem(), 0.9, tol=-1)
     assert list(itertools.islice(finite_horizon_vectors(tiger_problem(), 1), 1))
+
+
+def test_small_rewards_are_not_pruned_away():
+    rng = np.random.default_rng(3)
+    T = rng.dirichlet(np.ones(3), size=(3, 3))
+    Z = rng.dirichlet(np.ones(3), size=(3, 3))
+    R = rng.normal(size=(3, 3))
+    b = np.array([0.2, 0.3, 0.5])
+    usual = finite_horizon_vectors(as_pomdp(T, Z, R), 3)[-1].value(b)
+    for scale in (1e-8, 1e8):
+        found = finite_horizon_vectors(as_pomdp(T, Z, R * scale), 3)[-1]
+        np.testing.assert_allclose(found.value(b), usual * scale, rtol=1e-6)

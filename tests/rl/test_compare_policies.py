@@ -47,3 +47,11 @@ def test_errors_say_what_is_wrong():
         enumerate_policies(GridWorld(), gamma=0.9)
     with pytest.raises(ValueError, match="policies is empty"):
         compare_policies([[0]], [], [0.0], gamma=0.5)
+
+
+def test_ties_are_relative_to_the_values():
+    P = [[0, 0], [0, 1]]
+    R = np.array([[1e-9, 2e-9], [0.0, 0.0]])
+    policies, _ = enumerate_policies(P, R, gamma=0.5)
+    assert (policies[:, 0] == 1).all()
+    assert compare_policies(P, [[0, 0], [1, 0]], R, gamma=0.5).best.tolist() == [1]

@@ -55,3 +55,12 @@ def test_other_discrete_spaces_go_through_the_environment():
     assert codes == list(range(12))
     with pytest.raises(ValueError, match="discrete spaces"):
         model.fit(gymnasium.make("CartPole-v1"))
+
+
+def test_values_outside_a_space_are_refused():
+    encode = observation_encoder([3], [1])
+    for value in (1, np.int64(1), np.array(1), np.array([1]), 1.0):
+        assert encode(value) == 0
+    for value in (0, 4, -1, 1.5, "a", None, [1, 2]):
+        with pytest.raises(ValueError, match="outside the environment's space"):
+            encode(value)

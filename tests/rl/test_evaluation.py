@@ -179,3 +179,11 @@ def test_later_episodes_of_short_ones_do_not_count():
     first = [np.flatnonzero(steps.final_env == i)[0] for i in range(20)]
     np.testing.assert_array_equal(found.lengths, steps.lengths[first])
     np.testing.assert_array_equal(found.returns, steps.returns[first])
+
+
+def test_arguments_of_the_bootstrap():
+    for wrong in ({"level": 2.0}, {"n_resamples": 0}, {"n_resamples": 2.5}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
+            stratified_bootstrap(interquartile_mean, [1.0, 2.0], **wrong)
+    with pytest.raises(ValueError, match="scores are needed"):
+        stratified_bootstrap(interquartile_mean)

@@ -137,3 +137,32 @@ def test_truncation_bootstraps():
     ):
         V[s] = r + 0.9 * V[after] * ~end
     assert V[0] == pytest.approx(10)
+
+
+class MaskedAtReset(Corridor):
+    """A world that tells a mask only when an episode begins."""
+
+    def reset(self, **options):
+        observation, _ = super().reset(**options)
+        return observation, {"action_mask": np.array([0, 1], np.int8)}
+
+
+def test_a_mask_is_that_of_its_step():
+    """Where a step tells none every action is allowed, as in `rollout`."""
+    seen = []
+
+    class Watcher:
+        def act(self, observation, rng, mask=None):
+            seen.append(None if mask is None else mask.tolist())
+            return 1
+
+    gather([MaskedAtReset(3)], Watcher(), 4, random_state=0)
+    assert seen == [[0, 1], [1, 1], [1, 1], [0, 1]]
+    seen.clear()
+    rollout(MaskedAtReset(3), Watcher(), n_steps=4, random_state=0)
+    assert seen == [[0, 1], None, None, [0, 1]]
+
+
+def test_environments_by_name():
+    steps = gather("FrozenLake-v1", Policy([0] * 16), 3, random_state=0)
+    assert steps.reward.shape == (3, 1)

@@ -40,3 +40,11 @@ def test_errors_say_what_is_wrong(rng):
         linear_programming(T, r, gamma=1.0)
     with pytest.raises(ValueError, match="start must hold 3 weights"):
         linear_programming(T, r, gamma=0.9, start=[1.0, -1.0, 0.0])
+
+
+def test_rewards_of_any_size():
+    P, R = random_mdp(np.random.default_rng(1), 6, 3)
+    usual = linear_programming(P, R, 0.9)
+    for scale in (1e-9, 1e9):
+        found = linear_programming(P, R * scale, 0.9)
+        np.testing.assert_allclose(found.V, usual.V * scale, rtol=1e-6)

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from pansophy.params import ParameterError
 from pansophy.rl import (
     Policy,
     as_mdp,
     discounted_return,
     evaluate_policy,
+    greedy_path,
     mdp,
     mdp_from_function,
     rollout,
@@ -120,3 +122,53 @@ def test_policies_that_cannot_be_evaluated_are_told(form):
         evaluate_policy(P, [0, 0, 0], R, gamma=0.9)
     with pytest.raises(ValueError, match="must be probabilities"):
         evaluate_policy(P, [[1.0], [0.5]], R, gamma=0.9)
+
+
+def test_without_a_discount_classes_that_are_never_left():
+    """Factors of a singular system are rounding errors: the graph decides."""
+    rng = np.random.default_rng(1)
+    T = rng.dirichlet(np.ones(7), size=(2, 7))
+    r = rng.normal(size=(7, 2))
+    for P in (T, [sparse.csr_array(M) for M in T]):
+        with pytest.raises(ValueError, match="state 0 pays and never does"):
+            evaluate_policy(P, [0] * 7, r, gamma=1.0)
+    # two states that lead to each other for ever pay nothing: their value is 0
+    rest = [[1], [2], [1]]
+    for method in ("solve", "sweeps"):
+        V = evaluate_policy(rest, [0, 0, 0], [3.0, 0.0, 0.0], gamma=1.0, method=method)
+        np.testing.assert_allclose(V, [3.0, 0.0, 0.0], atol=1e-12)
+    # a loop that is left by the end of the episode has a value
+    ends = {0: {0: [(0.5, 1, 1.0, False), (0.5, 0, 1.0, True)]},
+            1: {0: [(1.0, 0, 1.0, False)]}}  # fmt: skip
+    np.testing.assert_allclose(evaluate_policy(ends, [0, 0], gamma=1.0), [3.0, 4.0])
+
+
+def test_rewards_are_not_given_twice():
+    model = as_mdp([[0, 1], [0, 1]], [0.0, 1.0])
+    with pytest.raises(ValueError, match="R must be left out"):
+        as_mdp(model, [5.0, 5.0])
+
+
+def test_single_precision_probabilities():
+    rng = np.random.default_rng(0)
+    T = rng.dirichlet(np.ones(50), size=(2, 50)).astype(np.float32)
+    for P in (T, [sparse.csr_array(M) for M in T]):
+        model = as_mdp(P, np.zeros(50))
+        for M in model.T:
+            np.testing.assert_allclose(M.sum(axis=1), 1.0, rtol=1e-15)
+    with pytest.raises(ValueError, match="sum to 1"):
+        as_mdp(T.astype(float), np.zeros(50))
+
+
+def test_sparse_rewards_of_dense_transitions():
+    P = np.array([[[0.5, 0.5], [0.0, 1.0]]])
+    model = as_mdp(P, [sparse.csr_array([[0.0, 2.0], [0.0, 0.0]])])
+    np.testing.assert_allclose(model.r, [[1.0], [0.0]])
+
+
+def test_the_end_is_an_outcome_like_others_on_a_path():
+    ends = {0: {0: [(0.3, 1, 0.0, False), (0.3, 2, 0.0, False), (0.4, 0, 0.0, True)]},
+            1: {0: [(1.0, 1, 0.0, False)]}, 2: {0: [(1.0, 2, 0.0, False)]}}  # fmt: skip
+    assert greedy_path(as_mdp(ends), [0, 0, 0], 0) == ([0], True)
+    with pytest.raises(ParameterError, match="start must be a whole number from 0 to"):
+        greedy_path(as_mdp(ends), [0, 0, 0], -1)

@@ -96,3 +96,34 @@ def test_errors_say_what_is_wrong(rng):
     ):
         with pytest.raises(ValueError, match=what):
             call()
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"reward": [np.nan, 1.0]}, "finite"),
+        ({"action": [-1, 0]}, "whole numbers"),
+        ({"action": [0.0, 1.0]}, "whole numbers"),
+        ({"probability": [0.5]}, "as many"),
+        ({"probability": [0.0, 0.5]}, "above 0"),
+        ({"context": np.zeros((0, 1))}, "as many"),
+    ],
+)
+def test_logs_that_cannot_be_right(change, words):
+    log = BanditLog(np.zeros((2, 1)), [0, 1], [1.0, 2.0], [0.5, 0.5])
+    pi = np.full((2, 2), 0.5)
+    with pytest.raises(ValueError, match=words):
+        evaluate_off_policy(log._replace(**change), pi, method="ips")
+
+
+def test_tables_and_weights_that_cannot_be_right():
+    log = BanditLog(np.zeros((2, 1)), [0, 1], [1.0, 2.0], [0.5, 0.5])
+    pi = np.full((2, 2), 0.5)
+    with pytest.raises(ValueError, match="policy holds NaN"):
+        evaluate_off_policy(log, pi * np.nan, method="ips")
+    with pytest.raises(ValueError, match="clip must be"):
+        evaluate_off_policy(log, pi, method="ips", clip=-1.0)
+    with pytest.raises(ValueError, match="n_folds must be"):
+        cross_fitted_rewards(log, LinearRegression(), 2, n_folds=0)
+    single = np.array([[0.3, 0.7], [0.6, 0.4]], np.float32)
+    assert evaluate_off_policy(log, single, method="ips").value > 0

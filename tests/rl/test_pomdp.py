@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pansophy.core.filtering import MarkovFilter, bayes_filter
+from pansophy.params import ParameterError
 from pansophy.rl import (
     BeliefAgent,
     as_pomdp,
@@ -131,3 +132,22 @@ def test_beliefs_actions_and_observations_are_checked():
         belief_update(tiger, [0.5, 0.5], 0, -1)
     with pytest.raises(ValueError, match="action must be from 0 to 2, got -1"):
         observation_probabilities(tiger, [0.5, 0.5], -1)
+
+
+def test_beliefs_and_models_in_single_precision():
+    tiger = tiger_problem()
+    b = belief_update(tiger, np.array([0.9, 0.1], np.float32), 0, 0)
+    np.testing.assert_allclose(b.sum(), 1.0, rtol=1e-15)
+    rng = np.random.default_rng(0)
+    T = rng.dirichlet(np.ones(5), size=(2, 5)).astype(np.float32)
+    Z = rng.dirichlet(np.ones(3), size=(2, 5)).astype(np.float32)
+    model = as_pomdp(T, Z, np.zeros(5))
+    np.testing.assert_allclose(model.T.sum(axis=2), 1.0, rtol=1e-15)
+    np.testing.assert_allclose(model.Z.sum(axis=2), 1.0, rtol=1e-15)
+
+
+def test_actions_and_observations_are_whole_numbers():
+    tiger = tiger_problem()
+    for action in (0.5, "listen", -1, 3):
+        with pytest.raises(ParameterError, match="action must be a whole number"):
+            belief_update(tiger, tiger.start, action, 0)

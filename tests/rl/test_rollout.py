@@ -96,3 +96,54 @@ def test_episodes_may_be_cut_off_and_rewards_must_be_numbers():
 
     with pytest.raises(ValueError, match="the reward of step 1 is nan"):
         rollout(Unpaid(3), Policy([1, 1, 1]), n_steps=5)
+
+
+class OddWorld(gymnasium.Env):
+    """Hands out its state, which the next step changes, and rewards of any type."""
+
+    observation_space = gymnasium.spaces.Box(-9, 9, (1,))
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, reward=1.0):
+        self.reward = reward
+        self.x = np.zeros(1, np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x[:] = 0
+        return self.x, {}
+
+    def step(self, action):
+        self.x += 1
+        return self.x, self.reward, bool(self.x[0] >= 3), False, {}
+
+
+class Still:
+    def act(self, observation, rng):
+        return 0
+
+
+def test_transitions_keep_what_was_seen():
+    run = rollout(OddWorld(), Still(), n_episodes=2, keep=True)
+    both = [(float(t.observation[0]), float(t.next_observation[0]))
+            for t in run.transitions]  # fmt: skip
+    assert both == [(0, 1), (1, 2), (2, 3)] * 2
+
+
+@pytest.mark.parametrize("reward", [1, True, np.float32(1), np.array(1.0)])
+def test_rewards_of_any_type_are_numbers(reward):
+    run = rollout(OddWorld(reward), Still(), n_episodes=2, keep=True)
+    assert run.returns.tolist() == [3.0, 3.0]
+    assert all(type(t.reward) is float for t in run.transitions)
+
+
+@pytest.mark.parametrize("reward", [None, "one", float("nan"), [1.0, 2.0]])
+def test_rewards_that_are_no_number(reward):
+    with pytest.raises(ValueError, match="the reward of step 1 is"):
+        rollout(OddWorld(reward), Still(), n_episodes=1)
+
+
+def test_limits_are_whole_numbers():
+    for name in ("n_steps", "n_episodes"):
+        with pytest.raises(ValueError, match=f"{name} must be a whole number"):
+            rollout(OddWorld(), Still(), **{name: 1.5})

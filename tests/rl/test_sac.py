@@ -1,5 +1,6 @@
 """SAC: the temperature, prioritised replay, a pendulum that comes up (slow)."""
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -42,3 +43,22 @@ def test_a_pendulum_comes_up():
     agent = SAC(6000, hidden_layer_sizes=(64, 64), learning_rate=1e-3, random_state=0)
     agent.fit(Pendulum())
     assert evaluate_agent(agent, Pendulum(), 20).mean > -250
+
+
+def test_a_number_whose_bounds_are_equal_stays_there():
+    class Fixed(gymnasium.Env):
+        observation_space = gymnasium.spaces.Box(-1, 1, (1,))
+        action_space = gymnasium.spaces.Box(np.float32([-1, 2]), np.float32([1, 2]))
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            return np.zeros(1, np.float32), {}
+
+        def step(self, action):
+            assert action[1] == 2.0
+            return np.zeros(1, np.float32), float(action[0]), True, False, {}
+
+    small = {"hidden_layer_sizes": (8,), "learning_starts": 20, "batch_size": 8}
+    agent = SAC(60, random_state=0, **small).fit(Fixed)
+    action = agent.act(np.zeros(1))
+    assert np.isfinite(action).all() and action[1] == 2.0

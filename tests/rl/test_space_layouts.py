@@ -60,3 +60,8 @@ def test_errors():
         layout.encode([2])
     with pytest.raises(ValueError, match="must have the shape"):
         observation_layout(gymnasium.spaces.Box(0, 1, (3,))).encode(np.zeros((2, 4)))
+
+
+def test_whole_numbers_in_a_box_are_refused():
+    with pytest.raises(ValueError, match="Discrete or MultiDiscrete"):
+        action_layout(spaces.Box(-3, 5, (1,), np.int64), "SAC")

@@ -43,3 +43,21 @@ def test_names_of_environments():
         value_iteration("CartPole-v1")
     with pytest.raises(TypeError, match="needs one environment"):
         evaluate_agent(table, gymnasium.make_vec("FrozenLake-v1", num_envs=2), 2)
+
+
+@pytest.mark.parametrize(
+    "P, words",
+    [
+        ({}, "keys of P"),
+        ({"a": {0: [(1.0, 0, 0.0, False)]}}, "keys of P"),
+        ({0: {1: [(1.0, 0, 0.0, False)]}}, "keys of P.0."),
+        ({0: {0: []}}, "must be a list of"),
+        ({0: {0: [(1.0, 0, 0.0)]}}, "must be a list of"),
+        ({0: {0: [(1.0, 0.7, 0.0, False)]}}, "whole numbers"),
+        ({0: {0: [(1.0, 0, float("nan"), False)]}}, "NaN or infinite"),
+        ({0: {0: [(1.0, 0, float("-inf"), True)]}}, "NaN or infinite"),
+    ],
+)
+def test_mistakes_in_a_dict_get_one_sentence(P, words):
+    with pytest.raises(ValueError, match=words):
+        as_transition_table(P)

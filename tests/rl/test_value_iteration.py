@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from pansophy.params import ParameterError
 from pansophy.rl import (
     as_mdp,
     bellman_residual,
@@ -201,3 +202,27 @@ def test_errors_say_what_is_wrong():
     with pytest.warns(ConvergenceWarning, match="after 2 sweeps"):
         got = value_iteration(T46, R46, gamma=0.99, max_iter=2, n_evaluations=0)
     assert not got.converged and "not converged after 2" in repr(got)
+
+
+def test_small_rewards_have_a_best_policy_too():
+    P, R = random_mdp(np.random.default_rng(3), 5, 3)
+    for scale in (1e-12, 1e12):
+        found = policy_iteration(P, R * scale, 0.9)
+        usual = policy_iteration(P, R, 0.9)
+        np.testing.assert_array_equal(found.policy, usual.policy)
+        np.testing.assert_allclose(found.V, usual.V * scale, rtol=1e-9)
+
+
+def test_the_first_policy_may_be_probabilities():
+    P, R = random_mdp(np.random.default_rng(3), 4, 2)
+    found = policy_iteration(P, R, 0.9, policy=np.full((4, 2), 0.5))
+    np.testing.assert_allclose(found.V, policy_iteration(P, R, 0.9).V)
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [("gamma", "high"), ("gamma", None), ("tol", -1.0), ("max_iter", 2.5)],
+)
+def test_arguments_are_named(name, value):
+    with pytest.raises(ParameterError, match=f"^{name} must be"):
+        value_iteration([[0]], [1.0], **{name: value})

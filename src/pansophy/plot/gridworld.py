@@ -94,7 +94,7 @@ def world_with_map(world) -> WorldMap:
     core = getattr(world, "unwrapped", world)
     if not hasattr(core, "cells") and not hasattr(core, "desc"):
         core = compiled_world(world) if hasattr(world, "step") else None
-    if hasattr(core, "cells"):
+    if core is not None and hasattr(core, "cells"):
         return WorldMap(type(core).__name__, core.map, core.cells)
     letters = np.asarray(getattr(core, "desc", None))
     if letters.ndim != 2 or not hasattr(core, "P") or len(core.P) != letters.size:

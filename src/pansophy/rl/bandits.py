@@ -13,15 +13,16 @@ After n_i pulls arm i has the running mean m_i, moved by each reward as m <- m +
     Thompson     one draw from the posterior of mu_i
     Bayes-UCB    the quantile 1 - 1/t of the posterior of mu_i                   (4)
 
-(the first of equals; arms of which no reward is known first, in turn), or draw it: epsilon-greedy and Boltzmann from the
-means, EXP3 with probabilities that need no chance in the rewards at all,
+(the first of equals; arms of which no reward is known first, in turn), or draw it:
+epsilon-greedy and Boltzmann from the means, EXP3 with probabilities that need no chance
+in the rewards at all,
 
     p_i = (1 - g) w_i / sum_j w_j + g / K,  w_i <- w_i exp(g r / (p_i K)) if pulled. (5)
 
 The posterior is Beta(1 + wins, 1 + losses) for rewards of 0 and 1, and Normal(m_i,
 scale^2 / n_i) for normal ones; KL and posterior are those of rewards of 0 and 1 for all
-rewards from 0 to 1, those of normal ones for others. For Bernoulli and normal arms no strategy that is good
-everywhere has a regret below the bound of Lai and Robbins,
+rewards from 0 to 1, those of normal ones for others. For Bernoulli and normal arms no
+strategy that is good everywhere has a regret below the bound of Lai and Robbins,
 
     R_T >= log T sum_{i: mu_i < mu*} (mu* - mu_i) / KL(mu_i, mu*)    for large T.  (6)
 

@@ -108,8 +108,8 @@ def as_vector_env(envs):
         envs = [envs]
     if not isinstance(envs, (list, tuple)) or not envs:
         raise TypeError(
-            "envs must be a Gymnasium VectorEnv, an Env, its name or a list of Envs, got "
-            f"{type(envs).__name__}."
+            "envs must be a Gymnasium VectorEnv, an Env, its name or a list of Envs, "
+            f"got {type(envs).__name__}."
         )
     from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
