@@ -172,5 +172,7 @@ def test_errors_say_what_is_wrong():
     env = gymnasium.make("FrozenLake-v1")
     with pytest.raises(ValueError, match="when should the run stop"):
         rollout(env, Policy([0] * 16))
-    with pytest.raises(ValueError, match="n_episodes must be at least 1"):
+    with pytest.raises(
+        ValueError, match="n_episodes must be a whole number of at least 1"
+    ):
         rollout(env, Policy([0] * 16), n_episodes=0)

@@ -170,12 +170,3 @@ def test_a_real_action_without_axes_is_not_cut_to_a_whole_number():
     action = agent.act(np.zeros(1))
     assert action.shape == () and action.dtype == np.float32
     assert float(action) == agent.predict(np.zeros((1, 1)))[0] != int(action)
-
-
-def test_rewards_that_are_no_number_are_named():
-    class Broken(NumberWorld):
-        def step(self, action):
-            return np.zeros(1, np.float32), float("nan"), True, False, {}
-
-    with pytest.raises(ValueError, match="reward of the environment is no finite"):
-        PPO(64, n_envs=2, horizon=8, **SMALL).fit(Broken)

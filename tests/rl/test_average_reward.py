@@ -71,7 +71,7 @@ def test_gain_of_a_policy_needs_one_recurrent_class():
 
 
 def test_gain_of_a_random_policy():
-    P, R = random_mdp(np.random.default_rng(2), 4, 2)
+    P, R = random_mdp(np.random.default_rng(2), 4, 2, 3)
     w = np.random.default_rng(0).dirichlet(np.ones(2), size=4)
     gain, bias = policy_gain(P, w, R)
     T = np.einsum("sa,ast->st", w, P)

@@ -93,7 +93,7 @@ def test_the_log_holds_pulls_with_reward_and_probability(rng):
     assert learner.n_waiting == 2
     np.testing.assert_array_equal(learner.log.reward, [1.0, 3.0])
     assert learner.log.probability[1] == 0.25
-    with pytest.raises(ValueError, match="arm must be 0 to 1"):
+    with pytest.raises(ValueError, match="arm must be a whole number from 0 to 1"):
         learner.learn(x, 2, 0.0)
     with pytest.raises(ValueError, match="probability must be"):
         learner.learn([7.0, 7.0], 0, 0.0, probability=0.0)

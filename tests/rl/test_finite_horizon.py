@@ -54,7 +54,9 @@ def test_the_policy_played_earns_its_value():
 
 
 def test_errors_say_what_is_wrong():
-    with pytest.raises(ValueError, match="horizon must be at least 1"):
+    with pytest.raises(
+        ValueError, match="horizon must be a whole number of at least 1"
+    ):
         finite_horizon(Corridor(3), horizon=0)
     with pytest.raises(ValueError, match="final must hold 3"):
         finite_horizon(Corridor(3), horizon=2, final=[0.0])

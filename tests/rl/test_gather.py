@@ -113,10 +113,12 @@ def test_errors_say_what_is_wrong():
     remember = type("R", (), {"act": lambda s, o, r: 0, "begin": lambda s, o: None})()
     with pytest.raises(TypeError, match="needs act_batch and begin_batch"):
         gather(Corridor(3), remember, 4)
-    with pytest.raises(ValueError, match="horizon must be at least 1"):
+    with pytest.raises(
+        ValueError, match="horizon must be a whole number of at least 1"
+    ):
         gather(Corridor(3), Policy([1] * 3), 0)
     with pytest.raises(TypeError, match="envs must be a Gymnasium VectorEnv"):
-        gather("CartPole", Policy([1] * 3), 1)
+        gather(3, Policy([1] * 3), 1)
     one = gather(Corridor(3), Policy([1] * 3), 1, random_state=0)
     with pytest.raises(ValueError, match="position is of 1 environments, envs of 2"):
         gather([Corridor(3)] * 2, Policy([1] * 3), 1, position=one.position)

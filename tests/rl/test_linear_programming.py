@@ -43,7 +43,7 @@ def test_errors_say_what_is_wrong(rng):
 
 
 def test_rewards_of_any_size():
-    P, R = random_mdp(np.random.default_rng(1), 6, 3)
+    P, R = random_mdp(np.random.default_rng(1), 6, 3, 4)
     usual = linear_programming(P, R, 0.9)
     for scale in (1e-9, 1e9):
         found = linear_programming(P, R * scale, 0.9)

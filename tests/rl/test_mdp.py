@@ -78,7 +78,7 @@ def test_one_sparse_matrix_and_functions(rng):
     np.testing.assert_allclose(found.V, dense.V, atol=1e-9)
     with pytest.raises(ValueError, match=r"shape \(S A, S\), got \(7, 4\)"):
         as_mdp(sparse.csr_array((7, 4)), r)
-    with pytest.raises(ValueError, match="n_states and n_actions"):
+    with pytest.raises(ValueError, match="n_states must be a whole number"):
         mdp_from_function(rows, 0, 3)
 
 
@@ -114,7 +114,7 @@ def test_policies_that_cannot_be_evaluated_are_told(form):
     R = np.ones((2, 1))
     with pytest.raises(ValueError, match="every state must reach the end"):
         evaluate_policy(P, [0, 0], R, gamma=1.0)
-    with pytest.raises(ValueError, match="gamma must be from 0 to 1"):
+    with pytest.raises(ValueError, match="gamma must be a number from 0 to 1"):
         evaluate_policy(P, [0, 0], R, gamma=1.5)
     with pytest.raises(ValueError, match="actions must be from 0 to 0"):
         evaluate_policy(P, [0, -1], R, gamma=0.9)

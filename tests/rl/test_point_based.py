@@ -68,5 +68,7 @@ def test_same_seed_same_policy_and_errors():
     np.testing.assert_array_equal(one.policy.vectors, two.policy.vectors)
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         point_based_value_iteration(tiger, max_iter=2, random_state=0)
-    with pytest.raises(ValueError, match="n_beliefs at least 1"):
+    with pytest.raises(
+        ValueError, match="n_beliefs must be a whole number of at least 1"
+    ):
         point_based_value_iteration(tiger, n_beliefs=0)

@@ -126,9 +126,13 @@ def test_beliefs_actions_and_observations_are_checked():
     for bad in ([0.5, 0.6], [np.nan, 0.5], [1.5, -0.5], [1.0]):
         with pytest.raises(ValueError, match="2 probabilities that sum to 1"):
             belief_update(tiger, bad, 0, 0)
-    with pytest.raises(ValueError, match="action must be from 0 to 2, got 3"):
+    with pytest.raises(
+        ValueError, match="action must be a whole number from 0 to 2, got 3"
+    ):
         belief_update(tiger, [0.5, 0.5], 3, 0)
-    with pytest.raises(ValueError, match="observation must be from 0 to 1, got -1"):
+    with pytest.raises(
+        ValueError, match="observation must be a whole number from 0 to 1, got -1"
+    ):
         belief_update(tiger, [0.5, 0.5], 0, -1)
     with pytest.raises(ValueError, match="action must be from 0 to 2, got -1"):
         observation_probabilities(tiger, [0.5, 0.5], -1)

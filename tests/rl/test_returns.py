@@ -61,5 +61,5 @@ def test_a_time_limit_is_no_end():
 def test_shapes_and_errors():
     with pytest.raises(ValueError, match="must all be"):
         generalized_advantages([1.0], [1.0, 2.0], [1.0], [False], [False])
-    with pytest.raises(ValueError, match="n must be at least 1"):
+    with pytest.raises(ValueError, match="n must be a whole number of at least 1"):
         n_step_returns([1.0], [0.0], [False], [False], n=0)

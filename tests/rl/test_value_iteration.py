@@ -192,8 +192,8 @@ def test_errors_say_what_is_wrong():
         ((T46[0], R46), r"shape \(A, S, S\)"),
         ((T46[:, :1], R46), "square"),
         (([[0, 5], [0, 1]], R46), "from 0 to 1"),
-        ((T46, R46, 1.2), "gamma must be from 0 to 1"),
-        ((T46, R46, 0.9, -1.0), "tol must be at least 0"),
+        ((T46, R46, 1.2), "gamma must be a number from 0 to 1"),
+        ((T46, R46, 0.9, -1.0), "tol must be a number of at least 0"),
     ):
         with np.errstate(invalid="ignore"), pytest.raises(ValueError, match=words):
             value_iteration(*arguments)
@@ -205,7 +205,7 @@ def test_errors_say_what_is_wrong():
 
 
 def test_small_rewards_have_a_best_policy_too():
-    P, R = random_mdp(np.random.default_rng(3), 5, 3)
+    P, R = random_mdp(np.random.default_rng(3), 5, 3, 3)
     for scale in (1e-12, 1e12):
         found = policy_iteration(P, R * scale, 0.9)
         usual = policy_iteration(P, R, 0.9)
@@ -214,7 +214,7 @@ def test_small_rewards_have_a_best_policy_too():
 
 
 def test_the_first_policy_may_be_probabilities():
-    P, R = random_mdp(np.random.default_rng(3), 4, 2)
+    P, R = random_mdp(np.random.default_rng(3), 4, 2, 3)
     found = policy_iteration(P, R, 0.9, policy=np.full((4, 2), 0.5))
     np.testing.assert_allclose(found.V, policy_iteration(P, R, 0.9).V)
 

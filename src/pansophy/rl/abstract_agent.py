@@ -63,7 +63,7 @@ def copy_environments(env, n) -> list:
         import gymnasium
 
         return [gymnasium.make(env) for _ in range(n)]
-    if not hasattr(env, "step"):
+    if isinstance(env, type) or not hasattr(env, "step"):
         if not callable(env):
             raise TypeError(
                 "an agent learns in a Gymnasium environment, its name, or a function "

@@ -125,7 +125,7 @@ def train_agent(
                     envs, learner, horizon, position=position, random_state=rng
                 )
                 position = steps.position
-                check_steps(steps, done)
+                check_observations(steps)
                 ends = done + (steps.final_time + 1) * N
                 episodes["return"].append(steps.returns)
                 episodes["length"].append(steps.lengths)
@@ -164,12 +164,8 @@ def train_agent(
     return TrainingRun(history, done, reason, time.perf_counter() - start_time)
 
 
-def check_steps(steps, done) -> None:
-    """Raise if an environment gave a number that is none, after `done` steps."""
-    if not np.isfinite(steps.reward[steps.valid]).all():
-        raise ValueError(
-            f"a reward of the environment is no finite number, after step {done}."
-        )
+def check_observations(steps) -> None:
+    """Raise if an environment gave a number that is none."""
     seen = steps.observation
     if seen.dtype.kind == "f" and not np.isfinite(seen).all():
         raise ValueError(
