@@ -134,7 +134,7 @@ def test_beliefs_actions_and_observations_are_checked():
         ValueError, match="observation must be a whole number from 0 to 1, got -1"
     ):
         belief_update(tiger, [0.5, 0.5], 0, -1)
-    with pytest.raises(ValueError, match="action must be from 0 to 2, got -1"):
+    with pytest.raises(ValueError, match="action must be a whole number from 0 to 2"):
         observation_probabilities(tiger, [0.5, 0.5], -1)
 
 

@@ -186,6 +186,14 @@ def own_observation(observation):
     return observation
 
 
+def begin_episode(env, own, begin, seed=None) -> tuple:
+    """First observation, of which the agent is told, and the mask of its actions."""
+    observation, info = env.reset(seed=seed)
+    observation = own(observation)
+    begin(observation)
+    return observation, info.get("action_mask")
+
+
 def rollout(
     env,
     agent,
@@ -240,10 +248,7 @@ def rollout(
     longest = sys.maxsize if max_episode_steps is None else int(max_episode_steps)
     try:
         own = own_observation if learn or keep else lambda observation: observation
-        observation, info = env.reset(seed=draw_seed(rng))
-        observation = own(observation)
-        mask = info.get("action_mask")
-        begin(observation)
+        observation, mask = begin_episode(env, own, begin, draw_seed(rng))
         while not reason:
             child = task.child(f"from step {done}")
             for _ in range(min(BLOCK, limit - done)):
@@ -285,10 +290,7 @@ def rollout(
                         reason = "episodes"
                         break
                     if done < limit:
-                        observation, info = env.reset()
-                        observation = own(observation)
-                        mask = info.get("action_mask")
-                        begin(observation)
+                        observation, mask = begin_episode(env, own, begin)
             reason = reason or ("steps" if done == limit else "")
             if child.end() and not reason:
                 reason = "callback"
