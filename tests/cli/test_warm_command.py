@@ -21,3 +21,27 @@ def test_command_refuses_unknown_names():
     result = CliRunner().invoke(app, ["warm", "pansophy.nothing"])
     assert result.exit_code == 2
     assert "No public name begins with pansophy.nothing" in result.output
+
+
+def test_command_refuses_one_unknown_name_among_others():
+    from typer.testing import CliRunner
+
+    from pansophy.cli import app
+
+    result = CliRunner().invoke(app, ["warm", NAMES[1], "pansophy.nothing"])
+    assert result.exit_code == 2
+    assert "No public name begins with pansophy.nothing" in result.output
+
+
+def test_command_does_not_compile_what_it_cannot_keep(monkeypatch, tmp_path):
+    from typer.testing import CliRunner
+
+    from pansophy.cli import app
+    from pansophy.core import loop_cache
+
+    monkeypatch.setattr(loop_cache, "shipped_levels", lambda: ())
+    (tmp_path / "loops").touch()
+    monkeypatch.setenv("PANSOPHY_CACHE_DIR", str(tmp_path))
+    result = CliRunner().invoke(app, ["warm", NAMES[1]])
+    assert result.exit_code == 2
+    assert "Compiled loops cannot be kept" in result.output

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -24,6 +25,7 @@ import pytest
 import pansophy
 from pansophy.core import folder_lock, loop_cache
 from pansophy.core.compiled import compiled
+from pansophy.core.completed_warm_up import completed_mark
 
 POSIX = hasattr(os, "geteuid")
 locks = pytest.mark.skipif(
@@ -86,6 +88,14 @@ def load_pair(tmp_path, monkeypatch):
     yield load
     sys.modules.pop("inner_of_pair", None)
     sys.modules.pop("outer_of_pair", None)
+
+
+HIGHEST = """
+import middle_of_three as middle
+@compiled
+def high(x):
+    return middle.lowest.low(x)
+"""
 
 
 def hits(loop):
@@ -257,6 +267,72 @@ def test_working_directory_is_never_read(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert tmp_path not in loop_cache.user_folder().parents
     assert tmp_path not in loop_cache.SHIPPED.parents
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    monkeypatch.setenv("LOCALAPPDATA", "cache")
+    usual = loop_cache.user_folder()
+    assert tmp_path not in usual.parents
+    loop_cache.warn_of_relative_path.cache_clear()
+    monkeypatch.setenv("PANSOPHY_CACHE_DIR", "cache")
+    with pytest.warns(RuntimeWarning, match="must be an absolute path, got 'cache'"):
+        assert loop_cache.user_folder() == usual
+    assert loop_cache.user_folder() == usual  # told once
+
+
+def test_home_in_the_variable(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PANSOPHY_CACHE_DIR", "~/own")
+    assert loop_cache.user_folder() == Path("~/own/loops").expanduser()
+
+
+def test_user_without_a_home_compiles(monkeypatch, load_pair):
+    def no_home(*args):
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(loop_cache.Path, "home", no_home)
+    for name in ("PANSOPHY_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    assert loop_cache.user_folder() is None
+    assert load_pair()(np.ones(3)) == 6
+    assert loop_cache.reason_not_kept() == "this user has no home folder"
+    assert completed_mark() is None
+
+
+def test_why_loops_are_not_kept(folder, monkeypatch):
+    assert loop_cache.reason_not_kept() is None and folder.is_dir()
+    folder.chmod(0o775)
+    assert "others may write to it" in loop_cache.reason_not_kept()
+    folder.chmod(0o700)
+    monkeypatch.setattr(os, "access", lambda *args: False)
+    assert loop_cache.reason_not_kept() == f"{folder} cannot be written"
+    folder.rmdir()
+    folder.touch()
+    assert "cannot be made" in loop_cache.reason_not_kept()
+
+
+def test_edit_of_a_loop_read_through_modules_is_noticed(folder, tmp_path, monkeypatch):
+    """A loop may be read as module.loop, and that module read others so."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    names = ("lowest_of_three", "middle_of_three", "highest_of_three")
+    head = "from pansophy.core.compiled import compiled\n"
+
+    def load(factor):
+        body = f"FACTOR = {factor}\n@compiled\ndef low(x):\n    return x * FACTOR\n"
+        texts = (head + body, "import lowest_of_three as lowest\n", head + HIGHEST)
+        for name, text in zip(names, texts, strict=True):
+            (tmp_path / f"{name}.py").write_text(text, "utf-8")
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        return importlib.import_module(names[-1]).high
+
+    try:
+        assert load(2.0)(3.0) == 6
+        assert load(5.0)(3.0) == 15
+        again = load(2.0)
+        assert again(3.0) == 6 and hits(again) == 1
+    finally:
+        for name in names:
+            sys.modules.pop(name, None)
 
 
 def test_full_disk_and_read_only_folder_compile(folder, load_pair, monkeypatch):
@@ -482,6 +558,9 @@ def test_notice_comes_once_and_only_after_two_seconds(folder, load_pair, capsys)
     watch.timer = None
     watch.start_timer(loop)
     assert watch.timer is None
+    folder.chmod(0o777)
+    watch.notice("scaled_sum")
+    assert "in every process, since" in capsys.readouterr().err
 
 
 def test_loops_of_others_are_not_announced():

@@ -30,21 +30,16 @@ def warm(
 ):
     """Compile all loops for this machine now, so that no later call has to wait."""
     with errors_as_one_sentence():
-        from ..core.loop_cache import shipped_levels, user_folder
+        from ..core.loop_cache import reason_not_kept, shipped_levels, user_folder
         from ..testing import usual_names, warm_up
 
-        chosen = None
-        if names:
-            chosen = [
-                n
-                for n in usual_names()
-                if any(f"{n}.".startswith(f"{wanted}.") for wanted in names)
-            ]
-            if not chosen:
-                raise ValueError(
-                    f"No public name begins with {' or '.join(names)}; `pansophy "
-                    "methods` lists them."
-                )
+        chosen = names_below(names, usual_names()) if names else None
+        reason = reason_not_kept()
+        if reason is not None and not shipped_levels():
+            raise ValueError(
+                f"Compiled loops cannot be kept: {reason}. Set PANSOPHY_CACHE_DIR to a "
+                "folder of your own."
+            )
         began = time.perf_counter()
         total = len(chosen) if chosen else len(usual_names()) + 1
         with typer.progressbar(length=total, label="Compiling loops") as bar:
@@ -53,7 +48,20 @@ def warm(
         seconds = time.perf_counter() - began
         levels = " and ".join(level.name for level in shipped_levels())
         source = f" Shipped loops are used (for {levels})." if levels else ""
+        kept = f"kept in {user_folder()}" if reason is None else f"not kept: {reason}"
         print_text(
-            f"{compiled} loops compiled, all others found, in {seconds:.0f} s; kept in "
-            f"{user_folder()}.{source}"
+            f"{compiled} loops compiled, all others found, in {seconds:.0f} s; "
+            f"{kept}.{source}"
         )
+
+
+def names_below(wanted, public) -> list[str]:
+    """The public names that are one of those wanted, or below one of them."""
+    below = {w: [n for n in public if f"{n}.".startswith(f"{w}.")] for w in wanted}
+    for name, found in below.items():
+        if not found:
+            raise ValueError(
+                f"No public name begins with {name}; `pansophy methods` lists them."
+            )
+    chosen = {n for found in below.values() for n in found}
+    return [n for n in public if n in chosen]

@@ -9,8 +9,10 @@ import hashlib
 from pathlib import Path
 
 
-def completed_mark(part: str = "all") -> Path:
+def completed_mark(part: str = "all") -> Path | None:
     """File that is there once a warm-up of these loops, on this machine, was done.
+
+    None for a user without a home, who keeps no loops.
 
     Parameters
     ----------
@@ -24,6 +26,8 @@ def completed_mark(part: str = "all") -> Path:
     for path in sorted(root.rglob("_[!_]*.py")):
         digest.update(path.read_bytes())
     folder = user_folder()
+    if folder is None:
+        return None
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder / f"warm-{part}-{digest.hexdigest()[:16]}"
@@ -34,10 +38,13 @@ def loops_are_missing(part: str = "all") -> bool:
     from .loop_cache import shipped_levels
 
     marks = completed_mark(), completed_mark(part)
-    return not shipped_levels() and not any(mark.exists() for mark in marks)
+    done = any(mark is not None and mark.exists() for mark in marks)
+    return not shipped_levels() and not done
 
 
 def mark_completed(part: str = "all") -> None:
     """Leave the mark; where the folder cannot be written there is none."""
+    mark = completed_mark(part)
     with contextlib.suppress(OSError):
-        completed_mark(part).touch(mode=0o600)
+        if mark is not None:
+            mark.touch(mode=0o600)

@@ -39,9 +39,10 @@ and shared temporary folders are never read. A file that is damaged is compiled 
 comparison, compile it once: one holds a lock while it compiles, the others wait and
 read what it has stored. None waits longer than `LONGEST_WAIT`.
 
-The folder is `$PANSOPHY_CACHE_DIR` if set, else `pansophy/loops` in the platform's
-cache directory (`~/.cache`, `~/Library/Caches`, `%LOCALAPPDATA%`). Where it cannot be
-written, loops are compiled in every process.
+The folder is `loops` in `$PANSOPHY_CACHE_DIR` if set, else `pansophy/loops` in the
+platform's cache directory (`~/.cache`, `~/Library/Caches`, `%LOCALAPPDATA%`). Both must
+be absolute paths, since others would lie in the working directory. Where the folder
+cannot be written, or a user has no home, loops are compiled in every process.
 
 Only this module, `core/loop_compiler.py` and `core/_intrinsics.py` use Numba's
 internals. `HOOKS` lists those used here, and `tests/core/test_loop_cache.py` says which
@@ -97,6 +98,7 @@ HOOKS = (
 )
 
 PACKAGE = __name__.split(".")[0]
+NUMBA_KNOWS = ("builtins", "cmath", "llvmlite", "math", "numba", "numpy")
 SHIPPED = Path(__file__).parents[1] / "_compiled_loops"
 MANIFEST = "manifest.json"
 DRAFT = ".draft-"  # names of files that are being written begin with it
@@ -245,12 +247,19 @@ def values_read(function) -> list:
     names = sorted(all_names(function.__code__))
     scopes = [function.__globals__]
     values = [cell.cell_contents for cell in function.__closure__ or ()]
-    for name in names:
-        value = function.__globals__.get(name)
-        if isinstance(value, types.ModuleType) and value.__name__.startswith(PACKAGE):
-            scopes.append(vars(value))  # a loop may be read as module.loop
+    for scope in scopes:  # it grows: a loop may be read as module.loop
+        for name in names:
+            value = scope.get(name)
+            if isinstance(value, types.ModuleType) and is_followed(value):
+                if not any(vars(value) is known for known in scopes):
+                    scopes.append(vars(value))
     values += [scope[name] for scope in scopes for name in names if name in scope]
     return values
+
+
+def is_followed(module) -> bool:
+    """Whether a loop may read values of a module; of others Numba has its own code."""
+    return module.__name__.split(".")[0] not in NUMBA_KNOWS
 
 
 def all_names(code) -> set:
@@ -320,8 +329,8 @@ def file_digest(module: str) -> str:
 # ---- the two folders
 
 
-def user_folder() -> Path:
-    """Folder in which this machine keeps the loops it compiled.
+def user_folder() -> Path | None:
+    """Folder in which this machine keeps the loops it compiled; None without a home.
 
     Examples
     --------
@@ -330,15 +339,52 @@ def user_folder() -> Path:
     True
     """
     chosen = os.environ.get("PANSOPHY_CACHE_DIR")
-    if chosen:
-        return Path(chosen).absolute() / "loops"
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base).absolute() / PACKAGE / "loops"
+    try:
+        if chosen:
+            folder = Path(chosen).expanduser()
+            if folder.is_absolute():
+                return folder / "loops"
+            warn_of_relative_path(chosen)
+        return platform_cache_directory() / PACKAGE / "loops"
+    except RuntimeError:  # nobody knows the home of this user
+        return None
+
+
+def platform_cache_directory() -> Path:
+    """Where programs keep what they can make again; relative settings do not count."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    windows = sys.platform == "win32"
+    chosen = os.environ.get("LOCALAPPDATA" if windows else "XDG_CACHE_HOME", "")
+    if Path(chosen).is_absolute():
+        return Path(chosen)
+    return Path.home() / ("AppData/Local" if windows else ".cache")
+
+
+@cache
+def warn_of_relative_path(chosen: str) -> None:
+    """Say once that a relative path is not used: it would be read from anywhere."""
+    warnings.warn(
+        f"PANSOPHY_CACHE_DIR must be an absolute path, got {chosen!r}; compiled loops "
+        "are kept in the usual folder.",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+
+
+def reason_not_kept() -> str | None:
+    """Why loops that are compiled here cannot be stored, or None if they can."""
+    folder = user_folder()
+    if folder is None:
+        return "this user has no home folder"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private = is_private(os.stat(folder))
+    except OSError as error:
+        return f"{folder} cannot be made ({error.strerror})"
+    if not private:
+        return f"{folder} belongs to someone else, or others may write to it"
+    return None if os.access(folder, os.W_OK) else f"{folder} cannot be written"
 
 
 def is_private(status: os.stat_result) -> bool:
@@ -355,6 +401,8 @@ def is_private(status: os.stat_result) -> bool:
 def read_user_file(name: str) -> bytes | None:
     """A pickle from the user's folder, or None if it is absent, damaged or unsafe."""
     folder = user_folder()
+    if folder is None:
+        return None
     try:
         if not is_private(os.stat(folder)):
             return None
@@ -371,6 +419,8 @@ def read_user_file(name: str) -> bytes | None:
 def write_user_file(name: str, content: bytes) -> None:
     """Store a pickle behind its hash; a folder that can't be written is let alone."""
     folder = user_folder()
+    if folder is None:
+        return
     draft = None
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -401,7 +451,8 @@ class LoopLock:
     """The right to compile one loop; held by one process of the user at a time."""
 
     def __init__(self, name: str):
-        self.path = user_folder() / f"{DRAFT}{name}.lock"
+        folder = user_folder()
+        self.path = None if folder is None else folder / f"{DRAFT}{name}.lock"
         self.handle = None
 
     def acquire(self) -> None:
@@ -409,6 +460,8 @@ class LoopLock:
 
         In a folder that can't be written there is no lock, and nothing to wait for.
         """
+        if self.path is None:
+            return
         folder = self.path.parent
         latest = time.monotonic() + LONGEST_WAIT
         try:
@@ -425,7 +478,7 @@ class LoopLock:
             return
 
     def release(self) -> None:
-        if self.handle is not None:
+        if self.path is not None and self.handle is not None:
             with contextlib.suppress(OSError):
                 os.unlink(self.path)
             os.close(self.handle)
@@ -695,10 +748,10 @@ class CompilationWatch(event.Listener):
 
     def notice(self, name):
         self.noticed = True
-        folder = user_folder()
+        reason = reason_not_kept()
         kept = "once on this machine"
-        if folder.exists() and not os.access(folder, os.W_OK):
-            kept = f"in every process, since {folder} cannot be written"
+        if reason is not None:
+            kept = f"in every process, since {reason}"
         print(f"pansophy: compiling {name} {kept} ...", file=sys.stderr, flush=True)
 
 
