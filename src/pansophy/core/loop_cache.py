@@ -250,9 +250,10 @@ def values_read(function) -> list:
     for scope in scopes:  # it grows: a loop may be read as module.loop
         for name in names:
             value = scope.get(name)
-            if isinstance(value, types.ModuleType) and is_followed(value):
-                if not any(vars(value) is known for known in scopes):
-                    scopes.append(vars(value))
+            if not isinstance(value, types.ModuleType) or not is_followed(value):
+                continue
+            if not any(vars(value) is known for known in scopes):
+                scopes.append(vars(value))
     values += [scope[name] for scope in scopes for name in names if name in scope]
     return values
 
