@@ -10,22 +10,16 @@ from pansophy.compare.holdout import load_holdout
 from pansophy.compare.loading import load_dataset
 from pansophy.compare.options import Options
 from tests.compare.comparisons import rows
+from tests.compare.small_tables import table_of_noise
 
 QUICK = {"workers": 0, "repeats": 1, "progress": False}
 
 
-def noise(n=60, columns=3, seed=0):
-    """Classes that nothing tells apart."""
-    rng = np.random.default_rng(seed)
-    table = {f"x{j}": rng.normal(size=n) for j in range(columns)}
-    return {**table, "y": rng.permutation(np.repeat(["no", "yes"], n // 2))}
-
-
 def test_rows_of_the_test_table_that_were_learned_from_are_counted():
-    table = noise()
+    table = table_of_noise()
     new = {
         k: np.r_[v[:10], w[:20]]
-        for (k, v), w in zip(table.items(), noise(seed=5).values())
+        for (k, v), w in zip(table.items(), table_of_noise(seed=5).values())
     }
     found = compare(table, "y", methods={"nb": GaussianNB()}, test=new, **QUICK)
     assert any(n.startswith("10 of 30 rows of the test table") for n in found.notes)

@@ -15,15 +15,9 @@ from pansophy.compare import Comparison, TableError, compare
 from pansophy.compare.execution.fit_fold import PreparationCache, fit_fold
 from pansophy.compare.loading import load_dataset
 from pansophy.compare.options import Options
+from tests.compare.small_tables import table_of_noise
 
 QUICK = {"workers": 0, "repeats": 1, "progress": False}
-
-
-def noise(n=60, columns=3, seed=0):
-    """Classes that nothing tells apart."""
-    rng = np.random.default_rng(seed)
-    table = {f"x{j}": rng.normal(size=n) for j in range(columns)}
-    return {**table, "y": rng.permutation(np.repeat(["no", "yes"], n // 2))}
 
 
 def accuracy(result, name="cheat"):
@@ -56,7 +50,7 @@ class Peek(ClassifierMixin, BaseEstimator):
 def test_an_estimator_sees_its_training_rows_and_nothing_else(workers):
     methods = {"cheat": Peek([]), "after": GaussianNB()}
     settings = {**QUICK, "workers": workers, "folds": 3}
-    found = compare(noise(), "y", methods=methods, **settings)
+    found = compare(table_of_noise(), "y", methods=methods, **settings)
     assert found.disqualified == [] and accuracy(found) <= 0.6
     assert methods["cheat"].seen == []
 
@@ -81,7 +75,7 @@ class Stubborn(GaussianNB):
     ],
 )
 def test_what_was_fitted_beforehand_is_refused(made):
-    table = noise()
+    table = table_of_noise()
     X = np.column_stack([table[f"x{j}"] for j in range(3)])
     y = (table["y"] == "yes").astype(int)
     with pytest.raises(TableError, match="'cheat' is frozen"):
@@ -89,14 +83,14 @@ def test_what_was_fitted_beforehand_is_refused(made):
 
 
 def test_a_fitted_estimator_forgets():
-    table = noise()
+    table = table_of_noise()
     X = np.column_stack([table[f"x{j}"] for j in range(3)])
     cheat = KNeighborsClassifier(1).fit(X, table["y"])
     assert accuracy(compare(table, "y", methods={"cheat": cheat}, **QUICK)) < 0.7
 
 
 def test_choosing_columns_by_the_answer_helps_nobody():
-    table = noise(60, 100, seed=1)
+    table = table_of_noise(60, 100, seed=1)
     chosen = make_pipeline(SelectKBest(k=5), GaussianNB())
     found = compare(table, "y", methods={"cheat": chosen}, **QUICK)
     assert accuracy(found) < 0.7
@@ -104,14 +98,17 @@ def test_choosing_columns_by_the_answer_helps_nobody():
 
 def test_many_levels_coded_by_the_answer_help_nobody():
     rng = np.random.default_rng(1)
-    table = {**noise(200), "town": rng.permutation(np.repeat(np.arange(50), 4))}
+    table = {
+        **table_of_noise(200),
+        "town": rng.permutation(np.repeat(np.arange(50), 4)),
+    }
     table["town"] = np.char.add("t", table["town"].astype(str))
     found = compare(table, "y", methods={"cheat": GaussianNB()}, **QUICK)
     assert accuracy(found) < 0.6
 
 
 def test_copies_of_rows_are_named_and_can_be_kept_together():
-    table = {k: np.tile(v, 3) for k, v in noise().items()}
+    table = {k: np.tile(v, 3) for k, v in table_of_noise().items()}
     cheat = {"cheat": KNeighborsClassifier(1)}
     apart = compare(table, "y", methods=cheat, **QUICK)
     assert accuracy(apart) > 0.9
@@ -121,7 +118,7 @@ def test_copies_of_rows_are_named_and_can_be_kept_together():
 
 def test_encoded_answers_and_future_dates_are_named():
     rng = np.random.default_rng(0)
-    table = noise(300)
+    table = table_of_noise(300)
     code = np.where(table["y"] == "yes", 0.83, 0.21)
     begun = np.datetime64("2024-01-01") + rng.integers(0, 300, 300)
     table |= {
@@ -144,7 +141,7 @@ def test_predictions_of_a_fold_do_not_depend_on_its_answers():
     from pansophy.compare.splits import make_splits
 
     rng = np.random.default_rng(0)
-    table = {**noise(80), "k": rng.choice([f"k{i}" for i in range(15)], 80)}
+    table = {**table_of_noise(80), "k": rng.choice([f"k{i}" for i in range(15)], 80)}
     dataset = load_dataset(table, Options(target="y"))
     data, schema = dataset.data, dataset.schema
     split = make_splits(data, schema, folds=4)
@@ -183,7 +180,7 @@ def test_tuning_never_sees_the_rows_held_out(monkeypatch):
     from pansophy.compare.splits import make_splits
     from pansophy.tables import Preparation
 
-    table = noise(60)
+    table = table_of_noise(60)
     row = {x: i for i, x in enumerate(table["x0"].tolist())}  # which one it is
     dataset = load_dataset(table, Options(target="y"))
     data, schema = dataset.data, dataset.schema

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from pansophy.compare import compare, infer_schema, reopen, rerun
-from pansophy.compare.execution.blend_trial import MIN_BLEND_ROWS
 from pansophy.tables import read_table
 from tests.compare.comparisons import rows
+from tests.compare.small_tables import table_of_numbers
 
 QUICK = {"workers": 0, "repeats": 1, "folds": 3, "progress": False}
 
@@ -44,16 +44,9 @@ def test_what_is_opened_again_stays_as_it_was(tmp_path):
         reopen(place)
 
 
-def table(n=MIN_BLEND_ROWS, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 3))
-    y = X[:, 0] + 2 * (X[:, 1] > 0) * (X[:, 2] > 0) + 0.3 * rng.normal(size=n)
-    return {"x0": X[:, 0], "x1": X[:, 1], "x2": X[:, 2], "y": y}
-
-
 def test_a_blend_comes_out_of_a_run_folder_as_it_went_in(tmp_path):
     named = ["linear regression", "decision tree", "blend"]
-    found = compare(table(), "y", methods=named, folder=tmp_path, **QUICK)
+    found = compare(table_of_numbers(), "y", methods=named, folder=tmp_path, **QUICK)
     assert "blend" in [r.method for r in found.leaderboard]
-    assert reopen(tmp_path, table()).leaderboard == found.leaderboard
-    assert rerun(tmp_path, table(), workers=0).same
+    assert reopen(tmp_path, table_of_numbers()).leaderboard == found.leaderboard
+    assert rerun(tmp_path, table_of_numbers(), workers=0).same

@@ -6,19 +6,13 @@ import sklearn.decomposition as peer
 
 from pansophy.decomposition import FactorAnalysis
 from pansophy.decomposition.factor_analysis import rotate_factors
-
-
-def made(n=400, d=6, k=2, seed=0, noise=None):
-    rng = np.random.default_rng(seed)
-    noise = rng.uniform(0.3, 1.0, d) if noise is None else noise
-    W = rng.standard_normal((k, d))
-    return rng.standard_normal((n, k)) @ W + rng.standard_normal((n, d)) * noise + 2
+from tests.decomposition.factor_rows import factor_rows
 
 
 @pytest.mark.parametrize("method", ["lapack", "randomized"])
 @pytest.mark.parametrize("shape", [(300, 12), (15, 30)], ids=str)
 def test_factor_analysis_matches_scikit_learn(method, shape):
-    X = made(*shape, k=3)
+    X = factor_rows(*shape, k=3)
     options = {"svd_method": method, "tol": 1e-8, "max_iter": 30}
     import warnings
 
@@ -40,7 +34,7 @@ def test_factor_analysis_matches_scikit_learn(method, shape):
 
 @pytest.mark.parametrize("kind", ["varimax", "quartimax"])
 def test_rotation(kind):
-    X = made(500, 8, 3)
+    X = factor_rows(500, 8, 3)
     plain = FactorAnalysis(3).fit(X)
     turned = FactorAnalysis(3, rotation=kind).fit(X)
     np.testing.assert_allclose(
@@ -63,9 +57,9 @@ def test_rotation(kind):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_last_likelihood_is_that_of_the_model(max_iter):
     """Also after few iterations, in either shape, with missing values and rotated."""
-    missing = made(60, 6)
+    missing = factor_rows(60, 6)
     missing[::7, 2] = np.nan
-    for X in (made(200, 6), made(15, 30, k=3), missing):
+    for X in (factor_rows(200, 6), factor_rows(15, 30, k=3), missing):
         for how in ({"svd_method": "lapack"}, {}, {"rotation": "varimax"}):
             model = FactorAnalysis(2, max_iter=max_iter, **how).fit(X)
             total = model.score_samples(X).sum()

@@ -8,13 +8,7 @@ from scipy.stats import multivariate_normal
 
 from pansophy.decomposition import FactorAnalysis, ProbabilisticPCA
 from pansophy.decomposition.latent_factor_model import FactorParams, factor_posterior
-
-
-def made(n=400, d=6, k=2, seed=0, noise=None):
-    rng = np.random.default_rng(seed)
-    noise = rng.uniform(0.3, 1.0, d) if noise is None else noise
-    W = rng.standard_normal((k, d))
-    return rng.standard_normal((n, k)) @ W + rng.standard_normal((n, d)) * noise + 2
+from tests.decomposition.factor_rows import factor_rows
 
 
 def with_holes(X, share=0.2, seed=1):
@@ -25,7 +19,7 @@ def with_holes(X, share=0.2, seed=1):
 
 @pytest.mark.parametrize("cls", [ProbabilisticPCA, FactorAnalysis])
 def test_samples_have_the_model_covariance(cls):
-    model = cls(2, random_state=0).fit(made())
+    model = cls(2, random_state=0).fit(factor_rows())
     rows = model.sample(200_000)
     np.testing.assert_allclose(np.cov(rows.T), model.get_covariance(), atol=0.06)
     np.testing.assert_allclose(rows.mean(axis=0), model.mean_, atol=0.03)
@@ -33,7 +27,7 @@ def test_samples_have_the_model_covariance(cls):
 
 @pytest.mark.parametrize("cls", [ProbabilisticPCA, FactorAnalysis])
 def test_missing_values(cls):
-    X = made(n=800)
+    X = factor_rows(n=800)
     H = with_holes(X)
     H[5] = np.nan  # a row with nothing tells nothing
     full, holed = cls(2).fit(X), cls(2, random_state=0).fit(H)
@@ -75,7 +69,7 @@ def test_what_was_seen_has_the_marginal_density(seed):
 
 
 def test_bad_requests():
-    X = made(30)
+    X = factor_rows(30)
     with pytest.raises(ValueError, match="at most min"):
         ProbabilisticPCA(7).fit(X)
     with pytest.raises(ValueError, match="without missing"):

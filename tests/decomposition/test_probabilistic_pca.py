@@ -8,13 +8,7 @@ from pansophy.decomposition import (
     PCA,
     ProbabilisticPCA,
 )
-
-
-def made(n=400, d=6, k=2, seed=0, noise=None):
-    rng = np.random.default_rng(seed)
-    noise = rng.uniform(0.3, 1.0, d) if noise is None else noise
-    W = rng.standard_normal((k, d))
-    return rng.standard_normal((n, k)) @ W + rng.standard_normal((n, d)) * noise + 2
+from tests.decomposition.factor_rows import factor_rows
 
 
 def eigenvalues(values):
@@ -31,7 +25,7 @@ def test_worked_example():
 
 @pytest.mark.parametrize("shape", [(400, 6), (20, 40)], ids=str)
 def test_em_reaches_the_closed_form(shape):
-    X = made(*shape)
+    X = factor_rows(*shape)
     exact = ProbabilisticPCA(2).fit(X)
     turns = ProbabilisticPCA(2, method="em", tol=1e-13, max_iter=20_000, random_state=0)
     turns.fit(X)
@@ -42,7 +36,7 @@ def test_em_reaches_the_closed_form(shape):
 
 
 def test_closed_form_is_the_top_of_the_likelihood(rng):
-    X = made()
+    X = factor_rows()
     model = ProbabilisticPCA(2).fit(X)
     assert model.score(X) == pytest.approx(model.loglike_)
     right = multivariate_normal(model.mean_, model.get_covariance()).logpdf(X)
@@ -62,7 +56,7 @@ def test_closed_form_is_the_top_of_the_likelihood(rng):
 
 
 def test_without_noise_it_is_pca():
-    X = made(noise=np.full(6, 1e-5))
+    X = factor_rows(noise=np.full(6, 1e-5))
     model, pca = ProbabilisticPCA(2).fit(X), PCA(2).fit(X)
     assert model.noise_variance_ < 1e-9
     back = model.inverse_transform(model.transform(X))

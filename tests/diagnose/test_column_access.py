@@ -1,20 +1,6 @@
 """Columns of mixed frames can be read and permuted."""
 
 import numpy as np
-import pandas as pd
-import pytest
-
-
-@pytest.fixture
-def photos(rng):
-    """A sign of the class, a stamp that goes with it in 9 of 10 rows, and noise."""
-    y = rng.integers(0, 2, 600)
-    stamp = np.where(rng.random(600) < 0.9, y, 1 - y)
-    table = pd.DataFrame({
-        "sign": y + 0.6 * rng.normal(size=600), "stamp": stamp,
-        "noise": rng.normal(size=600),
-    })  # fmt: skip
-    return table, y
 
 
 def test_frames_of_the_product(photos, rng):

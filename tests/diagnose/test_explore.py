@@ -12,13 +12,7 @@ from pansophy.cluster import lloyd_iteration
 from pansophy.datasets import load, names
 from pansophy.diagnose import Exploration, detect_task, explore
 from pansophy.tables import TableError, infer_schema
-
-
-def made(rng, n, d=8):
-    table = {f"x{j}": rng.normal(size=n) for j in range(d)}
-    table |= {"kind": rng.choice(list("abc"), n), "k": rng.integers(0, 40, n)}
-    table["y"] = np.where(table["x0"] + rng.normal(size=n) > 0, "yes", "no")
-    return table
+from tests.diagnose.small_tables import mixed_columns
 
 
 @pytest.mark.parametrize("name", names())
@@ -42,11 +36,11 @@ def test_ctrl_c_ends_it_in_the_middle_of_a_fit(rng, monkeypatch):
 
     monkeypatch.setattr(lloyd_iteration, "center_terms", pressed)
     with pytest.raises(KeyboardInterrupt):
-        explore(made(rng, 100), "y")
+        explore(mixed_columns(rng, 100), "y")
 
 
 def test_clean_table_has_no_finding(rng):
-    found = explore(made(rng, 500), "y")
+    found = explore(mixed_columns(rng, 500), "y")
     assert found.findings == []
     assert "Nothing was found." in str(found)
 
@@ -74,7 +68,7 @@ def test_a_table_is_read_as_a_comparison_would(rng, tmp_path):
 
 def test_all_planted_faults_at_once(rng):
     n = 500
-    table = made(rng, n)
+    table = mixed_columns(rng, n)
     town = rng.integers(0, 30, n)
     yes = table["y"] == "yes"
     table["encoded"] = (np.bincount(town, yes) / np.bincount(town))[town]
@@ -101,7 +95,7 @@ def test_all_planted_faults_at_once(rng):
 
 
 def test_what_is_left_out_is_no_alarm(rng):
-    table = made(rng, 300)
+    table = mixed_columns(rng, 300)
     order = np.argsort(table["y"])
     table = {k: v[order] for k, v in table.items()} | {"id": np.arange(300)}
     alone, _ = explore(table, "y", whole=False).about("id")
@@ -112,7 +106,7 @@ def test_what_is_left_out_is_no_alarm(rng):
 
 
 def test_imbalance_constant_and_missing_targets(rng):
-    table = made(rng, 400)
+    table = mixed_columns(rng, 400)
     table["y"] = np.where(np.arange(400) < 12, "rare", "usual")
     (found,) = [f for f in explore(table, "y").findings if f.kind == "imbalance"]
     assert "12 of 400 rows (3.00%) are 'rare'" in found.text
@@ -124,7 +118,7 @@ def test_imbalance_constant_and_missing_targets(rng):
 
 
 def test_other_table_and_context(rng):
-    old, new = made(rng, 400), made(rng, 400)
+    old, new = mixed_columns(rng, 400), mixed_columns(rng, 400)
     new["x1"] = new["x1"] + 1
     found = explore(old, "y", other=new)
     assert found.drift.drifted == ["x1"] and found.about("x1")
@@ -189,7 +183,7 @@ def test_bad_input_is_told_in_one_sentence(tmp_path):
 
 
 def test_large_tables_are_sampled_and_say_so(rng):
-    table = made(rng, 5000, 3)
+    table = mixed_columns(rng, 5000, 3)
     splits = [(np.arange(2500), np.arange(2500, 5000))]
     found = explore(table, "y", max_rows=1000, splits=splits, whole=False)
     assert (found.rows, found.sampled) == (5000, 1000)
@@ -205,9 +199,9 @@ def test_tasks_are_told():
 
 @pytest.mark.slow
 def test_time_of_large_tables(rng):
-    explore(made(rng, 300), "y")  # loops are compiled
+    explore(mixed_columns(rng, 300), "y")  # loops are compiled
     for n, d, limit in ((10_000, 28, 3.0), (200_000, 48, 20.0)):
-        table = pa.table(made(rng, n, d))
+        table = pa.table(mixed_columns(rng, n, d))
         begun = time.process_time()
         explore(table, "y")
         assert time.process_time() - begun < 2 * limit  # of two cores

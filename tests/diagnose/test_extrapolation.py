@@ -5,18 +5,7 @@ import numpy as np
 from pansophy.diagnose import (
     extrapolation,
 )
-
-
-def people(seed, n=500):
-    rng = np.random.default_rng(seed)
-    return {
-        "age": rng.normal(45, 12, n),
-        "height": rng.normal(170, 9, n),
-        "heat": rng.normal(15, 8, n),
-        "town": rng.choice(["Rome", "Oslo", "Bern"], n, p=[0.5, 0.3, 0.2]),
-        "gap": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
-        "visits": rng.poisson(3, n),
-    }
+from tests.diagnose.small_tables import people
 
 
 def test_training_rows_are_inside_and_far_rows_are_not(rng):

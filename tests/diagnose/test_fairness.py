@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pansophy.diagnose import fairness, json_ready
+from tests.diagnose.audits import assert_same_audit
 
 
 def test_identical_groups_have_no_gap(rng):
@@ -74,20 +75,6 @@ def test_false_alarms_are_rare():
     assert wrong <= 10
 
 
-def alike(a, b):
-    """Two audits that say the same."""
-    assert (a.groups, a.counts, a.left_out) == (b.groups, b.counts, b.left_out)
-    assert list(a.measures) == list(b.measures)
-    for name, spans in a.measures.items():
-        assert len(spans) == len(b.measures[name])
-        for one, other in zip(spans, b.measures[name], strict=True):
-            assert one == pytest.approx(other, rel=1e-9, abs=1e-12, nan_ok=True)
-    for one, other in zip(a.gaps, b.gaps, strict=True):
-        assert one[:3] == other[:3]
-        assert one.gap == pytest.approx(other.gap, rel=1e-9, abs=1e-12)
-    assert [f.severity for f in a.findings()] == [f.severity for f in b.findings()]
-
-
 @given(st.integers(0, 10_000), st.sampled_from(["words", "numbers"]))
 @settings(max_examples=30)
 def test_whole_weights_are_repeated_rows(seed, kind):
@@ -100,17 +87,17 @@ def test_whole_weights_are_repeated_rows(seed, kind):
     for truth, said, task in ((y, p, None), (z, q, None), (p, q[:, 0], "regression")):
         many = [np.repeat(v, k, axis=0) for v in (truth, said, group)]
         one = fairness(truth, said, group, task=task, weights=k)
-        alike(one, fairness(*many, task=task))
+        assert_same_audit(one, fairness(*many, task=task))
 
 
 def test_weights_that_are_no_counts_are_worth_the_rows_they_are(rng):
     n = 2000
     group, y, p = rng.choice(["a", "b"], n), rng.integers(0, 2, n), rng.random(n)
     bare = fairness(y, p, group)
-    alike(fairness(y, p, group, weights=np.full(n, 0.3)), bare)
+    assert_same_audit(fairness(y, p, group, weights=np.full(n, 0.3)), bare)
     w = rng.exponential(size=n)
     one, tiny = (fairness(y, p, group, weights=v) for v in (w, w / w.sum()))
-    alike(one, tiny)
+    assert_same_audit(one, tiny)
     assert one.counts == bare.counts
     for name, (a, _) in one.measures.items():
         assert a.error > bare.measures[name][0].error  # unequal weights waste rows
@@ -119,7 +106,7 @@ def test_weights_that_are_no_counts_are_worth_the_rows_they_are(rng):
     assert one.measures["selection rate"][0].mean == pytest.approx(rate)
     some = rng.random(n) < 0.5
     rest = fairness(y[some], p[some], group[some], weights=w[some])
-    alike(fairness(y, p, group, weights=np.where(some, w, 0)), rest)
+    assert_same_audit(fairness(y, p, group, weights=np.where(some, w, 0)), rest)
     with pytest.raises(ValueError, match="weights must be"):
         fairness(y, p, group, weights=-w)
 

@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 
 from pansophy.diagnose import overview
-
-
-def made(rng, n, d=8):
-    table = {f"x{j}": rng.normal(size=n) for j in range(d)}
-    table |= {"kind": rng.choice(list("abc"), n), "k": rng.integers(0, 40, n)}
-    table["y"] = np.where(table["x0"] + rng.normal(size=n) > 0, "yes", "no")
-    return table
+from tests.diagnose.small_tables import mixed_columns
 
 
 def test_overview_is_plain_numbers(rng):
-    table = made(rng, 3000)
+    table = mixed_columns(rng, 3000)
     table["x1"][:10] = np.nan
     about = overview(table, rows=1500)
     assert (about.rows, about.sampled) == (3000, 1500)

@@ -1,24 +1,12 @@
 """Selection bias against known statistics of the population."""
 
-import numpy as np
 import pytest
 
 from pansophy.diagnose import (
     selection_bias,
 )
 from pansophy.tables import TableError
-
-
-def people(seed, n=500):
-    rng = np.random.default_rng(seed)
-    return {
-        "age": rng.normal(45, 12, n),
-        "height": rng.normal(170, 9, n),
-        "heat": rng.normal(15, 8, n),
-        "town": rng.choice(["Rome", "Oslo", "Bern"], n, p=[0.5, 0.3, 0.2]),
-        "gap": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
-        "visits": rng.poisson(3, n),
-    }
+from tests.diagnose.small_tables import people
 
 
 def test_selection_bias_against_known_numbers():

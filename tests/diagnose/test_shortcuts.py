@@ -1,24 +1,11 @@
 """A planted shortcut is found, in any table and for any task."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from pansophy.diagnose import shortcuts
 from pansophy.linear_model import LinearRegression, LogisticRegression
 from pansophy.tree import DecisionTreeClassifier
-
-
-@pytest.fixture
-def photos(rng):
-    """A sign of the class, a stamp that goes with it in 9 of 10 rows, and noise."""
-    y = rng.integers(0, 2, 600)
-    stamp = np.where(rng.random(600) < 0.9, y, 1 - y)
-    table = pd.DataFrame({
-        "sign": y + 0.6 * rng.normal(size=600), "stamp": stamp,
-        "noise": rng.normal(size=600),
-    })  # fmt: skip
-    return table, y
 
 
 def test_a_planted_shortcut_is_found_by_all_three(photos):

@@ -7,20 +7,6 @@ import pytest
 from pansophy.diagnose import subgroups
 
 
-def alike(a, b):
-    """Two audits that say the same."""
-    assert (a.groups, a.counts, a.left_out) == (b.groups, b.counts, b.left_out)
-    assert list(a.measures) == list(b.measures)
-    for name, spans in a.measures.items():
-        assert len(spans) == len(b.measures[name])
-        for one, other in zip(spans, b.measures[name], strict=True):
-            assert one == pytest.approx(other, rel=1e-9, abs=1e-12, nan_ok=True)
-    for one, other in zip(a.gaps, b.gaps, strict=True):
-        assert one[:3] == other[:3]
-        assert one.gap == pytest.approx(other.gap, rel=1e-9, abs=1e-12)
-    assert [f.severity for f in a.findings()] == [f.severity for f in b.findings()]
-
-
 def test_weak_slices_come_first(rng):
     n = 4000
     X = pd.DataFrame({

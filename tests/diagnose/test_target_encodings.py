@@ -8,13 +8,6 @@ from pansophy.diagnose import find_leaks
 N = 800
 
 
-@pytest.fixture
-def honest(rng):
-    table = {f"x{j}": rng.normal(size=N) for j in range(10)}
-    table |= {"kind": rng.choice(list("abcdefghijkl"), N), "k": rng.integers(0, 9, N)}
-    return table
-
-
 def number(table, rng):
     return table["x0"] + table["k"] / 3 + rng.normal(size=N)
 

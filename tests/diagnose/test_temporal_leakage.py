@@ -1,18 +1,10 @@
 """Dates after the moment of prediction are found."""
 
 import numpy as np
-import pytest
 
 from pansophy.diagnose import find_leaks
 
 N = 800
-
-
-@pytest.fixture
-def honest(rng):
-    table = {f"x{j}": rng.normal(size=N) for j in range(10)}
-    table |= {"kind": rng.choice(list("abcdefghijkl"), N), "k": rng.integers(0, 9, N)}
-    return table
 
 
 def number(table, rng):

@@ -9,23 +9,13 @@ from pansophy.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     fisher_direction,
 )
+from tests.discriminant_analysis.labelled_rows import close, labelled_rows
 from tests.oracles import generative as slow
 
 ONE = [[1, 2], [2, 3], [3, 3], [2, 1]]
 TWO = [[6, 5], [7, 8], [8, 6], [7, 7], [9, 8]]
 X2 = np.array(ONE + TWO, dtype=float)
 Y2 = np.array([1] * 4 + [0] * 5)
-
-
-def rows(rng, k=3, n=300, d=5, offset=5.0):
-    y = rng.integers(0, k, n)
-    mix = rng.standard_normal((d, d))
-    X = rng.standard_normal((n, d)) @ mix + y[:, None] * rng.standard_normal(d)
-    return X + offset, y
-
-
-def close(a, b, tol=1e-9):
-    np.testing.assert_allclose(a, b, rtol=tol, atol=tol)
 
 
 def test_fisher_by_hand():
@@ -53,7 +43,7 @@ def test_fisher_by_hand():
 @given(st.integers(0, 10_000))
 def test_no_direction_beats_fisher(seed):
     rng = np.random.default_rng(seed)
-    X, y = rows(rng, k=2, n=40, d=3)
+    X, y = labelled_rows(rng, k=2, n=40, d=3)
     best = fisher_direction(X, y)
     gap = X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0)
     S = slow.class_scatters(X, y, 2).sum(axis=0)

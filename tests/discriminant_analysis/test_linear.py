@@ -15,30 +15,17 @@ from pansophy.discriminant_analysis import (
 )
 from pansophy.linear_model import LogisticRegression
 from pansophy.params import ParameterError
+from tests.discriminant_analysis.labelled_rows import (
+    close,
+    labelled_rows,
+    rows_of_moments,
+)
 from tests.oracles import generative as slow
 
 ONE = [[1, 2], [2, 3], [3, 3], [2, 1]]
 TWO = [[6, 5], [7, 8], [8, 6], [7, 7], [9, 8]]
 X2 = np.array(ONE + TWO, dtype=float)
 Y2 = np.array([1] * 4 + [0] * 5)
-
-
-def rows(rng, k=3, n=300, d=5, offset=5.0):
-    y = rng.integers(0, k, n)
-    mix = rng.standard_normal((d, d))
-    X = rng.standard_normal((n, d)) @ mix + y[:, None] * rng.standard_normal(d)
-    return X + offset, y
-
-
-def close(a, b, tol=1e-9):
-    np.testing.assert_allclose(a, b, rtol=tol, atol=tol)
-
-
-def exact(mean, cov, n=8):
-    """Rows with exactly this mean and covariance."""
-    d = len(mean)
-    B = np.vstack([np.eye(d), -np.eye(d)]) * np.sqrt(d)
-    return np.asarray(mean) + np.tile(B, (n, 1)) @ np.linalg.cholesky(cov).T
 
 
 def test_two_classes_by_hand():
@@ -58,7 +45,7 @@ def test_two_classes_by_hand():
 
 def test_shared_covariance_by_hand():
     S = np.array([[2.0, 1.0], [1.0, 2.0]])
-    X = np.vstack([exact([-1, 1], S), exact([2, 0], S)])
+    X = np.vstack([rows_of_moments([-1, 1], S), rows_of_moments([2, 0], S)])
     y = np.repeat([-1, 1], len(X) // 2)
     model = LinearDiscriminantAnalysis().fit(X, y)
     close(model.coef_, [[7 / 3, -5 / 3]])
@@ -100,7 +87,7 @@ def settled(options, k):
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("options", LINEAR, ids=str)
 def test_linear_equals_scikit_learn(options, k, rng):
-    X, y = rows(rng, k)
+    X, y = labelled_rows(rng, k)
     options = settled(options, k)
     a = LinearDiscriminantAnalysis(**options).fit(X, y)
     b = peers.LinearDiscriminantAnalysis(**options).fit(X, y)
@@ -119,14 +106,14 @@ def test_linear_equals_scikit_learn(options, k, rng):
 
 
 def test_linear_posterior_is_direct_bayes_and_logistic(rng):
-    X, y = rows(rng, 3)
+    X, y = labelled_rows(rng, 3)
     model = LinearDiscriminantAnalysis(store_covariance=True).fit(X, y)
     density = [
         [slow.normal_density(x, m, model.covariance_) for m in model.means_]
         for x in X[:30]
     ]
     close(model.predict_proba(X[:30]), slow.posterior(model.priors_, density))
-    X, y = rows(rng, 2)
+    X, y = labelled_rows(rng, 2)
     model = LinearDiscriminantAnalysis().fit(X, y)
     f = X @ model.coef_[0] + model.intercept_[0]
     close(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-f)))
@@ -144,7 +131,7 @@ def test_logistic_regression_learns_the_same_line(rng):
 @given(st.integers(0, 10_000))
 def test_invertible_maps_change_nothing(seed):
     rng = np.random.default_rng(seed)
-    X, y = rows(rng, n=60, d=3, offset=0.0)
+    X, y = labelled_rows(rng, n=60, d=3, offset=0.0)
     A = rng.standard_normal((3, 3)) + 3 * np.eye(3)
     order = rng.permutation(len(X))
     for model in (
@@ -171,7 +158,7 @@ each = pytest.mark.parametrize("model", MODELS, ids=str)
 
 @each
 def test_weights_are_repetitions(model, rng):
-    X, y = rows(rng)
+    X, y = labelled_rows(rng)
     w = rng.integers(0, 4, len(X))
     a = clone(model).fit(X, y, w)
     b = clone(model).fit(np.repeat(X, w, 0), np.repeat(y, w))
@@ -184,7 +171,7 @@ def test_sparse_float32_files_and_tensors(model, rng, tmp_path):
     pq = pytest.importorskip("pyarrow.parquet")
     torch = pytest.importorskip("torch")
     strict = pytest.importorskip("array_api_strict")
-    X, y = rows(rng)
+    X, y = labelled_rows(rng)
     full = clone(model).fit(X, y)
     S = sp.csr_array(X)
     close(clone(model).fit(S, y).predict_proba(X), full.predict_proba(X))
@@ -212,7 +199,7 @@ def test_transform_of_tensors_and_files(rng, tmp_path):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     torch = pytest.importorskip("torch")
-    X, y = rows(rng)
+    X, y = labelled_rows(rng)
     model = LinearDiscriminantAnalysis().fit(X, y)
     Z = model.transform(X)
     there = LinearDiscriminantAnalysis().fit(torch.asarray(X), torch.asarray(y))
@@ -272,11 +259,11 @@ def test_more_columns_than_rows(rng):
 )
 def test_bad_parameters(model, word, rng):
     with pytest.raises(ParameterError, match=word):
-        model.fit(*rows(rng))
+        model.fit(*labelled_rows(rng))
 
 
 def test_other_refusals(rng):
-    X, y = rows(rng)
+    X, y = labelled_rows(rng)
     with pytest.warns(UserWarning, match="Renormalizing"):
         model = LinearDiscriminantAnalysis(priors=[1.0, 1.0, 2.0]).fit(X, y)
     close(model.priors_, [0.25, 0.25, 0.5])
@@ -301,7 +288,7 @@ def test_other_refusals(rng):
     ids=["constant", "constant in each class", "copy", "combination"],
 )
 def test_a_flat_column_is_left_out_or_refused(flat, rng):
-    X, y = rows(rng)
+    X, y = labelled_rows(rng)
     A = np.column_stack([X, flat(X, y)])
     plain = LinearDiscriminantAnalysis().fit(X, y).predict_proba(X)
     for solver in ("svd", "lsqr"):
@@ -314,7 +301,7 @@ def test_a_flat_column_is_left_out_or_refused(flat, rng):
 
 @pytest.mark.parametrize("solver", ["svd", "lsqr", "eigen"])
 def test_a_large_offset_or_a_small_column_does_not_change_the_posterior(solver, rng):
-    X, y = rows(rng, 2)
+    X, y = labelled_rows(rng, 2)
     model = LinearDiscriminantAnalysis(solver=solver)
     plain = model.fit(X, y).predict_proba(X)
     far = X + 1e8
@@ -330,7 +317,7 @@ def test_an_estimator_with_nothing_but_fit_and_covariance(rng):
         def fit(self, X):
             self.covariance_ = np.eye(X.shape[1])
 
-    X, y = rows(rng)
+    X, y = labelled_rows(rng)
     for model in (
         LinearDiscriminantAnalysis("lsqr", covariance_estimator=Identity()),
         QuadraticDiscriminantAnalysis(

@@ -12,6 +12,11 @@ from pansophy.discriminant_analysis import (
 )
 from pansophy.distributions import Normal
 from pansophy.naive_bayes import GaussianNB
+from tests.discriminant_analysis.labelled_rows import (
+    close,
+    labelled_rows,
+    rows_of_moments,
+)
 
 ONE = [[1, 2], [2, 3], [3, 3], [2, 1]]
 TWO = [[6, 5], [7, 8], [8, 6], [7, 7], [9, 8]]
@@ -19,27 +24,12 @@ X2 = np.array(ONE + TWO, dtype=float)
 Y2 = np.array([1] * 4 + [0] * 5)
 
 
-def rows(rng, k=3, n=300, d=5, offset=5.0):
-    y = rng.integers(0, k, n)
-    mix = rng.standard_normal((d, d))
-    X = rng.standard_normal((n, d)) @ mix + y[:, None] * rng.standard_normal(d)
-    return X + offset, y
-
-
-def close(a, b, tol=1e-9):
-    np.testing.assert_allclose(a, b, rtol=tol, atol=tol)
-
-
-def exact(mean, cov, n=8):
-    """Rows with exactly this mean and covariance."""
-    d = len(mean)
-    B = np.vstack([np.eye(d), -np.eye(d)]) * np.sqrt(d)
-    return np.asarray(mean) + np.tile(B, (n, 1)) @ np.linalg.cholesky(cov).T
-
-
 def test_own_covariances_by_hand():
     X = np.vstack(
-        [exact([-1, 1], np.diag([1.0, 4.0])), exact([2, 0], [[2, 1], [1, 2]])]
+        [
+            rows_of_moments([-1, 1], np.diag([1.0, 4.0])),
+            rows_of_moments([2, 0], [[2, 1], [1, 2]]),
+        ]
     )
     y = np.repeat([-1, 1], len(X) // 2)
     model = QuadraticDiscriminantAnalysis(priors=[0.7, 0.3]).fit(X, y)
@@ -70,7 +60,7 @@ def settled(options, k):
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("options", QUADRATIC, ids=str)
 def test_quadratic_equals_scikit_learn(options, k, rng):
-    X, y = rows(rng, k)
+    X, y = labelled_rows(rng, k)
     options = settled(options, k)
     a = QuadraticDiscriminantAnalysis(**options).fit(X, y)
     b = peers.QuadraticDiscriminantAnalysis(**options).fit(X, y)
@@ -90,12 +80,18 @@ def test_quadratic_equals_scikit_learn(options, k, rng):
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_tied_quadratic_is_linear(k, rng):
-    X, y = rows(rng, k)
+    X, y = labelled_rows(rng, k)
     lda = LinearDiscriminantAnalysis().fit(X, y)
     tied = QuadraticDiscriminantAnalysis(covariance_type="tied").fit(X, y)
     close(tied.predict_proba(X), lda.predict_proba(X))
     S = np.array([[2.0, 0.5], [0.5, 1.0]])
-    A = np.vstack([exact([0, 0], S), exact([3, 1], S), exact([0, 4], S)])
+    A = np.vstack(
+        [
+            rows_of_moments([0, 0], S),
+            rows_of_moments([3, 1], S),
+            rows_of_moments([0, 4], S),
+        ]
+    )
     z = np.repeat([0, 1, 2], len(A) // 3)  # the same covariance in every class
     close(
         QuadraticDiscriminantAnalysis().fit(A, z).predict_proba(A),
@@ -104,7 +100,7 @@ def test_tied_quadratic_is_linear(k, rng):
 
 
 def test_diagonal_is_gaussian_naive_bayes(rng):
-    X, y = rows(rng)
+    X, y = labelled_rows(rng)
     diag = QuadraticDiscriminantAnalysis(covariance_type="diag").fit(X, y)
     nb = GaussianNB(var_smoothing=0).fit(X, y)
     close(diag.predict_proba(X), nb.predict_proba(X))
@@ -116,7 +112,7 @@ def test_diagonal_is_gaussian_naive_bayes(rng):
 
 
 def test_spherical_goes_by_distance(rng):
-    X, y = rows(rng)
+    X, y = labelled_rows(rng)
     model = QuadraticDiscriminantAnalysis(covariance_type="spherical").fit(X, y)
     for c in range(3):
         own = X[y == c]
@@ -128,7 +124,7 @@ def test_spherical_goes_by_distance(rng):
     ("shape", "free"), [("full", 3 * 15), ("tied", 15), ("diag", 15), ("spherical", 3)]
 )
 def test_parameters_and_samples(shape, free, rng):
-    X, y = rows(rng, n=3000)
+    X, y = labelled_rows(rng, n=3000)
     model = QuadraticDiscriminantAnalysis(covariance_type=shape).fit(X, y)
     assert isinstance(model.distribution_, Normal)
     assert model.distribution_.free == 3 * 5 + free
@@ -142,7 +138,7 @@ def test_parameters_and_samples(shape, free, rng):
 
 
 def test_far_from_zero(rng):
-    X, y = rows(rng, offset=0.0)
+    X, y = labelled_rows(rng, offset=0.0)
     near = QuadraticDiscriminantAnalysis().fit(X, y)
     far = QuadraticDiscriminantAnalysis().fit(X + 1e7, y)
     np.testing.assert_allclose(
@@ -151,7 +147,7 @@ def test_far_from_zero(rng):
 
 
 def test_singular_classes_are_refused_in_one_sentence(rng):
-    X, y = rows(rng)
+    X, y = labelled_rows(rng)
     A = np.column_stack([X, X[:, 0]])
     with pytest.raises(np.linalg.LinAlgError, match="class 0 is not full rank"):
         QuadraticDiscriminantAnalysis().fit(A, y)
@@ -176,7 +172,7 @@ def flat_tables(X, y):
 @pytest.mark.parametrize("solver", ["svd", "eigen"])
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag"])
 def test_a_class_that_does_not_vary_is_refused(solver, covariance_type, rng):
-    X, y = rows(rng)
+    X, y = labelled_rows(rng)
     for says, A in flat_tables(X, y):
         model = QuadraticDiscriminantAnalysis(
             solver=solver, covariance_type=covariance_type
@@ -206,7 +202,7 @@ def cured_options(model):
 
 def test_a_constant_column_is_named(rng):
     pd = pytest.importorskip("pandas")
-    X, y = rows(rng)
+    X, y = labelled_rows(rng)
     A = pd.DataFrame(X, columns=list("abcde")).assign(f=1.0)
     with pytest.raises(np.linalg.LinAlgError, match="in column 'f'"):
         QuadraticDiscriminantAnalysis().fit(A, y)

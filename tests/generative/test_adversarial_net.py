@@ -5,23 +5,12 @@ import torch
 
 from pansophy import nn
 from pansophy.generative.adversarial_net import (
-    AdversarialNet,
     AdversarialShape,
     NoiseCodes,
     build_halves,
 )
 from pansophy.nn.gradient_step import GradientStep, LossTotals
-
-
-def small_net(**options):
-    torch.manual_seed(0)
-    codes = options.get("codes", NoiseCodes())
-    shape = AdversarialShape(
-        2, 3, (8, 8), n_classes=options.get("n_classes", 0), n_codes=codes.n_outputs
-    )
-    spectral = options.pop("spectral", False)
-    halves = build_halves(shape, spectral=spectral)
-    return AdversarialNet(*halves, n_components=3, **options)
+from tests.generative.small_gans import small_gan
 
 
 def state_of(module):
@@ -60,7 +49,7 @@ def half_step(net, name, batch):
 )
 def test_a_step_of_one_half_leaves_the_other_bitwise_unchanged(options):
     """Trap: generated rows detached for D, D not moved by G's loss."""
-    net = small_net(**options).train()
+    net = small_gan(**options).train()
     batch = {"X": torch.randn(16, 2)}
     if net.n_classes:
         batch["y"] = torch.arange(16) % 3

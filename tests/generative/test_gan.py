@@ -8,26 +8,10 @@ import torch
 
 from pansophy import load, nn, save
 from pansophy.generative import GAN, gan_monitor, sample_quality
-from pansophy.generative.adversarial_net import (
-    AdversarialNet,
-    AdversarialShape,
-    NoiseCodes,
-    build_halves,
-)
 from pansophy.nn.gradient_step import GradientStep, LossTotals
+from tests.generative.small_gans import small_gan
 
 QUICK = {"random_state": 0, "device": "cpu"}
-
-
-def small_net(**options):
-    torch.manual_seed(0)
-    codes = options.get("codes", NoiseCodes())
-    shape = AdversarialShape(
-        2, 3, (8, 8), n_classes=options.get("n_classes", 0), n_codes=codes.n_outputs
-    )
-    spectral = options.pop("spectral", False)
-    halves = build_halves(shape, spectral=spectral)
-    return AdversarialNet(*halves, n_components=3, **options)
 
 
 def state_of(module):
@@ -40,7 +24,7 @@ def is_unchanged(module, before):
 
 def test_gradients_of_the_other_half_are_untouched():
     """Trap 11."""
-    net = small_net()
+    net = small_gan()
     rules = {"discriminator": nn.SGD(0.0), "generator": nn.SGD(0.0)}
     GradientStep(net, rules, LossTotals())  # makes .grad views of one vector
     for p in net.parameters():
@@ -57,7 +41,7 @@ def test_gradients_of_the_other_half_are_untouched():
 
 def test_alternation_is_that_of_a_plain_loop():
     """Same seed: our step equals optimisers of torch, discriminator first."""
-    net, twin = small_net().double(), small_net().double()
+    net, twin = small_gan().double(), small_gan().double()
     data = torch.randn(40, 2).double()
     batches = data.split(8)
     for p, q in zip(net.parameters(), twin.parameters()):
@@ -89,7 +73,7 @@ def test_alternation_is_that_of_a_plain_loop():
 
 
 def test_critic_steps_for_each_step_of_the_generator():
-    net = small_net(n_critic=3).train()
+    net = small_gan(n_critic=3).train()
     names = [sorted(net.losses({"X": torch.randn(4, 2)})) for _ in range(6)]
     both = ["discriminator", "generator"]
     assert names == [["discriminator"], ["discriminator"], both] * 2
@@ -99,7 +83,7 @@ def test_critic_steps_for_each_step_of_the_generator():
 
 
 def test_weights_of_rows_count_as_repeated_rows():
-    net = small_net().double().eval()
+    net = small_gan().double().eval()
     x = torch.randn(6, 2).double()
     w = torch.tensor([1.0, 2, 1, 3, 1, 2]).double()
     z = torch.randn(6, 3).double()

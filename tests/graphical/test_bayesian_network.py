@@ -14,40 +14,16 @@ from pansophy.graphical import (
     sprinkler_network,
     student_network,
 )
+from tests.graphical.small_networks import network_of_five, network_of_four
 
 HALF = [[0.5, 0.5], [0.5, 0.5]]
 
 
-def five():
-    """Edges 1->2, 1->3, 2->4, 3->4, 3->5, 4->5; the table of 4 is the given one."""
-    return BayesianNetwork.from_tables(
-        {
-            "1": [0.3, 0.7],
-            "2 | 1": [[0.2, 0.8], [0.6, 0.4]],
-            "3 | 1": [[0.5, 0.5], [0.9, 0.1]],
-            "4 | 2, 3": [[[0, 1], [1, 0]], [[0.7, 0.3], [0.1, 0.9]]],
-            "5 | 3, 4": [[[0.4, 0.6], [0.3, 0.7]], [[0.8, 0.2], [0.5, 0.5]]],
-        }
-    )
-
-
-def four():
-    """x1 -> x2 <- x3 -> x4 with a deterministic x2."""
-    return BayesianNetwork.from_tables(
-        {
-            "x1": [0.01, 0.99],
-            "x3": [0.01, 0.99],
-            "x2 | x1, x3": [[[1, 0], [1, 0]], [[1, 0], [0, 1]]],
-            "x4 | x3": [[0.3, 0.7], [0.8, 0.2]],
-        }
-    )
-
-
 def test_joint_sums_to_one_and_parameters_are_counted():
-    network = five()
+    network = network_of_five()
     assert np.isclose(enumerate_joint(network).prob.sum(), 1)
     assert network.n_parameters() == (26, 13)
-    assert four().n_parameters() == (16, 8)
+    assert network_of_four().n_parameters() == (16, 8)
     collider = {"a": [0.5, 0.5], "b": [0.5, 0.5], "c | a, b": [HALF, HALF]}
     assert BayesianNetwork.from_tables(collider).n_parameters() == (12, 6)
     fork = {"z": [0.5, 0.5], "x | z": HALF, "y | z": HALF}
@@ -61,9 +37,9 @@ def test_joint_sums_to_one_and_parameters_are_counted():
 
 @pytest.mark.parametrize("method", ["elimination", "junction_tree", "enumeration"])
 def test_four_node_posteriors(method):
-    ask = lambda v, **seen: four().query(v, seen, method=method)[0]
-    assert np.isclose(four().probability({"x1": 0, "x2": 0}), 0.01)
-    assert np.isclose(four().probability({"x1": 1, "x2": 0}), 0.0099)
+    ask = lambda v, **seen: network_of_four().query(v, seen, method=method)[0]
+    assert np.isclose(network_of_four().probability({"x1": 0, "x2": 0}), 0.01)
+    assert np.isclose(network_of_four().probability({"x1": 1, "x2": 0}), 0.0099)
     assert np.isclose(ask("x2"), 0.0199)
     assert np.isclose(ask("x4"), 0.795)
     assert np.isclose(ask("x1", x2=0), 0.50251256)
@@ -74,7 +50,7 @@ def test_four_node_posteriors(method):
     assert np.isclose(ask("x1", x4=0), 0.01)
     assert np.isclose(ask("x1", x2=0, x4=0), 0.72802198)
     for order in (["x1", "x3", "x4"], ["x4", "x3", "x1"]):
-        assert np.isclose(four().query("x2", order=order)[0], 0.0199)
+        assert np.isclose(network_of_four().query("x2", order=order)[0], 0.0199)
 
 
 def test_compact_tables_are_completed():

@@ -11,21 +11,15 @@ from pansophy.graphical import (
 from pansophy.graphical.chow_liu import mutual_information_matrix
 from pansophy.graphical.contingency_tables import g_statistics
 from pansophy.graphical.structure_scores import DiscreteFamilyScores
+from tests.graphical.small_tables import correlated_codes
 
 from ..oracles import network_learning as oracle
-
-
-def made(seed, n=200, sizes=(2, 3, 2, 4, 2)):
-    rng = np.random.default_rng(seed)
-    X = np.column_stack([rng.integers(0, m, n) for m in sizes])
-    X[:, 2] = np.where(rng.random(n) < 0.7, X[:, 0], X[:, 2])
-    return X, sizes
 
 
 @given(st.integers(0, 10**6), st.booleans(), st.booleans())
 @settings(max_examples=20)
 def test_tables_are_those_of_a_dictionary(seed, holes, weighted):
-    X, sizes = made(seed, n=90)
+    X, sizes = correlated_codes(seed, n=90)
     rng = np.random.default_rng(seed)
     X[rng.random(X.shape) < (0.2 if holes else 0)] = -1
     w = rng.integers(0, 4, len(X)) if weighted else None
@@ -67,7 +61,7 @@ def test_many_states_are_counted_by_those_that_occur():
 
 
 def test_g_statistic_and_information():
-    X, sizes = made(4)
+    X, sizes = correlated_codes(4)
     counts = ContingencyTables(X, sizes)
     G, free = g_statistics(counts, 0, (4, 1), (2, 3))
     for k, z in enumerate((2, 3)):

@@ -6,20 +6,9 @@ from pansophy.graphical import (
     BayesianNetwork,
     explaining_away,
 )
+from tests.graphical.small_networks import network_of_four
 
 HALF = [[0.5, 0.5], [0.5, 0.5]]
-
-
-def four():
-    """x1 -> x2 <- x3 -> x4 with a deterministic x2."""
-    return BayesianNetwork.from_tables(
-        {
-            "x1": [0.01, 0.99],
-            "x3": [0.01, 0.99],
-            "x2 | x1, x3": [[[1, 0], [1, 0]], [[1, 0], [0, 1]]],
-            "x4 | x3": [[0.3, 0.7], [0.8, 0.2]],
-        }
-    )
 
 
 def test_explaining_away():
@@ -31,7 +20,7 @@ def test_explaining_away():
     assert np.isclose(report.given_both[1], 0.030995, atol=1e-6)
     assert report and report.independent_before and report.connected_after
     assert "P(b=1 | alarm=1) = 0.565948" in str(report)
-    other = explaining_away(four(), "x1", "x3", {"x2": 0}, state=0)
+    other = explaining_away(network_of_four(), "x1", "x3", {"x2": 0}, state=0)
     assert np.isclose(other.given_effect, 0.50251256)
     assert np.isclose(other.given_both[0], 0.01) and other.given_both[1] == 1.0
     chain = BayesianNetwork.from_tables({"a": 0.5, "b | a": HALF, "c | b": HALF})

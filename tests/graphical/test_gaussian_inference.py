@@ -5,9 +5,9 @@ import pytest
 
 from pansophy.graphical import (
     BayesianNetwork,
-    ConditionalLinearGaussian,
     LinearGaussian,
 )
+from tests.graphical.small_networks import mixed_network
 
 
 def chain():
@@ -16,20 +16,6 @@ def chain():
             "a": LinearGaussian(1.0, (), 2.0),
             "b | a": LinearGaussian(-1.0, [0.5], 1.0),
             "c | b, a": LinearGaussian(0.0, [2.0, -1.0], 0.5),
-        }
-    )
-
-
-def mixed():
-    return BayesianNetwork.from_tables(
-        {
-            "k": [0.3, 0.7],
-            "m | k": [[0.9, 0.1], [0.4, 0.6]],
-            "a": LinearGaussian(1.0, (), 2.0),
-            "b | k, a": ConditionalLinearGaussian(
-                [0.0, 1.0], [[1.0], [2.0]], [1.0, 2.0], (0,)
-            ),
-            "c | b": LinearGaussian(0.5, [1.5], 1.0),
         }
     )
 
@@ -55,7 +41,7 @@ def test_gaussian_network_is_one_normal():
 
 
 def test_mixed_rows_samples_and_fit():
-    network = mixed()
+    network = mixed_network()
     rows = network.sample(3000, random_state=0)
     assert rows.shape == (3000, 5) and np.isclose(rows[:, 2].mean(), 1.0, atol=0.1)
     edges = network.edges
@@ -101,14 +87,14 @@ def test_bad_continuous_questions():
     with pytest.raises(ValueError, match="variance of 'a' is negative"):
         make({"a": LinearGaussian(0.0, (), -1.0)})
     with pytest.raises(ValueError, match="'a' is continuous and needs a number"):
-        mixed().query("k", {"a": "high"})
+        mixed_network().query("k", {"a": "high"})
     with pytest.raises(ValueError, match="separately"):
-        mixed().query(["k", "a"])
+        mixed_network().query(["k", "a"])
     with pytest.raises(ValueError, match="both asked for and observed"):
-        mixed().query("a", {"a": 1.0})
+        mixed_network().query("a", {"a": 1.0})
     with pytest.raises(ValueError, match="only tables are factors"):
-        mixed().factors()
-    small = mixed()
+        mixed_network().factors()
+    small = mixed_network()
     small.max_table = 4
     with pytest.raises(MemoryError, match="max_table=4"):
         small.query("c")

@@ -13,22 +13,14 @@ from pansophy.graphical.contingency_tables import ContingencyTables
 from pansophy.graphical.dags import adjacency_matrix, reachability_matrix
 from pansophy.graphical.hill_climbing import EdgeConstraints, MoveTable
 from pansophy.graphical.structure_scores import DiscreteFamilyScores
-
-
-def noisy(seed, d=4, n=150):
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 2, (n, d))
-    for j in range(1, d):
-        keep = rng.random(n) < 0.6
-        X[keep, j] = X[keep, rng.integers(0, j)]
-    return X
+from tests.graphical.small_tables import correlated_bits
 
 
 @given(st.integers(0, 10**6))
 @settings(max_examples=10)
 def test_gains_are_differences_of_scores_and_moves_are_legal(seed):
     rng = np.random.default_rng(seed)
-    X = noisy(seed, d=5)
+    X = correlated_bits(seed, d=5)
     families = DiscreteFamilyScores(ContingencyTables(X, (2,) * 5), "bic")
     none = np.zeros((5, 5), dtype=bool)
     board = MoveTable(families, EdgeConstraints(none, none, 3), [()] * 5)

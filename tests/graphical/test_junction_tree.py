@@ -15,7 +15,7 @@ from pansophy.graphical import (
 from pansophy.graphical.factors import (
     sum_out,
 )
-from tests.graphical.small_networks import made, small_networks
+from tests.graphical.small_networks import made, network_of_five, small_networks
 
 
 @settings(max_examples=25, deadline=None)
@@ -72,20 +72,7 @@ def test_evidence_one_piece_at_a_time():
     assert np.isclose(tree.reset().marginal("burglary").prob[1], 0.001)
 
 
-def five():
-    """Edges 1->2, 1->3, 2->4, 3->4, 3->5, 4->5; the table of 4 is the given one."""
-    return BayesianNetwork.from_tables(
-        {
-            "1": [0.3, 0.7],
-            "2 | 1": [[0.2, 0.8], [0.6, 0.4]],
-            "3 | 1": [[0.5, 0.5], [0.9, 0.1]],
-            "4 | 2, 3": [[[0, 1], [1, 0]], [[0.7, 0.3], [0.1, 0.9]]],
-            "5 | 3, 4": [[[0.4, 0.6], [0.3, 0.7]], [[0.8, 0.2], [0.5, 0.5]]],
-        }
-    )
-
-
 def test_junction_tree_reads_factors_without_names():
-    network = five()
+    network = network_of_five()
     plain = JunctionTree(network.factors())
     assert np.allclose(plain.marginal(3).prob, network.query("4").prob)

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pansophy.graphical import (
     FactorGraph,
@@ -19,6 +18,7 @@ from pansophy.graphical import (
     tree_reweighted_bp,
 )
 from pansophy.graphical.factors import Factor
+from tests.graphical.random_factors import random_factors
 from tests.oracles.factor_graphs import enumerate_graph
 
 T = np.array([[2.0, 1.0], [1.0, 2.0]])
@@ -36,33 +36,6 @@ def chain():
     links = [((f"x{i}", f"x{i + 1}"), A) for i in range(1, 5)]
     states = {f"x{i}": ["A", "B"] for i in range(1, 6)}
     return FactorGraph(states, [("x1", [0.5, 0.5]), *links])
-
-
-@st.composite
-def graphs(draw, tree=True, top=6, zeros=True):
-    """A random graph of factors of one to three variables, and its parts."""
-    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
-    d = int(rng.integers(1, top + 1))
-    sizes = tuple(int(s) for s in rng.integers(1, 4, d))
-    scopes, done = [], [0]
-    while len(done) < d:  # a new factor joins one old variable and one or two new ones
-        new = list(range(len(done), min(d, len(done) + int(rng.integers(1, 3)))))
-        scopes.append((int(rng.choice(done)), *new))
-        done += new
-    scopes += [(int(v),) for v in rng.integers(0, d, int(rng.integers(0, 3)))]
-    if not tree and d > 2:
-        some = rng.choice(d, (2, 2), replace=True)
-        scopes += [tuple(int(v) for v in p) for p in some if p[0] != p[1]]
-    factors = []
-    for scope in scopes:
-        scope = tuple(rng.permutation(scope).tolist())
-        table = rng.gamma(1.0, size=[sizes[v] for v in scope])
-        if zeros and rng.random() < 0.3:
-            table[rng.random(table.shape) < 0.2] = 0.0
-        factors.append((scope, table))
-    v = int(rng.integers(0, d))
-    evidence = {v: int(rng.integers(0, sizes[v]))} if rng.random() < 0.5 else {}
-    return sizes, factors, evidence, int(rng.integers(0, d))
 
 
 def made(sizes, factors):
@@ -115,7 +88,7 @@ def test_viterbi(solve):
 
 
 @settings(max_examples=40, deadline=None)
-@given(graphs())
+@given(random_factors())
 def test_trees_equal_enumeration(case):
     sizes, factors, evidence, root = case
     graph = made(sizes, factors)

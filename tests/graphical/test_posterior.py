@@ -3,29 +3,13 @@
 import numpy as np
 
 from pansophy.graphical import (
-    BayesianNetwork,
-    ConditionalLinearGaussian,
-    LinearGaussian,
     NormalMixture,
 )
-
-
-def mixed():
-    return BayesianNetwork.from_tables(
-        {
-            "k": [0.3, 0.7],
-            "m | k": [[0.9, 0.1], [0.4, 0.6]],
-            "a": LinearGaussian(1.0, (), 2.0),
-            "b | k, a": ConditionalLinearGaussian(
-                [0.0, 1.0], [[1.0], [2.0]], [1.0, 2.0], (0,)
-            ),
-            "c | b": LinearGaussian(0.5, [1.5], 1.0),
-        }
-    )
+from tests.graphical.small_networks import mixed_network
 
 
 def test_mixed_network_against_a_grid():
-    network = mixed()
+    network = mixed_network()
     a, b = np.meshgrid(
         np.linspace(-9, 11, 401), np.linspace(-25, 35, 801), indexing="ij"
     )

@@ -14,18 +14,12 @@ from pansophy.graphical import (
     structure_score,
 )
 from pansophy.graphical.structure_scores import DiscreteFamilyScores
+from tests.graphical.small_tables import correlated_codes
 
 from ..oracles import network_learning as oracle
 
 ROWS = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 0], [0, 1], [0, 0]])
 KINDS = ("log_likelihood", "bic", "aic", "bdeu", "k2")
-
-
-def made(seed, n=200, sizes=(2, 3, 2, 4, 2)):
-    rng = np.random.default_rng(seed)
-    X = np.column_stack([rng.integers(0, m, n) for m in sizes])
-    X[:, 2] = np.where(rng.random(n) < 0.7, X[:, 0], X[:, 2])
-    return X, sizes
 
 
 def test_worked_numbers():
@@ -39,7 +33,7 @@ def test_worked_numbers():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_families_are_scored_as_the_formulas_say(kind):
-    X, sizes = made(1)
+    X, sizes = correlated_codes(1)
     families = DiscreteFamilyScores(ContingencyTables(X, sizes), kind)
     for y, parents in ((0, ()), (1, (3,)), (2, (0, 4)), (3, (0, 1, 2))):
         want = oracle.family_score(X, y, parents, sizes, kind)
@@ -51,7 +45,7 @@ def test_families_are_scored_as_the_formulas_say(kind):
 
 @pytest.mark.parametrize("kind", ["log_likelihood", "bic", "aic", "bdeu", "bge"])
 def test_equivalent_graphs_have_equal_scores(kind):
-    X, _ = made(2, n=80, sizes=(2, 3, 2))
+    X, _ = correlated_codes(2, n=80, sizes=(2, 3, 2))
     graphs = list(all_dags(3))
     scores = [structure_score(X, g, kind) for g in graphs]
     for a, s in zip(graphs, scores, strict=True):
@@ -61,7 +55,7 @@ def test_equivalent_graphs_have_equal_scores(kind):
 
 
 def test_weights_are_repetitions_and_labels_do_not_matter():
-    X, _ = made(3)
+    X, _ = correlated_codes(3)
     w = np.random.default_rng(0).integers(0, 3, len(X))
     graph = [(), (0,), (0, 1), (), (3,)]
     words = {f"v{j}": np.array(["x", "c", "q", "b"])[X[:, j]] for j in range(5)}
@@ -88,7 +82,7 @@ def test_gaussian_scores_by_regression():
 def test_scores_are_those_of_pgmpy(kind):
     scores = pytest.importorskip("pgmpy.structure_score")
     pd = pytest.importorskip("pandas")
-    X, _ = made(5)
+    X, _ = correlated_codes(5)
     frame = pd.DataFrame(X, columns=list("abcde"))
     names = {"log_likelihood": "LogLikelihood", "bdeu": "BDeu"}
     peer = getattr(scores, names.get(kind, kind.upper()))(frame)

@@ -21,6 +21,7 @@ from pansophy.graphical import (
 from pansophy.graphical.contingency_tables import ContingencyTables
 from pansophy.graphical.structure_scores import CachedFamilyScores, DiscreteFamilyScores
 from pansophy.params import ParameterError
+from tests.graphical.small_tables import correlated_bits
 
 STRONG = [(), (), (0, 1), (2,), (2,)]  # a, b -> c -> d, e
 
@@ -34,15 +35,6 @@ def strong(n=3000, seed=0):
     d = np.where(noise(0.2), rng.integers(0, 3, n), 2 * c)
     e = np.where(noise(0.2), rng.integers(0, 2, n), 1 - c)
     return np.column_stack([a, b, c, d, e])
-
-
-def noisy(seed, d=4, n=150):
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 2, (n, d))
-    for j in range(1, d):
-        keep = rng.random(n) < 0.6
-        X[keep, j] = X[keep, rng.integers(0, j)]
-    return X
 
 
 @pytest.mark.parametrize("method", ["tabu", "hill_climbing", "exact"])
@@ -67,7 +59,7 @@ def test_worked_example_prefers_no_edge():
 @given(st.integers(0, 10**6))
 @settings(max_examples=6)
 def test_exact_is_the_best_of_all_graphs_and_no_walk_is_better(seed):
-    X = noisy(seed)
+    X = correlated_bits(seed)
     families = CachedFamilyScores(
         DiscreteFamilyScores(ContingencyTables(X, (2,) * 4), "bic")
     )
@@ -167,7 +159,7 @@ def test_bad_parameters_are_told(params, words):
 
 def test_exact_is_limited_and_missing_values_are_refused():
     with pytest.raises(ParameterError, match="at most 15"):
-        StructureSearch(method="exact").fit(noisy(0, d=16))
+        StructureSearch(method="exact").fit(correlated_bits(0, d=16))
     with pytest.raises(ValueError, match="'b' contains NaN or None"):
         StructureSearch().fit({"a": [0, 1], "b": ["x", None]})
 
@@ -175,7 +167,7 @@ def test_exact_is_limited_and_missing_values_are_refused():
 def test_no_worse_than_pgmpy():
     discovery = pytest.importorskip("pgmpy.causal_discovery")
     pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(noisy(7, d=6, n=400), columns=list("abcdef"))
+    frame = pd.DataFrame(correlated_bits(7, d=6, n=400), columns=list("abcdef"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         peer = discovery.HillClimbSearch(

@@ -7,21 +7,11 @@ from hypothesis import strategies as st
 
 from pansophy import graphs
 from pansophy.graphs.directed import find_cycle
-
-
-@st.composite
-def dags(draw):
-    d = draw(st.integers(1, 9))
-    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
-    rank = rng.permutation(d)
-    return [
-        tuple(j for j in range(d) if rank[j] < rank[i] and rng.random() < 0.4)
-        for i in range(d)
-    ]
+from tests.graphs.random_dags import random_dags
 
 
 @settings(max_examples=50, deadline=None)
-@given(dags())
+@given(random_dags())
 def test_orders_and_ancestors(parents):
     d = len(parents)
     order = graphs.topological_order(parents)
@@ -46,7 +36,7 @@ def test_orders_and_ancestors(parents):
 
 
 @settings(max_examples=50, deadline=None)
-@given(dags(), st.sampled_from(["min_fill", "min_weight", "min_degree"]))
+@given(random_dags(), st.sampled_from(["min_fill", "min_weight", "min_degree"]))
 def test_cliques_of_an_order(parents, heuristic):
     around = graphs.moral_graph(parents)
     sizes = [2 + i % 3 for i in range(len(parents))]

@@ -2,24 +2,13 @@
 
 import numpy as np
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pansophy.graphs.layered_layout import layered_layout
-
-
-@st.composite
-def dags(draw):
-    d = draw(st.integers(1, 9))
-    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
-    rank = rng.permutation(d)
-    return [
-        tuple(j for j in range(d) if rank[j] < rank[i] and rng.random() < 0.4)
-        for i in range(d)
-    ]
+from tests.graphs.random_dags import random_dags
 
 
 @settings(max_examples=40, deadline=None)
-@given(dags())
+@given(random_dags())
 def test_layers_do_not_overlap_and_arrows_go_down(parents):
     widths = [30.0 + 7 * i for i in range(len(parents))]
     page = layered_layout(parents, widths)

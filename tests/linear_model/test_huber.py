@@ -9,13 +9,7 @@ from sklearn import linear_model as peer
 
 from pansophy.linear_model import HuberRegressor, LinearRegression, RobustRegressor
 from pansophy.linear_model.huber import huber_scale
-
-
-def noisy(rng, n=200, d=4, share=0.05):
-    X = rng.normal(size=(n, d))
-    y = X @ rng.normal(size=d) + 1 + 0.5 * rng.standard_t(3, size=n)
-    y[: int(share * n)] += 20
-    return X, y
+from tests.linear_model.small_problems import rows_with_outliers
 
 
 def objective(model, X, y, e=1.35, alpha=1e-4, w=1.0):
@@ -28,7 +22,7 @@ def objective(model, X, y, e=1.35, alpha=1e-4, w=1.0):
 @pytest.mark.parametrize("epsilon", [1.0, 1.35, 3.0])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_scikit_learn_agrees(epsilon, intercept, rng):
-    X, y = noisy(rng)
+    X, y = rows_with_outliers(rng)
     how = {"epsilon": epsilon, "fit_intercept": intercept, "alpha": 0.01}
     ours = HuberRegressor(**how).fit(X, y)
     theirs = peer.HuberRegressor(**how, tol=1e-8, max_iter=5000).fit(X, y)
@@ -58,7 +52,7 @@ def test_an_outlier_cannot_pull_for_ever(rng):
 
 
 def test_wide_epsilon_is_least_squares(rng):
-    X, y = noisy(rng)
+    X, y = rows_with_outliers(rng)
     line = LinearRegression().fit(X, y)
     ours = HuberRegressor(epsilon=1e6, alpha=0).fit(X, y)
     np.testing.assert_allclose(ours.coef_, line.coef_, atol=1e-7)
@@ -70,7 +64,7 @@ def test_wide_epsilon_is_least_squares(rng):
 
 
 def test_weights_are_repetitions(rng):
-    X, y = noisy(rng, n=80)
+    X, y = rows_with_outliers(rng, n=80)
     w = rng.integers(0, 4, size=80)
     for make in (HuberRegressor, RobustRegressor):
         a = make().fit(X, y, sample_weight=w)
@@ -80,7 +74,7 @@ def test_weights_are_repetitions(rng):
 
 
 def test_sparse_small_and_foreign(rng):
-    X, y = noisy(rng)
+    X, y = rows_with_outliers(rng)
     X *= np.abs(X) > 0.4
     dense = HuberRegressor().fit(X, y)
     sparse = HuberRegressor().fit(sp.csr_matrix(X), y)
@@ -120,14 +114,14 @@ def test_best_scale_solves_its_equation(seed, e):
 
 
 def test_bad_parameters(rng):
-    X, y = noisy(rng, n=20)
+    X, y = rows_with_outliers(rng, n=20)
     for model in (HuberRegressor(epsilon=0.9), RobustRegressor("cauchy")):
         with pytest.raises(ValueError, match="must be"):
             model.fit(X, y)
 
 
 def test_rounding_ends_a_float32_fit(rng):
-    X, y = noisy(rng, n=40)
+    X, y = rows_with_outliers(rng, n=40)
     w = rng.integers(0, 4, size=40).astype(float)
     exact = HuberRegressor().fit(X, y, w)
     single = HuberRegressor().fit(X.astype(np.float32), y, w)  # no warning
@@ -136,7 +130,7 @@ def test_rounding_ends_a_float32_fit(rng):
 
 @pytest.mark.parametrize("unit", [1e-150, 1e-12, 1e12, 1e150])
 def test_any_unit_of_the_target(unit, rng):
-    X, y = noisy(rng, n=60)
+    X, y = rows_with_outliers(rng, n=60)
     for make in (lambda: HuberRegressor(alpha=0), RobustRegressor):
         one, other = make().fit(X, y), make().fit(X, y * unit)
         np.testing.assert_allclose(other.coef_ / unit, one.coef_, rtol=1e-4)
@@ -144,12 +138,12 @@ def test_any_unit_of_the_target(unit, rng):
 
 @pytest.mark.parametrize("loss", ["tukey", "huber"])
 def test_a_target_of_zeros(loss, rng):
-    X, _ = noisy(rng, n=40)
+    X, _ = rows_with_outliers(rng, n=40)
     np.testing.assert_array_equal(RobustRegressor(loss).fit(X, np.zeros(40)).coef_, 0)
     np.testing.assert_array_equal(HuberRegressor().fit(X, np.zeros(40)).coef_, 0)
 
 
 def test_an_infinite_penalty_is_refused(rng):
-    X, y = noisy(rng, n=20)
+    X, y = rows_with_outliers(rng, n=20)
     with pytest.raises(ValueError, match="alpha of HuberRegressor must be a number"):
         HuberRegressor(alpha=np.inf).fit(X, y)

@@ -12,15 +12,8 @@ from pansophy.base import InterruptedFitWarning
 from pansophy.linear_model import ElasticNet, Lasso
 from pansophy.optim import working_set
 from pansophy.params import ParameterError
+from tests.linear_model.small_problems import sparse_problem
 from tests.oracles import coordinate as oracle
-
-
-def problem(n, d, seed=0, k=5, shift=0.0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)) + shift
-    w = np.zeros(d)
-    w[:k] = 3 * rng.normal(size=min(k, d))
-    return X, X @ w + rng.normal(size=n) + 2
 
 
 def test_worked_numbers():
@@ -46,7 +39,7 @@ def test_worked_numbers():
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("ratio", [1.0, 0.4])
 def test_as_scikit_learn(shape, positive, fit_intercept, ratio):
-    X, y = problem(*shape, shift=1.0)
+    X, y = sparse_problem(*shape, shift=1.0)
     w = np.random.default_rng(1).integers(0, 3, size=len(y))
     how = {"alpha": 0.2, "positive": positive, "fit_intercept": fit_intercept}
     how["l1_ratio"] = ratio
@@ -62,7 +55,7 @@ def test_as_scikit_learn(shape, positive, fit_intercept, ratio):
 
 
 def test_matches_the_oracle():
-    X, y = problem(30, 12)
+    X, y = sparse_problem(30, 12)
     C, z = X - X.mean(axis=0), y - y.mean()
     model = ElasticNet(alpha=0.3, l1_ratio=0.6, tol=1e-12).fit(X, y)
     slow = oracle.elastic_net(C, z, 30 * 0.3 * 0.6, 30 * 0.3 * 0.4)
@@ -72,7 +65,7 @@ def test_matches_the_oracle():
 
 
 def test_estimator_options():
-    X, y = problem(80, 12)
+    X, y = sparse_problem(80, 12)
     base = Lasso(alpha=0.1, tol=1e-12).fit(X, y)
     C = X - X.mean(axis=0)
     for options in (
@@ -91,7 +84,7 @@ def test_estimator_options():
 
 
 def test_several_targets():
-    X, y = problem(60, 8)
+    X, y = sparse_problem(60, 8)
     Y = np.column_stack([y, -2 * y + X[:, 0], np.zeros(60)])
     ours = Lasso(alpha=0.1, tol=1e-10).fit(X, Y)
     theirs = peer.Lasso(alpha=0.1, tol=1e-12, max_iter=50_000).fit(X, Y)
@@ -106,7 +99,7 @@ def test_several_targets():
 @settings(max_examples=15, deadline=None)
 def test_weights_are_repetitions(seed):
     rng = np.random.default_rng(seed)
-    X, y = problem(25, 10, seed)
+    X, y = sparse_problem(25, 10, seed)
     w = rng.integers(0, 4, size=25)
     w[0] = 2
     once = Lasso(alpha=0.1).fit(X, y, sample_weight=w)
@@ -117,7 +110,7 @@ def test_weights_are_repetitions(seed):
 
 
 def test_wide_sets_need_no_gram_matrix(monkeypatch):
-    X, y = problem(60, 200, k=30)
+    X, y = sparse_problem(60, 200, k=30)
     exact = Lasso(alpha=0.05, tol=1e-10).fit(X, y).coef_
     monkeypatch.setattr(working_set, "LIMIT", 10)
     for rows in (X, sp.csc_matrix(X)):
@@ -126,7 +119,7 @@ def test_wide_sets_need_no_gram_matrix(monkeypatch):
 
 
 def test_copies_and_constants_of_columns():
-    X, y = problem(50, 4)
+    X, y = sparse_problem(50, 4)
     X = np.column_stack([X, X[:, 0], np.full(50, 3.0), np.zeros(50)])
     model = Lasso(alpha=0.01, tol=1e-8).fit(X, y)
     assert np.all(model.coef_[5:] == 0) and np.isfinite(model.coef_).all()
@@ -136,7 +129,7 @@ def test_copies_and_constants_of_columns():
 
 
 def test_zero_alpha_is_least_squares():
-    X, y = problem(60, 5)
+    X, y = sparse_problem(60, 5)
     model = Lasso(alpha=0.0, tol=1e-10).fit(X, y)
     best = peer.LinearRegression().fit(X, y)
     np.testing.assert_allclose(model.coef_, best.coef_, atol=1e-7)
@@ -146,13 +139,13 @@ def test_zero_alpha_is_least_squares():
 
 
 def test_warm_start_warning_and_float32():
-    X, y = problem(50, 200, k=30)
+    X, y = sparse_problem(50, 200, k=30)
     model = Lasso(alpha=0.05, warm_start=True, tol=1e-10).fit(X, y)
     rounds = model.n_iter_
     assert model.fit(X, y).n_iter_ <= rounds and model.n_iter_ == 1
     with pytest.warns(ConvergenceWarning, match="number of iterations, max_iter=1"):
         Lasso(alpha=0.001, max_iter=1, tol=1e-12).fit(X, y)
-    X, y = problem(80, 20)
+    X, y = sparse_problem(80, 20)
     single = Lasso(alpha=0.1).fit(X.astype("f4"), y.astype("f4"))
     assert single.coef_.dtype == np.float32
     double = Lasso(alpha=0.1).fit(X, y)
@@ -161,7 +154,7 @@ def test_warm_start_warning_and_float32():
 
 def test_tensors_come_back_as_tensors():
     torch = pytest.importorskip("torch")
-    X, y = problem(50, 6)
+    X, y = sparse_problem(50, 6)
     model = Lasso(alpha=0.1).fit(torch.as_tensor(X), torch.as_tensor(y))
     plain = Lasso(alpha=0.1).fit(X, y)
     assert torch.is_tensor(model.coef_)
@@ -170,7 +163,7 @@ def test_tensors_come_back_as_tensors():
 
 
 def test_interruption_leaves_a_model(monkeypatch):
-    X, y = problem(50, 300, k=40)
+    X, y = sparse_problem(50, 300, k=40)
     calls, real = [], working_set.solve_on_working_set
 
     def stop(*args):
@@ -188,7 +181,7 @@ def test_interruption_leaves_a_model(monkeypatch):
 @pytest.mark.parametrize("shape", [(60, 20), (60, 400), (400, 300)])
 @pytest.mark.parametrize("ratio", [1.0, 0.5])
 def test_optimality_conditions(shape, ratio):
-    X, y = problem(*shape, shift=1.0)
+    X, y = sparse_problem(*shape, shift=1.0)
     model = ElasticNet(alpha=0.1, l1_ratio=ratio, tol=1e-12).fit(X, y)
     w, a, b = model.coef_, 0.1 * ratio, 0.1 * (1 - ratio)
     c = (y - model.predict(X)) @ (X - X.mean(axis=0)) / shape[0] - b * w

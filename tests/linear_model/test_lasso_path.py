@@ -8,20 +8,13 @@ import scipy.sparse as sp
 import sklearn.linear_model as peer
 
 from pansophy.linear_model import ElasticNet, Lasso, enet_path, lasso_path
+from tests.linear_model.small_problems import sparse_problem
 from tests.oracles import coordinate as oracle
-
-
-def problem(n, d, seed=0, k=5, shift=0.0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)) + shift
-    w = np.zeros(d)
-    w[:k] = 3 * rng.normal(size=min(k, d))
-    return X, X @ w + rng.normal(size=n) + 2
 
 
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sp.csc_matrix])
 def test_path_gaps_and_parity(make):
-    X, y = problem(60, 300, k=20)
+    X, y = sparse_problem(60, 300, k=20)
     X, y = X - X.mean(axis=0), y - y.mean()
     alphas, coefs, gaps, counts = lasso_path(
         make(X), y, alphas=30, eps=1e-2, tol=1e-6, return_n_iter=True
@@ -39,7 +32,7 @@ def test_path_gaps_and_parity(make):
 
 
 def test_path_options():
-    X, y = problem(50, 10)
+    X, y = sparse_problem(50, 10)
     alphas = [1.0, 0.5, 0.1]
     base = enet_path(X, y, alphas=alphas, tol=1e-12)[1]
     variants = [
@@ -57,7 +50,7 @@ def test_path_options():
 
 
 def test_wide_cold_fits_agree_with_the_path():
-    X, y = problem(200, 600, k=20)
+    X, y = sparse_problem(200, 600, k=20)
     X, y = X - X.mean(axis=0), y - y.mean()
     for make in (np.ascontiguousarray, np.asfortranarray, sp.csc_matrix):
         alone = Lasso(0.1, tol=1e-10, fit_intercept=False).fit(make(X), y)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from pansophy.linear_model import _logistic_l1 as loops
 from pansophy.linear_model import logistic_l1
 from pansophy.linear_model.logistic_l1 import recentre_classes
-from tests.oracles import logistic as oracle
+from tests.oracles import coordinate as oracle
 
 
 def test_recentre_lowers_the_penalty(rng):

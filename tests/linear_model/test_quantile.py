@@ -8,13 +8,7 @@ from hypothesis import strategies as st
 from sklearn import linear_model as peer
 
 from pansophy.linear_model import LinearRegression, QuantileRegressor
-
-
-def rows(rng, n, d, sparse=False):
-    X = rng.normal(size=(n, d))
-    B = rng.normal(size=d) * (rng.uniform(size=d) < 0.6)
-    y = X @ B + 1 + 0.5 * rng.standard_t(2, size=n) * (1 + X[:, 0] ** 2)
-    return X, y
+from tests.linear_model.small_problems import heavy_tailed_rows
 
 
 def objective(model, X, y, q, alpha, w=None):
@@ -27,7 +21,7 @@ def objective(model, X, y, q, alpha, w=None):
 @pytest.mark.parametrize("alpha", [0.0, 0.02])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_scikit_learn_agrees(q, alpha, intercept, rng):
-    X, y = rows(rng, 150, 5)
+    X, y = heavy_tailed_rows(rng, 150, 5)
     w = rng.uniform(0.5, 2, size=150)
     how = {"quantile": q, "alpha": alpha, "fit_intercept": intercept}
     ours = QuantileRegressor(**how).fit(X, y, sample_weight=w)
@@ -42,7 +36,7 @@ def test_scikit_learn_agrees(q, alpha, intercept, rng):
 
 
 def test_penalty_gives_exact_zeros(rng):
-    X, y = rows(rng, 200, 8)
+    X, y = heavy_tailed_rows(rng, 200, 8)
     model = QuantileRegressor(alpha=0.2).fit(X, y)
     assert 0 < np.sum(model.coef_ == 0) < 8
     flat = QuantileRegressor(alpha=100).fit(X, y)
@@ -73,7 +67,7 @@ def test_an_outlier_pulls_by_its_sign_only(rng):
 
 
 def test_share_of_rows_below(rng):
-    X, y = rows(rng, 4000, 3)
+    X, y = heavy_tailed_rows(rng, 4000, 3)
     for q in (0.2, 0.7):
         model = QuantileRegressor(quantile=q, alpha=0).fit(X, y)
         below = np.mean(y < model.predict(X) - 1e-9)
@@ -81,7 +75,7 @@ def test_share_of_rows_below(rng):
 
 
 def test_weights_are_repetitions(rng):
-    X, y = rows(rng, 60, 3)
+    X, y = heavy_tailed_rows(rng, 60, 3)
     w = rng.integers(0, 4, size=60)
     for alpha in (0.0, 0.05):
         a = QuantileRegressor(quantile=0.3, alpha=alpha).fit(X, y, sample_weight=w)
@@ -106,7 +100,7 @@ def test_ties_and_repeats(seed, q):
 
 
 def test_sparse_dependent_and_few_rows(rng):
-    X, y = rows(rng, 120, 4)
+    X, y = heavy_tailed_rows(rng, 120, 4)
     X *= np.abs(X) > 0.3
     dense = QuantileRegressor(alpha=0.01).fit(X, y)
     sparse = QuantileRegressor(alpha=0.01).fit(sp.csr_matrix(X), y)
@@ -122,7 +116,7 @@ def test_sparse_dependent_and_few_rows(rng):
 
 
 def test_options_and_refusals(rng, tmp_path):
-    X, y = rows(rng, 50, 2)
+    X, y = heavy_tailed_rows(rng, 50, 2)
     with pytest.warns(UserWarning, match="did not converge"):
         QuantileRegressor(alpha=0, solver_options={"max_iter": 1}).fit(X, y)
     for model, says in [
@@ -139,7 +133,7 @@ def test_options_and_refusals(rng, tmp_path):
 @pytest.mark.parametrize("q", [0.1, 0.5])
 @pytest.mark.parametrize("alpha", [0, 1])
 def test_a_target_of_zeros(q, alpha, rng):
-    X, _ = rows(rng, 40, 4)
+    X, _ = heavy_tailed_rows(rng, 40, 4)
     model = QuantileRegressor(quantile=q, alpha=alpha).fit(X, np.zeros(40))
     np.testing.assert_array_equal(model.coef_, 0)
     assert model.intercept_ == 0

@@ -4,17 +4,11 @@ import numpy as np
 
 from pansophy.linear_model import quantile_program
 from pansophy.linear_model.quantile import pinball_program
-
-
-def rows(rng, n, d, sparse=False):
-    X = rng.normal(size=(n, d))
-    B = rng.normal(size=d) * (rng.uniform(size=d) < 0.6)
-    y = X @ B + 1 + 0.5 * rng.standard_t(2, size=n) * (1 + X[:, 0] ** 2)
-    return X, y
+from tests.linear_model.small_problems import heavy_tailed_rows
 
 
 def test_many_rows_are_reduced_to_the_same_vertex(rng, monkeypatch):
-    X, y = rows(rng, 40_000, 4)
+    X, y = heavy_tailed_rows(rng, 40_000, 4)
     w = rng.integers(1, 4, size=len(y)).astype(float)
     P = pinball_program(X, y, w, 0.3, 0.001, intercept=True)
     reduced = quantile_program.solve_reduced(
@@ -27,7 +21,7 @@ def test_many_rows_are_reduced_to_the_same_vertex(rng, monkeypatch):
 
 
 def test_interior_point_alone_is_close(rng):
-    X, y = rows(rng, 500, 6)
+    X, y = heavy_tailed_rows(rng, 500, 6)
     P = pinball_program(X, y, None, 0.6, 0.01, intercept=True)
     run = quantile_program.interior_point(P)
     exact = quantile_program.solve_pinball(P)

@@ -4,18 +4,12 @@ import numpy as np
 import pytest
 
 from pansophy.linear_model import RobustRegressor
-
-
-def noisy(rng, n=200, d=4, share=0.05):
-    X = rng.normal(size=(n, d))
-    y = X @ rng.normal(size=d) + 1 + 0.5 * rng.standard_t(3, size=n)
-    y[: int(share * n)] += 20
-    return X, y
+from tests.linear_model.small_problems import rows_with_outliers
 
 
 def test_biweight_objective_falls_and_matches_statsmodels(rng):
     sm = pytest.importorskip("statsmodels.api")
-    X, y = noisy(rng)
+    X, y = rows_with_outliers(rng)
     model = RobustRegressor(tol=1e-10).fit(X, y)
     assert np.all(np.diff(model.history_["objective"]) <= 1e-9)
     norm = sm.robust.norms.TukeyBiweight(4.685)

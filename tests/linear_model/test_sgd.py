@@ -12,6 +12,8 @@ from pansophy.linear_model import (
 )
 from pansophy.linear_model.sgd_classifier import loss_by_name
 from pansophy.params import ParameterError
+from tests.linear_model.sgd_objective import sgd_objective
+from tests.linear_model.small_problems import linear_rows
 from tests.oracles import sgd as oracle
 
 CLASS_LOSSES = SGDClassifier.__annotations__["loss"].__args__
@@ -25,22 +27,7 @@ PENALTIES = ("l2", "l1", "elasticnet", None)
 
 @pytest.fixture(scope="module")
 def data():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((300, 6))
-    f = X @ np.array([1.0, -2.0, 0.0, 0.5, 0.0, 0.0]) + 0.3
-    return X, f + 0.3 * rng.standard_normal(300)
-
-
-def objective(model, X, y):
-    """Eq. (1) of `sgd.py`."""
-    classify = isinstance(model, SGDClassifier)
-    loss = model._loss()
-    f = X @ np.ravel(model.coef_) + model.intercept_
-    if classify:
-        y = np.where(y > 0, 1.0, 0.0 if loss.domain == "fraction" else -1.0)
-    l1, l2 = sgd.l1_l2_strengths(model.penalty, model.alpha, model.l1_ratio)
-    w = model.coef_
-    return float(np.mean(loss.value(y, f)) + l1 * abs(w).sum() + l2 / 2 * (w**2).sum())
+    return linear_rows()
 
 
 RULES = [
@@ -137,8 +124,8 @@ def test_every_loss_and_penalty_lowers_the_objective(data, kind, step):
             model.fit(X, targets)
             before = cls(loss, penalty=penalty, alpha=0.01)
             before.coef_, before.intercept_ = 0 * model.coef_, 0 * model.intercept_
-            after = objective(model, X, targets)
+            after = sgd_objective(model, X, targets)
             if loss == "perceptron":  # 0 at 0 already: it must learn all the same
                 assert model.score(X, targets) > 0.85
             else:
-                assert after < 0.99 * objective(before, X, targets), (loss, penalty)
+                assert after < 0.99 * sgd_objective(before, X, targets), (loss, penalty)

@@ -13,9 +13,10 @@ from pansophy.linear_model import (
     LogisticRegression,
     SGDClassifier,
     SGDRegressor,
-    sgd,
 )
 from pansophy.params import ParameterError
+from tests.linear_model.sgd_objective import sgd_objective
+from tests.linear_model.small_problems import linear_rows
 
 PENALTIES = ("l2", "l1", "elasticnet", None)
 
@@ -25,22 +26,7 @@ TWO = np.array([[1.0, 2.0], [1.0, -1.0]])  # two points, constant first
 
 @pytest.fixture(scope="module")
 def data():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((300, 6))
-    f = X @ np.array([1.0, -2.0, 0.0, 0.5, 0.0, 0.0]) + 0.3
-    return X, f + 0.3 * rng.standard_normal(300)
-
-
-def objective(model, X, y):
-    """Eq. (1) of `sgd.py`."""
-    classify = isinstance(model, SGDClassifier)
-    loss = model._loss()
-    f = X @ np.ravel(model.coef_) + model.intercept_
-    if classify:
-        y = np.where(y > 0, 1.0, 0.0 if loss.domain == "fraction" else -1.0)
-    l1, l2 = sgd.l1_l2_strengths(model.penalty, model.alpha, model.l1_ratio)
-    w = model.coef_
-    return float(np.mean(loss.value(y, f)) + l1 * abs(w).sum() + l2 / 2 * (w**2).sum())
+    return linear_rows()
 
 
 def one_batch_step(loss):
@@ -107,9 +93,9 @@ def test_objective_of_scikit_learn(data, loss, penalty, average):
     how |= {"max_iter": 60, "tol": None}
     ours = SGDClassifier(loss, **how).fit(X, y)
     theirs = peer.SGDClassifier(loss=loss, **how).fit(X, y)
-    mine = objective(ours, X, y)
+    mine = sgd_objective(ours, X, y)
     ours.coef_, ours.intercept_ = theirs.coef_, theirs.intercept_
-    assert mine < objective(ours, X, y) * 1.02 + 1e-3
+    assert mine < sgd_objective(ours, X, y) * 1.02 + 1e-3
 
 
 def test_log_loss_comes_to_logistic_regression(data):
@@ -295,8 +281,8 @@ def test_hinge_steps_reach_the_soft_margin():
         random_state=0,
         **options,
     ).fit(X, y)
-    assert objective(model, X, y) == pytest.approx(0.41944444, abs=2e-3)
-    assert objective(model, X, y) >= 0.41944444 - 5e-9  # no value is below it
+    assert sgd_objective(model, X, y) == pytest.approx(0.41944444, abs=2e-3)
+    assert sgd_objective(model, X, y) >= 0.41944444 - 5e-9  # no value is below it
 
 
 def test_steps_of_single_rows_are_the_batch_step_on_average():

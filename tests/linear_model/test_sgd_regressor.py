@@ -10,14 +10,12 @@ from pansophy.linear_model import (
     SGDClassifier,
     SGDRegressor,
 )
+from tests.linear_model.small_problems import linear_rows
 
 
 @pytest.fixture(scope="module")
 def data():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((300, 6))
-    f = X @ np.array([1.0, -2.0, 0.0, 0.5, 0.0, 0.0]) + 0.3
-    return X, f + 0.3 * rng.standard_normal(300)
+    return linear_rows()
 
 
 def test_least_squares_by_the_delta_rule():

@@ -9,25 +9,14 @@ from pansophy.linear_model import (
     PoissonRegressor,
     TweedieRegressor,
 )
+from tests.linear_model.small_problems import targets_by_family
 
 TIGHT = {"tol": 1e-10, "max_iter": 300}
 
 
 @pytest.fixture
 def data(rng):
-    n = 300
-    X = rng.normal(size=(n, 4))
-    mu = np.exp(X @ [0.3, -0.2, 0.1, 0.0] + 0.8)
-    p = 1 / (1 + np.exp(-np.log(mu)))
-    return X, {
-        "gaussian": mu + 0.3 * rng.normal(size=n),
-        "poisson": rng.poisson(mu).astype(float),
-        "gamma": rng.gamma(3.0, mu / 3),
-        "inverse_gaussian": rng.wald(mu, 6.0),
-        "tweedie": rng.gamma(3.0, mu / 3) * (rng.uniform(size=n) < 0.7),
-        "bernoulli": (rng.uniform(size=n) < p).astype(float),
-        "negative_binomial": rng.poisson(rng.gamma(1.0, mu)).astype(float),
-    }
+    return targets_by_family(rng)
 
 
 @pytest.mark.parametrize(

@@ -18,15 +18,6 @@ DOCS = np.array([[2, 1, 0, 0], [1, 1, 0, 0], [0, 1, 1, 1]])  # aab+, ab+, cdb-
 SIGNS = np.array([1, 1, -1])
 
 
-@pytest.fixture
-def tables(rng):
-    """Numbers and counts of three classes, and weights."""
-    y = rng.integers(0, 3, 240)
-    X = rng.standard_normal((240, 5)) + y[:, None]
-    C = rng.poisson(1 + y[:, None], (240, 5)).astype(float)
-    return X, C, y, rng.integers(1, 4, 240).astype(float)
-
-
 def close(a, b, tol=1e-10):
     np.testing.assert_allclose(a, b, rtol=tol, atol=tol)
 

@@ -4,18 +4,7 @@ import numpy as np
 import pytest
 
 from pansophy import optim
-
-
-def net(theta, sign=1.0):
-    """The 2-2-2 tanh net: summed squared losses at one point, weights in a vector."""
-    W1, W2 = theta[:4].reshape(2, 2), theta[4:].reshape(2, 2)
-    x, y = np.array([1.0, 2.0]), np.array([1.0, -1.0])
-    v = np.tanh(W1 @ x)
-    d2 = 2 * (W2 @ v - y)
-    d1 = (W2.T @ d2) * (1 - v**2)
-    value = float(np.sum((W2 @ v - y) ** 2))
-    return value, np.append(sign * np.outer(d1, x).ravel(), np.outer(d2, v).ravel())
-
+from tests.optim.small_problems import tanh_net
 
 THETA = np.array([0.1, 0.2, 0.3, -0.4, 0.5, -0.6, 0.7, 0.8])
 
@@ -91,7 +80,7 @@ class TestAutodiff:
             y = torch.tensor([1.0, -1.0], dtype=theta.dtype)
             return ((W2 @ torch.tanh(W1 @ x) - y) ** 2).sum()
 
-        np.testing.assert_allclose(optim.grad(f)(THETA), net(THETA)[1], atol=1e-12)
+        np.testing.assert_allclose(optim.grad(f)(THETA), tanh_net(THETA)[1], atol=1e-12)
         g = optim.grad(f)(torch.as_tensor(THETA))
         assert isinstance(g, torch.Tensor) and not g.requires_grad
         with pytest.raises(ValueError, match="one number"):

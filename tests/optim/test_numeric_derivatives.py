@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pansophy import optim
+from tests.optim.small_problems import tanh_net
 
 
 def test_numeric_gradient_and_hessian():
@@ -22,32 +23,21 @@ def test_numeric_gradient_and_hessian():
     np.testing.assert_allclose(J, expected, atol=1e-9)
 
 
-def net(theta, sign=1.0):
-    """The 2-2-2 tanh net: summed squared losses at one point, weights in a vector."""
-    W1, W2 = theta[:4].reshape(2, 2), theta[4:].reshape(2, 2)
-    x, y = np.array([1.0, 2.0]), np.array([1.0, -1.0])
-    v = np.tanh(W1 @ x)
-    d2 = 2 * (W2 @ v - y)
-    d1 = (W2.T @ d2) * (1 - v**2)
-    value = float(np.sum((W2 @ v - y) ** 2))
-    return value, np.append(sign * np.outer(d1, x).ravel(), np.outer(d2, v).ravel())
-
-
 THETA = np.array([0.1, 0.2, 0.3, -0.4, 0.5, -0.6, 0.7, 0.8])
 
 
 def test_gradient_check_on_the_worked_net():
-    value, g = net(THETA)
+    value, g = tanh_net(THETA)
     assert value == pytest.approx(1.1514526, abs=1e-7)
     second = [-0.4544193, 0.4544193, 0.8815239, -0.8815239]
     np.testing.assert_allclose(g[4:], second, atol=1e-7)
     np.testing.assert_allclose(
         g[:4], [0.6634728, 1.3269457, 1.6641758, 3.3283516], atol=1e-6
     )
-    assert optim.check_gradient(net, THETA) < 1e-6
-    flipped = lambda t: (net(t)[0], -net(t)[1])
+    assert optim.check_gradient(tanh_net, THETA) < 1e-6
+    flipped = lambda t: (tanh_net(t)[0], -tanh_net(t)[1])
     assert optim.check_gradient(flipped, THETA) == pytest.approx(1, abs=1e-6)
-    assert optim.check_gradient(lambda t: net(t, -1.0), THETA) > 0.5
+    assert optim.check_gradient(lambda t: tanh_net(t, -1.0), THETA) > 0.5
 
 
 def test_taylor_is_exact_for_polynomials(rng):

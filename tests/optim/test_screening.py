@@ -11,16 +11,9 @@ from pansophy.linear_model import Lasso, enet_path
 from pansophy.optim import screening
 from pansophy.optim.centered_design import Design
 from pansophy.optim.working_set import GramStore, rounds, start
+from tests.optim.small_problems import weighted_problem
 
 FORMS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "csc": sp.csc_matrix}
-
-
-def problem(seed, n, d, shift=0.0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.6) + shift
-    X *= rng.uniform(0.2, 3, size=d)
-    y = X[:, :4] @ rng.normal(size=4) + rng.normal(size=n)
-    return X, y, rng.integers(0, 4, size=n) + 0.5
 
 
 def optimum(X, y, p, penalty, centre):
@@ -51,7 +44,7 @@ def optimum(X, y, p, penalty, centre):
 def test_screened_columns_are_zero_at_the_optimum(
     seed, form, positive, centre, ratio, share
 ):
-    X, y, p = problem(seed, 25, 40, shift=1.0)
+    X, y, p = weighted_problem(seed, 25, 40, shift=1.0)
     p = p / p.sum()
     A, z = (X - p @ X, y - p @ y) if centre else (X, y)
     top = np.abs(A.T @ (p * z)).max()
@@ -83,7 +76,7 @@ def test_screened_columns_are_zero_at_the_optimum(
 @pytest.mark.parametrize("positive", [False, True])
 @pytest.mark.parametrize("ratio", [1.0, 0.5])
 def test_paths_are_the_same_without(form, positive, ratio, monkeypatch):
-    X, y, _ = problem(1, 60, 1200)
+    X, y, _ = weighted_problem(1, 60, 1200)
     X, y = FORMS[form](X), y - y.mean()
     how = {"alphas": 40, "eps": 1e-2, "l1_ratio": ratio, "positive": positive}
     used, some = [], Design.correlate_some
@@ -108,7 +101,7 @@ def test_paths_are_the_same_without(form, positive, ratio, monkeypatch):
 
 
 def test_history_counts_them():
-    X, y, _ = problem(2, 200, 3000)
+    X, y, _ = weighted_problem(2, 200, 3000)
     fit = Lasso(alpha=0.05, tol=1e-9).fit(X, y)
     counts = fit.history_["n_screened"]
     assert len(counts) == fit.n_iter_
@@ -118,7 +111,7 @@ def test_history_counts_them():
 
 
 def test_float32_is_safe_too():
-    X, y, _ = problem(4, 50, 800)
+    X, y, _ = weighted_problem(4, 50, 800)
     X32, y32 = np.asfortranarray(X.astype(np.float32)), y.astype(np.float32)
     alphas, coefs, _ = enet_path(X32, y32, l1_ratio=1.0, alphas=30, eps=0.05)
     _, exact, _ = enet_path(X, y, l1_ratio=1.0, alphas=alphas, tol=1e-10)

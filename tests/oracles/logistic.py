@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 
-from .coordinate import soft
-
 
 def risk_pass(X, y, v, w, b, loss):
     """Value and gradient of sum v l(y, x w + b), row by row."""
@@ -36,16 +34,3 @@ def softmax_pass(F, t, v):
         R[i] = vi * P[i]
         R[i, ti] -= vi
     return loss, P, R
-
-
-def newton_move(X, h, r, w, a, b, intercept, n_epochs=3000):
-    """Best (w, shift) of the quadratic with slopes r and curvatures h in the rows."""
-    w, start, shift = np.array(w, dtype=float), np.array(w, dtype=float), 0.0
-    for _ in range(n_epochs):
-        if intercept:
-            shift -= float(np.sum(r + h * (X @ (w - start) + shift))) / h.sum()
-        for j in range(X.shape[1]):
-            g = float(X[:, j] @ (r + h * (X @ (w - start) + shift)))
-            bend = float(X[:, j] ** 2 @ h)
-            w[j] = soft(bend * w[j] - g, a) / (bend + b)
-    return w, shift

@@ -12,6 +12,7 @@ from pansophy.sampling.nested_sampling import (
     log_volume_widths,
     shrinkage_counts,
 )
+from tests.sampling.two_hills import two_hills
 
 D = 4
 S = 0.2 * np.eye(D) + 0.1
@@ -24,14 +25,6 @@ HALF = 0.5 * np.linalg.slogdet(2 * np.pi * S)[1]
 
 def log_like(x):
     return -0.5 * np.sum(((x - MU) @ P) * (x - MU), axis=-1) - HALF
-
-
-def hills(x):
-    """Normals of sd 0.2 at 4 and -4 on every axis, of weights 1/3 and 2/3."""
-    part = lambda m: -0.5 * ((x - m) ** 2).sum(axis=-1) / 0.04
-    d = x.shape[-1]
-    both = np.logaddexp(part(4) + np.log(1 / 3), part(-4) + np.log(2 / 3))
-    return both - 0.5 * d * np.log(2 * np.pi * 0.04)
 
 
 def hill(d):
@@ -69,7 +62,7 @@ def test_nested_ten_dimensions():
 
 
 def test_nested_two_hills():
-    run = NestedSampling(hills, [(-10, 10)] * 2, n_live=400).run(0)
+    run = NestedSampling(two_hills, [(-10, 10)] * 2, n_live=400).run(0)
     assert abs(run.log_evidence + 2 * np.log(20)) < 3.5 * run.error
     assert abs(run.weights @ (run.positions[:, 0] > 0) - 1 / 3) < 0.1
     assert "log evidence" in repr(run) and run.reason == "tolerance"

@@ -7,6 +7,7 @@ from scipy import stats
 from pansophy.distributions import Normal
 from pansophy.sampling import SMC
 from pansophy.sampling.smc import next_inverse_temperature
+from tests.sampling.two_hills import two_hills
 
 D = 4
 S = 0.2 * np.eye(D) + 0.1
@@ -21,14 +22,6 @@ HALF = 0.5 * np.linalg.slogdet(2 * np.pi * S)[1]
 
 def log_like(x):
     return -0.5 * np.sum(((x - MU) @ P) * (x - MU), axis=-1) - HALF
-
-
-def hills(x):
-    """Normals of sd 0.2 at 4 and -4 on every axis, of weights 1/3 and 2/3."""
-    part = lambda m: -0.5 * ((x - m) ** 2).sum(axis=-1) / 0.04
-    d = x.shape[-1]
-    both = np.logaddexp(part(4) + np.log(1 / 3), part(-4) + np.log(2 / 3))
-    return both - 0.5 * d * np.log(2 * np.pi * 0.04)
 
 
 def moments_agree(x, n, width=5):
@@ -69,7 +62,7 @@ def test_smc_gaussian(how):
 
 
 def test_smc_finds_both_hills_and_keeps_to_the_prior():
-    run = SMC(hills, [(-10, 10)] * 2, n_particles=2000).run(0)
+    run = SMC(two_hills, [(-10, 10)] * 2, n_particles=2000).run(0)
     assert abs(run.log_evidence + 2 * np.log(20)) < 0.2
     assert abs((run.positions[:, 0] > 0).mean() - 1 / 3) < 0.06
     cut = SMC(lambda x: 0 * x[:, 0], [(0, 1)], n_particles=2000).run(0)

@@ -3,27 +3,13 @@
 import numpy as np
 import pytest
 from sklearn import naive_bayes as peer
-from sklearn.datasets import make_blobs
 
 from pansophy.linear_model import LogisticRegression
 from pansophy.naive_bayes import GaussianNB
 from pansophy.params import ParameterError
 from pansophy.semi_supervised import CoTraining
 from pansophy.semi_supervised.co_training import rows_by_class
-
-
-def few(n=120, known=6, seed=0, centers=3, std=1.5):
-    X, y = make_blobs(n, 4, centers=centers, cluster_std=std, random_state=seed)
-    part = y.copy()
-    rng = np.random.default_rng(seed)
-    keep = np.concatenate(
-        [
-            rng.choice(np.flatnonzero(y == c), known, replace=False)
-            for c in range(centers)
-        ]
-    )
-    part[np.setdiff1d(np.arange(n), keep)] = -1
-    return X, y, part
+from tests.semi_supervised.small_sets import partly_labelled
 
 
 def self_training_by_class(X, y, counts, rounds):
@@ -43,7 +29,7 @@ def self_training_by_class(X, y, counts, rounds):
 
 
 def test_identical_views_are_self_training_by_class():
-    X, _, y = few(n=100)
+    X, _, y = partly_labelled(n=100)
     both = [[0, 1, 2, 3], [0, 1, 2, 3]]
     mine = CoTraining(GaussianNB(), views=both, k_best=[1, 2, 3], max_iter=6).fit(X, y)
     labels, when = self_training_by_class(X, y, [1, 2, 3], 6)
@@ -55,7 +41,7 @@ def test_k_best_is_shared_among_the_classes():
     # ten rows in the ratio (6 + 4) : (2 + 4), at least one each
     assert rows_by_class(10, [6, 2]).tolist() == [6, 4]
     assert rows_by_class(1, [6, 2, 1]).tolist() == [1, 1, 1]
-    X, _, y = few()
+    X, _, y = partly_labelled()
     given = CoTraining(k_best=[3, 3, 3], max_iter=4).fit(X, y)
     shared = CoTraining(k_best=9, max_iter=4).fit(X, y)
     np.testing.assert_array_equal(given.transduction_, shared.transduction_)
@@ -110,7 +96,7 @@ def test_two_views_beat_one_on_independent_views():
 
 
 def test_views_are_checked():
-    X, _, y = few()
+    X, _, y = partly_labelled()
     with pytest.raises(ParameterError, match="views"):
         CoTraining(views=[[0], [9]]).fit(X, y)
     with pytest.raises(ParameterError, match="two lists"):

@@ -7,17 +7,11 @@ from pansophy.linear_model import LogisticRegression
 from pansophy.semi_supervised import (
     MultipleInstance,
 )
-
-
-def blobs(seed=0, n=60, gap=6.0):
-    rng = np.random.default_rng(seed)
-    y = np.repeat([0, 1], n)
-    X = rng.normal(size=(2 * n, 2)) + gap * y[:, None] * [1.0, 0.0]
-    return X, y
+from tests.semi_supervised.small_sets import two_blobs
 
 
 def test_bags_of_one_row_are_the_supervised_fit():
-    X, y = blobs(gap=2.0)
+    X, y = two_blobs(gap=2.0)
     model = MultipleInstance().fit(X, y, groups=np.arange(len(y)))
     np.testing.assert_array_equal(
         model.estimator_.coef_, LogisticRegression().fit(X, y).coef_
@@ -47,7 +41,7 @@ def test_the_positive_rows_of_bags_are_found():
 
 
 def test_bags_are_checked():
-    X, y = blobs(n=3)
+    X, y = two_blobs(n=3)
     with pytest.raises(ValueError, match="different labels"):
         MultipleInstance().fit(X, y, groups=[0, 0, 0, 0, 1, 1])
     with pytest.raises(ValueError, match="groups"):

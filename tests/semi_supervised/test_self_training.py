@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn import config_context
-from sklearn.datasets import make_blobs
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.semi_supervised import SelfTrainingClassifier as Peer
 
@@ -14,25 +13,12 @@ from pansophy.semi_supervised import (
     CoTraining,
     SelfTrainingClassifier,
 )
-
-
-def few(n=120, known=6, seed=0, centers=3, std=1.5):
-    X, y = make_blobs(n, 4, centers=centers, cluster_std=std, random_state=seed)
-    part = y.copy()
-    rng = np.random.default_rng(seed)
-    keep = np.concatenate(
-        [
-            rng.choice(np.flatnonzero(y == c), known, replace=False)
-            for c in range(centers)
-        ]
-    )
-    part[np.setdiff1d(np.arange(n), keep)] = -1
-    return X, y, part
+from tests.semi_supervised.small_sets import partly_labelled
 
 
 @pytest.mark.parametrize("criterion", ["threshold", "k_best"])
 def test_rounds_equal_those_of_scikit_learn(criterion):
-    X, _, y = few(std=4.0)
+    X, _, y = partly_labelled(std=4.0)
     options = {"criterion": criterion, "k_best": 7, "max_iter": 6, "threshold": 0.9}
     mine = SelfTrainingClassifier(GaussianNB(), **options).fit(X, y)
     peer = Peer(GaussianNB(), **options).fit(X, y)
@@ -45,7 +31,7 @@ def test_rounds_equal_those_of_scikit_learn(criterion):
 
 @pytest.mark.filterwarnings("ignore:y contains no unlabeled samples")
 def test_all_labels_known_is_the_supervised_fit():
-    X, y, _ = few()
+    X, y, _ = partly_labelled()
     model = SelfTrainingClassifier(LogisticRegression()).fit(X, y)
     np.testing.assert_array_equal(
         model.estimator_.coef_, LogisticRegression().fit(X, y).coef_
@@ -55,7 +41,7 @@ def test_all_labels_known_is_the_supervised_fit():
 
 
 def test_revised_labels_end_when_they_stand_still():
-    X, truth, y = few(std=2.5)
+    X, truth, y = partly_labelled(std=2.5)
     model = SelfTrainingClassifier(GaussianNB(), revise=True, max_iter=None).fit(X, y)
     assert model.termination_condition_ == "no_change"
     known = y >= 0
@@ -71,13 +57,13 @@ def test_revised_labels_end_when_they_stand_still():
 
 
 def test_rows_without_label_only_become_fewer():
-    X, _, y = few(std=3.0)
+    X, _, y = partly_labelled(std=3.0)
     model = SelfTrainingClassifier(GaussianNB(), max_iter=20).fit(X, y)
     assert np.all(np.diff(model.history_["objective"]) <= 0)
 
 
 def test_text_labels_and_weights():
-    X, _, y = few()
+    X, _, y = partly_labelled()
     names = np.array(["", "a", "b", "c"])[y + 1]
     w = np.where(np.arange(len(y)) % 2, 1.0, 2.0)
     plain = SelfTrainingClassifier(GaussianNB()).fit(X, y, sample_weight=w)
@@ -107,7 +93,7 @@ def test_minus_one_among_text_says_that_there_is_no_label():
 def test_missing_values_reach_a_classifier_that_takes_them():
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    X, _, y = few()
+    X, _, y = partly_labelled()
     X = X.copy()
     X[0, 0] = np.nan
     inner = HistGradientBoostingClassifier(max_iter=3)
@@ -117,14 +103,14 @@ def test_missing_values_reach_a_classifier_that_takes_them():
 
 
 def test_rounds_are_counted_where_labels_are_thrown_away():
-    X, _, y = few(std=4.0)
+    X, _, y = partly_labelled(std=4.0)
     model = SelfTrainingClassifier(revise=True, threshold=0.6).fit(X, y)
     assert model.labeled_iter_.max() <= model.n_iter_
     assert ((model.labeled_iter_ < 0) == (model.transduction_ == -1)).all()
 
 
 def test_nothing_to_label_is_warned_of():
-    X, y, part = few()
+    X, y, part = partly_labelled()
     with pytest.warns(UserWarning, match="no unlabeled samples"):
         SelfTrainingClassifier(GaussianNB()).fit(X, y)
     with pytest.warns(UserWarning, match="k_best is larger"):
@@ -137,7 +123,7 @@ class TestMetadataRouting:
     methods = ("predict", "predict_proba", "predict_log_proba")
 
     def test_is_refused_when_it_is_off(self):
-        X, _, y = few()
+        X, _, y = partly_labelled()
         model = SelfTrainingClassifier(GaussianNB())
         with pytest.raises(ValueError, match="only supported if enable_metadata"):
             model.fit(X, y, metadata="a")
@@ -149,7 +135,7 @@ class TestMetadataRouting:
             model.score(X, y, metadata="a")
 
     def test_goes_to_the_classifier_that_asks(self):
-        X, truth, y = few()
+        X, truth, y = partly_labelled()
         w = np.random.default_rng(0).integers(1, 5, len(y)).astype(float)
         plain = SelfTrainingClassifier(GaussianNB()).fit(X, y, sample_weight=w)
         weighted = plain.score(X, truth, sample_weight=w)
@@ -170,7 +156,7 @@ class TestMetadataRouting:
 
 
 def test_verbose_says_how_many_labels_each_round_adds(capsys):
-    X, _, part = few()
+    X, _, part = partly_labelled()
     options = {"criterion": "k_best", "k_best": 50, "max_iter": None, "verbose": True}
     SelfTrainingClassifier(GaussianNB(), **options).fit(X, part)
     out = capsys.readouterr().out

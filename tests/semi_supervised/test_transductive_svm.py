@@ -14,18 +14,12 @@ from pansophy.semi_supervised.transductive_svm import (
     transductive_risk,
 )
 from pansophy.svm import LinearSVC
-
-
-def blobs(seed=0, n=60, gap=6.0):
-    rng = np.random.default_rng(seed)
-    y = np.repeat([0, 1], n)
-    X = rng.normal(size=(2 * n, 2)) + gap * y[:, None] * [1.0, 0.0]
-    return X, y
+from tests.semi_supervised.small_sets import two_blobs
 
 
 @pytest.mark.parametrize("loss", ["exp", "entropy"])
 def test_two_blobs_with_one_label_each_are_separated(loss):
-    X, truth = blobs()
+    X, truth = two_blobs()
     # labels far off the middle: the supervised boundary cuts through a blob
     X = np.vstack((X, [[-2.5, 6.0], [6.0, -6.0]]))
     truth = np.append(truth, [0, 1])
@@ -38,7 +32,7 @@ def test_two_blobs_with_one_label_each_are_separated(loss):
 
 
 def test_no_unlabelled_weight_is_the_supervised_machine():
-    X, truth = blobs(gap=2.0)
+    X, truth = two_blobs(gap=2.0)
     y = np.where(np.arange(len(X)) % 3, truth, -1)
     model = TransductiveSVM(unlabeled_weight=0.0).fit(X, y)
     alone = LinearSVC().fit(X[y >= 0], y[y >= 0])
@@ -56,7 +50,7 @@ def test_the_gradient_of_the_risk(rng, entropy):
 
 
 def test_the_mean_of_the_unlabelled_rows_is_balanced():
-    X, _ = blobs()
+    X, _ = two_blobs()
     y = np.full(len(X), -1)
     y[[0, -1]] = 0, 1
     model = TransductiveSVM().fit(X, y)
@@ -94,7 +88,7 @@ def test_the_entropy_term_is_the_entropy_in_bits():
 
 
 def test_a_heavier_entropy_term_makes_surer_predictions():
-    X, truth = blobs(gap=4.0)
+    X, truth = two_blobs(gap=4.0)
     y = np.where(np.arange(len(X)) % 15 == 0, truth, -1)
     sure = []
     for weight in (0.0, 0.05, 0.5):

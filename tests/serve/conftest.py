@@ -4,6 +4,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from pansophy import serve
+from pansophy.serve.openapi import row_model
+from pansophy.serve.row_reader import RowReader
 from tests.compare.table_models import fitted
 from tests.serve.people_rows import INPUTS, TABLE
 
@@ -25,3 +27,10 @@ def client(model):
     )
     with TestClient(serve.app(model, limits)) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def small(dummy):
+    """The reader of a dummy's rows, their declaration, and a client."""
+    reader = RowReader(dummy)
+    return reader, row_model(dummy, reader), TestClient(serve.app(dummy))

@@ -5,12 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from starlette.testclient import TestClient
 
-from pansophy import serve
-from pansophy.serve.openapi import example_row, row_model
+from pansophy.serve.openapi import example_row
 from pansophy.serve.row_reader import RowReader, RowsRejected
-from tests.compare.table_models import fitted
 from tests.serve.people_rows import INPUTS, ROW, TABLE, rows_of
 
 value = st.one_of(
@@ -22,13 +19,6 @@ value = st.one_of(
     st.sampled_from(["Bonn", "2024-05-01", "2024-05-01T12:00:00"]),
     st.lists(st.integers(), max_size=1),
 )
-
-
-@pytest.fixture(scope="module")
-def small():
-    model = fitted(TABLE.select([*INPUTS, "yes"]), "yes", "dummy")
-    reader = RowReader(model)
-    return reader, row_model(model, reader), TestClient(serve.app(model))
 
 
 @given(change=st.dictionaries(st.sampled_from([*INPUTS, "other"]), value))

@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from pansophy import save, serve
-from pansophy.serve.openapi import row_model
-from pansophy.serve.row_reader import RowReader
 from tests.compare.table_models import fitted
 from tests.serve.people_rows import INPUTS, ROW, TABLE, rows_of
 
@@ -273,13 +271,6 @@ def test_other_files_are_refused(tmp_path):
     save(Ridge().fit([[0.0], [1.0]], [0, 1]), tmp_path / "r.pansophy")
     with pytest.raises(ValueError, match="holds a Ridge, not a model of `compare`"):
         serve.app(tmp_path / "r.pansophy")
-
-
-@pytest.fixture(scope="module")
-def small():
-    model = fitted(TABLE.select([*INPUTS, "yes"]), "yes", "dummy")
-    reader = RowReader(model)
-    return reader, row_model(model, reader), TestClient(serve.app(model))
 
 
 @given(body=st.binary(max_size=200))

@@ -1,34 +1,20 @@
 """GaussianHMM: parity with hmmlearn, one state, gaps, degenerate data, priors."""
 
 import logging
-import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.exceptions import ConvergenceWarning
 
 from pansophy import persist
 from pansophy.distributions import Normal
 from pansophy.mixture import GaussianMixture
 from pansophy.state_space import GaussianHMM
+from tests.state_space.hmm_fits import fit_quietly, largest_rise
 
 logging.getLogger("hmmlearn").setLevel(logging.ERROR)
 SHAPES = ["spherical", "diag", "full", "tied"]
-
-
-def quiet(model, *args):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(*args)
-
-
-def falls(model):
-    """By how much the objective ever rose, in units of rounding."""
-    path = model.history_["objective"]
-    size = np.abs(path).max() + 1
-    return np.diff(path).max(initial=0.0) / size
 
 
 def regimes(rng, n=400, k=3, d=2):
@@ -71,14 +57,14 @@ def test_the_path_of_hmmlearn(shape, priors):
     path = [put(b, k, M, C).score(X, lengths)]
     for turn in range(1, turns):
         b.set_params(n_iter=turn)
-        path.append(quiet(put(b, k, M, C), X, lengths).score(X, lengths))
+        path.append(fit_quietly(put(b, k, M, C), X, lengths).score(X, lengths))
     assert np.allclose(path, list(a.monitor_.history), rtol=0, atol=1e-6)
-    quiet(put(b.set_params(n_iter=turns), k, M, C), X, lengths)
+    fit_quietly(put(b.set_params(n_iter=turns), k, M, C), X, lengths)
     for name in ("startprob_", "transmat_", "means_"):
         assert np.allclose(getattr(a, name), getattr(b, name), atol=1e-8)
     theirs = a.covars_ if shape != "spherical" else a._covars_[:, :, None] * np.eye(2)
     assert np.allclose(theirs, b.covars_, atol=1e-8)
-    assert falls(b) < 1e-12
+    assert largest_rise(b) < 1e-12
     assert b.bic(X, lengths) == pytest.approx(a.bic(X, lengths))
     assert b.aic(X, lengths) == pytest.approx(a.aic(X, lengths))
 
@@ -86,7 +72,7 @@ def test_the_path_of_hmmlearn(shape, priors):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_one_state_is_a_gaussian_fit(shape):
     X, _ = regimes(np.random.default_rng(1))
-    model = quiet(GaussianHMM(1, shape, covars_prior=0.0), X)
+    model = fit_quietly(GaussianHMM(1, shape, covars_prior=0.0), X)
     one = Normal.from_stats(Normal(np.zeros(2), np.eye(2)).stats(X))
     assert np.allclose(model.means_[0], one.mean)
     expected = {
@@ -115,8 +101,10 @@ def test_missing_values_are_integrated_out(shape):
     X[rng.random(X.shape) < 0.2] = np.nan
     X[10:15] = np.nan
     lengths = [60, 100]
-    model = quiet(GaussianHMM(2, shape, n_iter=15, random_state=0, tol=0.0), X, lengths)
-    assert falls(model) < 1e-12
+    model = fit_quietly(
+        GaussianHMM(2, shape, n_iter=15, random_state=0, tol=0.0), X, lengths
+    )
+    assert largest_rise(model) < 1e-12
     S, L = model.covars_, np.zeros((160, 2))
     for t, x in enumerate(X):
         b = ~np.isnan(x)
@@ -139,11 +127,11 @@ def test_what_is_not_named_stays():
     M, C = X[[3, 50, 200]], stored(np.cov(X.T), "diag", 3)
     for letters in ("st", "m", "c", "stm"):
         model = GaussianHMM(3, params=letters, init_params="", n_iter=5)
-        quiet(put(model, 3, M, C), X)
+        fit_quietly(put(model, 3, M, C), X)
         assert np.array_equal(model.means_, M) == ("m" not in letters)
         diagonals = np.diagonal(model.covars_, axis1=1, axis2=2)
         assert np.array_equal(diagonals, C) == ("c" not in letters)
-        assert falls(model) < 1e-12
+        assert largest_rise(model) < 1e-12
 
 
 def test_empty_state_keeps_its_parameters_and_is_named():
@@ -151,7 +139,7 @@ def test_empty_state_keeps_its_parameters_and_is_named():
     M = np.vstack([X[:2], [[1e4, 1e4]]])
     model = put(GaussianHMM(3, init_params="", n_iter=20), 3, M, np.ones((3, 2)))
     with pytest.warns(UserWarning, match=r"no row belongs to state 2"):
-        quiet(model, X)
+        fit_quietly(model, X)
     assert np.array_equal(model.means_[2], M[2])
     assert np.isfinite(model.covars_).all()
     assert np.allclose(model.transmat_.sum(axis=1), 1)
@@ -163,7 +151,7 @@ def test_collapsed_covariance_stops_at_the_floor(shape):
     X[20:] = 1.0
     model = GaussianHMM(2, shape, covars_prior=0.0, random_state=0, n_iter=30)
     with pytest.warns(UserWarning, match="floor"):
-        quiet(model, X)
+        fit_quietly(model, X)
     assert np.isfinite(model.covars_).all()
     assert np.linalg.eigvalsh(model.covars_).min() >= 0.9e-8 * 0.25
     assert len(set(model.predict(X)[:20])) == 1
@@ -196,20 +184,20 @@ def test_never_nan_and_never_worse(seed, n, d, k, shape, kind, prior):
     cut = int(rng.integers(0, n))
     lengths = [cut, n - cut] if cut else [n]
     model = GaussianHMM(k, shape, covars_prior=prior, random_state=0, n_iter=12)
-    quiet(model, X, lengths)
+    fit_quietly(model, X, lengths)
     for name in ("startprob_", "transmat_", "means_", "covars_"):
         assert np.isfinite(getattr(model, name)).all()
     assert np.isfinite(model.predict_proba(X, lengths)).all()
-    assert falls(model) < 1e-9
+    assert largest_rise(model) < 1e-9
 
 
 def test_weak_priors_and_repeated_sequences():
     X, _ = regimes(np.random.default_rng(6), 120)
     M, C = X[[3, 50]], stored(np.cov(X.T), "full", 2)
     how = {"init_params": "", "covars_prior": 0.0, "n_iter": 4}
-    once = quiet(put(GaussianHMM(2, "full", **how), 2, M, C), X)
+    once = fit_quietly(put(GaussianHMM(2, "full", **how), 2, M, C), X)
     thrice = put(GaussianHMM(2, "full", **how), 2, M, C)
-    quiet(thrice, np.vstack([X] * 3), [120] * 3)
+    fit_quietly(thrice, np.vstack([X] * 3), [120] * 3)
     assert np.allclose(once.means_, thrice.means_)
     assert np.allclose(once.covars_, thrice.covars_)
 
@@ -245,7 +233,7 @@ def test_bad_parameters_are_told():
 
 def test_saved_and_read_again(tmp_path):
     X, _ = regimes(np.random.default_rng(9), 80)
-    model = quiet(GaussianHMM(2, "tied", random_state=0), X)
+    model = fit_quietly(GaussianHMM(2, "tied", random_state=0), X)
     persist.save(model, tmp_path / "model")
     again = persist.load(tmp_path / "model")
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))

@@ -17,20 +17,14 @@ from pansophy.state_space import (
     MultinomialHMM,
     PoissonHMM,
 )
+from tests.state_space.hmm_fits import categorical_hmm, fit_quietly, largest_rise
 
 TWO_STATES = ([0.8, 0.2], [[0.6, 0.4], [0.5, 0.5]])
 
 
-def model_of(start, trans, emit, **more):
-    model = CategoricalHMM(len(start), init_params="", **more)
-    model.startprob_, model.transmat_ = np.array(start), np.array(trans)
-    model.emissionprob_ = np.array(emit)
-    return model
-
-
 def random_model(rng, k, m, **more):
     tables = [rng.dirichlet(np.ones(size), size=k) for size in (k, m)]
-    return model_of(rng.dirichlet(np.ones(k)), *tables, **more)
+    return categorical_hmm(rng.dirichlet(np.ones(k)), *tables, **more)
 
 
 def fit(model, *args, **kwargs):
@@ -63,7 +57,9 @@ def test_learning_never_falls_and_is_never_nan(seed, hard, prior):
 def test_hard_learning_counts_the_most_likely_path():
     emit = [[0.2, 0.4, 0.4], [0.5, 0.4, 0.1]]
     x = np.array([2, 0, 2])
-    model = fit(model_of(*TWO_STATES, emit, n_iter=1), x, hard=True)  # along 0, 1, 0
+    model = fit(
+        categorical_hmm(*TWO_STATES, emit, n_iter=1), x, hard=True
+    )  # along 0, 1, 0
     assert np.allclose(model.transmat_, [[0, 1], [1, 0]])
     assert np.allclose(model.emissionprob_, [[0, 0, 1], [1, 0, 0]])
     assert model.decode(x)[0] == pytest.approx(0.0)
@@ -110,7 +106,7 @@ def test_the_best_of_several_starts_is_kept(rng):
 
 def test_a_state_that_is_never_visited_keeps_its_parameters(rng):
     emit = [[0.5, 0.5, 0.0], [0.4, 0.6, 0.0], [0.0, 0.0, 1.0]]
-    model = model_of(np.full(3, 1 / 3), np.full((3, 3), 1 / 3), emit)
+    model = categorical_hmm(np.full(3, 1 / 3), np.full((3, 3), 1 / 3), emit)
     with pytest.warns(UserWarning, match="no step belongs to state 2"):
         fit(model, rng.integers(2, size=50))
     assert np.allclose(model.transmat_[2], 1 / 3)
@@ -118,13 +114,15 @@ def test_a_state_that_is_never_visited_keeps_its_parameters(rng):
 
 
 def test_missing_symbols_are_filled_in():
-    model = model_of([1, 0], [[0, 1], [1, 0]], [[0.9, 0.1], [0.2, 0.8]])
+    model = categorical_hmm([1, 0], [[0, 1], [1, 0]], [[0.9, 0.1], [0.2, 0.8]])
     x = np.array([0, np.nan, 0, np.nan])[:, None]
     assert model.fill(x)[:, 0].tolist() == [0, 1, 0, 1]
 
 
 def test_a_million_steps_are_drawn_at_once():
-    model = model_of([0, 1], [[0.9, 0.1], [1.0, 0.0]], [[1, 0, 0], [0, 0.5, 0.5]])
+    model = categorical_hmm(
+        [0, 1], [[0.9, 0.1], [1.0, 0.0]], [[1, 0, 0], [0, 0.5, 0.5]]
+    )
     X, z = model.sample(1_000_000, random_state=0)
     assert z[0] == 1
     assert not ((z[:-1] == 1) & (z[1:] == 1)).any()  # what cannot be is not drawn
@@ -140,17 +138,6 @@ def test_stationary_law_is_that_of_the_chain():
     np.testing.assert_allclose(found, [0.266667, 0.355556, 0.377778], atol=5e-7)
     model.transmat_ = np.eye(3)
     np.testing.assert_allclose(model.get_stationary_distribution(), np.full(3, 1 / 3))
-
-
-def quiet(model, *args):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(*args)
-
-
-def falls(model):
-    path = model.history_["objective"]
-    return np.diff(path).max(initial=0.0) / (np.abs(path).max() + 1)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -181,11 +168,11 @@ def test_never_nan_and_never_worse(seed, n, k, which, kind):
         "mixed": MixedHMM(k, kinds=["normal", "poisson"], **how),
         "ar": AutoregressiveHMM(k, **how),
     }[which]
-    quiet(model, X)
+    fit_quietly(model, X)
     assert np.isfinite(model.predict_proba(X)).all()
     assert np.isfinite(model.score(X))
     assert np.isfinite(model.transmat_).all()
-    assert falls(model) < 1e-9
+    assert largest_rise(model) < 1e-9
 
 
 MODELS = (CategoricalHMM, GaussianHMM, PoissonHMM, MultinomialHMM, GMMHMM)

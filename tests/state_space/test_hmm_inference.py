@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pansophy.state_space import (
-    CategoricalHMM,
     backward_messages,
     enumerate_paths,
     forward_messages,
     k_best_paths,
 )
+from tests.state_space.hmm_fits import categorical_hmm
 
 TWO_STATES = ([0.8, 0.2], [[0.6, 0.4], [0.5, 0.5]])
 
@@ -29,22 +29,17 @@ STOPPING = {
 }
 
 
-def model_of(start, trans, emit, **more):
-    model = CategoricalHMM(len(start), init_params="", **more)
-    model.startprob_, model.transmat_ = np.array(start), np.array(trans)
-    model.emissionprob_ = np.array(emit)
-    return model
-
-
 def stopping():
-    model = model_of(STOPPING["start"], STOPPING["trans"], [[0.7, 0.3], [0.1, 0.9]])
+    model = categorical_hmm(
+        STOPPING["start"], STOPPING["trans"], [[0.7, 0.3], [0.1, 0.9]]
+    )
     model.stopprob_ = np.array(STOPPING["stop"])
     return model
 
 
 def random_model(rng, k, m, **more):
     tables = [rng.dirichlet(np.ones(size), size=k) for size in (k, m)]
-    return model_of(rng.dirichlet(np.ones(k)), *tables, **more)
+    return categorical_hmm(rng.dirichlet(np.ones(k)), *tables, **more)
 
 
 def test_messages_of_two_states_worked_numbers():
@@ -88,7 +83,9 @@ def test_a_model_that_stops_worked_numbers():
 
 def test_umbrellas():
     """Rain on two days of umbrellas: .818, .883 filtered and .883 smoothed."""
-    model = model_of([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]])
+    model = categorical_hmm(
+        [0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]]
+    )
     x = np.array([0, 0])
     assert np.allclose(model.filter(x)[:, 0], [0.818182, 0.883357], atol=1e-6)
     assert np.allclose(model.smooth(x)[0, 0], 0.883357, atol=1e-6)
@@ -97,7 +94,7 @@ def test_umbrellas():
 
 def test_walk_shop_clean():
     """Rainy or sunny, seen through walk, shop, clean: sunny, rainy, rainy, .01344."""
-    model = model_of(
+    model = categorical_hmm(
         [0.6, 0.4], [[0.7, 0.3], [0.4, 0.6]], [[0.1, 0.4, 0.5], [0.6, 0.3, 0.1]]
     )
     score, path = model.decode(np.array([0, 1, 2]))
@@ -152,7 +149,7 @@ def test_enumeration_refuses_large_models():
 
 
 def test_a_sequence_of_probability_zero_has_no_posterior():
-    model = model_of([1.0, 0.0], np.eye(2), [[1.0, 0.0], [0.0, 1.0]])
+    model = categorical_hmm([1.0, 0.0], np.eye(2), [[1.0, 0.0], [0.0, 1.0]])
     fine, not_possible = np.array([[0], [0]]), np.array([[0], [1], [1]])
     assert model.score([fine, not_possible]) == -np.inf
     for ask in (

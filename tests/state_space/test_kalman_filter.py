@@ -8,32 +8,11 @@ from pansophy.linear_model.recursive_least_squares import RLSState
 from pansophy.linear_model.recursive_least_squares import rls_update as rls
 from pansophy.params import ParameterError
 from pansophy.state_space import KalmanFilter
-from pansophy.state_space.kalman_parameters import KalmanParameters
 from pansophy.state_space.kalman_recursions import run_filter, run_smoother
 from pansophy.state_space.linear_gaussian import (
     simulate_linear_gaussian,
 )
-
-
-def spd(rng, d):
-    A = rng.normal(size=(d, d))
-    return A @ A.T / d + 0.3 * np.eye(d)
-
-
-def made(seed, k, p, n=None, *, start="known", inputs=0):
-    """Random parameters; with n, matrices change with the row."""
-    rng = np.random.default_rng(seed)
-
-    def one():
-        F = rng.normal(size=(k, k))
-        F *= 0.95 / np.abs(np.linalg.eigvals(F)).max()
-        R = spd(rng, p) if seed % 2 else np.diag(rng.uniform(0.2, 1, p))
-        c, d = rng.normal(size=k), rng.normal(size=p)
-        return F, spd(rng, k), rng.normal(size=(p, k)), R, c, d
-
-    six = one() if n is None else [np.stack(a) for a in zip(*(one() for _ in range(n)))]
-    B, D = rng.normal(size=(k, inputs)), rng.normal(size=(p, inputs))
-    return KalmanParameters(*six, rng.normal(size=k), spd(rng, k), B, D, start)
+from tests.state_space.random_systems import random_parameters
 
 
 def test_worked_numbers():
@@ -104,7 +83,7 @@ def test_parity_with_pykalman():
 
 def test_parity_with_statsmodels(rng):
     module = pytest.importorskip("statsmodels.tsa.statespace.kalman_smoother")
-    model = made(7, 3, 2).model(200)
+    model = random_parameters(7, 3, 2).model(200)
     X = simulate_linear_gaussian(model, 200, rng)[1]
     X[50:60, 0], X[80] = np.nan, np.nan
     peer = module.KalmanSmoother(k_endog=2, k_states=3)

@@ -11,28 +11,7 @@ from pansophy.state_space.kalman_learning import (
     kalman_m_step,
     likelihood_gradient,
 )
-from pansophy.state_space.kalman_parameters import KalmanParameters
-
-
-def spd(rng, d):
-    A = rng.normal(size=(d, d))
-    return A @ A.T / d + 0.3 * np.eye(d)
-
-
-def made(seed, k, p, n=None, *, start="known", inputs=0):
-    """Random parameters; with n, matrices change with the row."""
-    rng = np.random.default_rng(seed)
-
-    def one():
-        F = rng.normal(size=(k, k))
-        F *= 0.95 / np.abs(np.linalg.eigvals(F)).max()
-        R = spd(rng, p) if seed % 2 else np.diag(rng.uniform(0.2, 1, p))
-        c, d = rng.normal(size=k), rng.normal(size=p)
-        return F, spd(rng, k), rng.normal(size=(p, k)), R, c, d
-
-    six = one() if n is None else [np.stack(a) for a in zip(*(one() for _ in range(n)))]
-    B, D = rng.normal(size=(k, inputs)), rng.normal(size=(p, inputs))
-    return KalmanParameters(*six, rng.normal(size=k), spd(rng, k), B, D, start)
+from tests.state_space.random_systems import random_parameters
 
 
 def with_gaps(rng, n, p, gaps):
@@ -50,7 +29,7 @@ def with_gaps(rng, n, p, gaps):
 def test_gradient_and_em(seed, start, gaps, inputs):
     """The exact score against differences; a turn of EM never lowers log p."""
     rng = np.random.default_rng(seed)
-    p = made(seed, 2, 2, start=start, inputs=inputs)
+    p = random_parameters(seed, 2, 2, start=start, inputs=inputs)
     n, ends = 24, np.array([10, 24])
     X = with_gaps(rng, n, 2, gaps)
     u = rng.normal(size=(n, inputs)) if inputs else None

@@ -11,7 +11,6 @@ from pansophy.state_space import KalmanFilter
 from pansophy.state_space.kalman_learning import (
     transition_moments,
 )
-from pansophy.state_space.kalman_parameters import KalmanParameters
 from pansophy.state_space.kalman_recursions import run_filter, run_smoother
 from pansophy.state_space.linear_gaussian import (
     GaussianBelief,
@@ -19,27 +18,7 @@ from pansophy.state_space.linear_gaussian import (
     simulate_linear_gaussian,
 )
 from tests.oracles import linear_gaussian as slow
-
-
-def spd(rng, d):
-    A = rng.normal(size=(d, d))
-    return A @ A.T / d + 0.3 * np.eye(d)
-
-
-def made(seed, k, p, n=None, *, start="known", inputs=0):
-    """Random parameters; with n, matrices change with the row."""
-    rng = np.random.default_rng(seed)
-
-    def one():
-        F = rng.normal(size=(k, k))
-        F *= 0.95 / np.abs(np.linalg.eigvals(F)).max()
-        R = spd(rng, p) if seed % 2 else np.diag(rng.uniform(0.2, 1, p))
-        c, d = rng.normal(size=k), rng.normal(size=p)
-        return F, spd(rng, k), rng.normal(size=(p, k)), R, c, d
-
-    six = one() if n is None else [np.stack(a) for a in zip(*(one() for _ in range(n)))]
-    B, D = rng.normal(size=(k, inputs)), rng.normal(size=(p, inputs))
-    return KalmanParameters(*six, rng.normal(size=k), spd(rng, k), B, D, start)
+from tests.state_space.random_systems import random_parameters
 
 
 def with_gaps(rng, n, p, gaps):
@@ -58,7 +37,7 @@ def with_gaps(rng, n, p, gaps):
 )
 def test_loops_equal_one_large_normal_and_the_driver(seed, k, p, n, moves, gaps):
     """Means, covariances and likelihood are those of the joint Gaussian."""
-    model = made(seed, k, p, n if moves else None).model(n)
+    model = random_parameters(seed, k, p, n if moves else None).model(n)
     X = with_gaps(np.random.default_rng(seed), n, p, gaps)
     run = run_filter(model, X, np.array([n]))
     back = run_smoother(run, keep=not moves)
@@ -90,7 +69,7 @@ def test_loops_equal_one_large_normal_and_the_driver(seed, k, p, n, moves, gaps)
 @pytest.mark.parametrize("gaps", [0.0, 0.002])
 def test_settled_covariances_change_nothing(rng, gaps):
     """The steady state is that of the Riccati equation; sharing rows is exact."""
-    model = made(3, 3, 2).model(2000)
+    model = random_parameters(3, 3, 2).model(2000)
     X = simulate_linear_gaussian(model, 2000, rng)[1]
     X[rng.random(X.shape) < gaps] = np.nan
     runs = [run_filter(model, X, np.array([2000]), steady=on) for on in (True, False)]
@@ -109,7 +88,7 @@ def test_sequences_share_nothing_but_the_matrices(rng, monkeypatch):
     """Many sequences, whole and with gaps, on any number of threads, as one by one."""
     lengths = [5, 40, 40, 1, 60, 40, 7] * 6
     n, ends = sum(lengths), np.cumsum(lengths)
-    params = made(4, 2, 2)
+    params = random_parameters(4, 2, 2)
     X = rng.normal(size=(n, 2))
     X[rng.integers(n, size=20), 0] = np.nan
     monkeypatch.setattr(hidden_chain, "GROUP_STEPS", 300)
@@ -137,7 +116,7 @@ def test_sequences_share_nothing_but_the_matrices(rng, monkeypatch):
 
 def test_a_very_wide_start_loses_no_digits(rng):
     """Variances of 10^9 beside noise of 1: smoothed moments as from the exact start."""
-    p = made(5, 3, 1)._replace(c=np.zeros(3), d=np.zeros(1), m=np.zeros(3))
+    p = random_parameters(5, 3, 1)._replace(c=np.zeros(3), d=np.zeros(1), m=np.zeros(3))
     X, ends = rng.normal(size=(60, 1)), np.array([30, 60])
     wide = p._replace(P=1e9 * np.eye(3)).model(60)
     exact = p._replace(start="diffuse").model(60)

@@ -1,34 +1,14 @@
 """HMM with columns of different kinds."""
 
-import warnings
-
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
 from pansophy import persist
 from pansophy.state_space import (
     GaussianHMM,
     MixedHMM,
 )
-
-
-def quiet(model, *args):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(*args)
-
-
-def falls(model):
-    path = model.history_["objective"]
-    return np.diff(path).max(initial=0.0) / (np.abs(path).max() + 1)
-
-
-def places(rng, n=300):
-    """Two states, one of them in two places."""
-    z = np.repeat(rng.integers(0, 2, n // 10), 10)
-    where = np.where(z == 0, rng.choice([-3.0, 3.0], n), 9.0)
-    return where[:, None] + rng.normal(size=(n, 2)), z
+from tests.state_space.hmm_fits import fit_quietly, largest_rise, two_place_rows
 
 
 def mixed(rng, n=400):
@@ -45,8 +25,8 @@ def test_columns_of_five_kinds(tmp_path):
     X, z = mixed(np.random.default_rng(6))
     X[::11, 1], X[5:8] = np.nan, np.nan
     model = MixedHMM(2, kinds=KINDS, random_state=0, n_iter=60, tol=1e-6)
-    quiet(model, X)
-    assert falls(model) < 1e-10
+    fit_quietly(model, X)
+    assert largest_rise(model) < 1e-10
     found = model.predict(X)
     assert max(np.mean(found == z), np.mean(found != z)) > 0.97
     Y, s = model.sample(2000, random_state=0)
@@ -59,14 +39,14 @@ def test_columns_of_five_kinds(tmp_path):
 
 
 def test_all_columns_normal_is_gaussian():
-    X, _ = places(np.random.default_rng(7))
-    a = quiet(MixedHMM(2, random_state=0, n_iter=200, tol=1e-9), X)
+    X, _ = two_place_rows(np.random.default_rng(7))
+    a = fit_quietly(MixedHMM(2, random_state=0, n_iter=200, tol=1e-9), X)
     b = GaussianHMM(2, covars_prior=0.0, init_params="", n_iter=200, tol=1e-9)
     ((_, q),) = a.emissions_
     b.startprob_, b.transmat_ = a.startprob_, a.transmat_
     b.means_, b.covars_ = q.mean, q.cov
     assert a.score(X) == pytest.approx(b.score(X))
-    assert quiet(b, X).score(X) == pytest.approx(a.score(X), abs=1e-6)
+    assert fit_quietly(b, X).score(X) == pytest.approx(a.score(X), abs=1e-6)
 
 
 def test_a_state_of_equal_values_keeps_its_gamma(rng):

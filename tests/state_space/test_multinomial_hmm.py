@@ -1,32 +1,17 @@
 """HMM with multinomial emissions."""
 
 import logging
-import warnings
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.state_space import (
     CategoricalHMM,
     MultinomialHMM,
 )
+from tests.state_space.hmm_fits import fit_quietly, put_parameters
 
 logging.getLogger("hmmlearn").setLevel(logging.ERROR)
-
-
-def quiet(model, *args):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(*args)
-
-
-def put(model, k, **found):
-    model.startprob_ = np.full(k, 1 / k)
-    model.transmat_ = np.full((k, k), 0.3 / k) + 0.7 * np.eye(k)
-    for name, value in found.items():
-        setattr(model, name, value.copy())
-    return model
 
 
 def test_multinomial_of_hmmlearn():
@@ -36,8 +21,12 @@ def test_multinomial_of_hmmlearn():
     X = rng.multinomial(6, np.array([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]])[z])
     first = {"emissionprob_": np.array([[0.5, 0.3, 0.2], [0.3, 0.3, 0.4]])}
     how = {"init_params": "", "n_iter": 8}
-    a = put(peer.MultinomialHMM(2, n_trials=6, tol=-np.inf, **how), 2, **first).fit(X)
-    b = quiet(put(MultinomialHMM(2, n_trials=6, tol=0.0, **how), 2, **first), X)
+    a = put_parameters(
+        peer.MultinomialHMM(2, n_trials=6, tol=-np.inf, **how), 2, **first
+    ).fit(X)
+    b = fit_quietly(
+        put_parameters(MultinomialHMM(2, n_trials=6, tol=0.0, **how), 2, **first), X
+    )
     assert np.allclose(a.emissionprob_, b.emissionprob_, atol=1e-8)
     assert np.allclose(a.transmat_, b.transmat_, atol=1e-8)
     Y, _ = b.sample(50, random_state=0)
@@ -50,7 +39,7 @@ def test_one_trial_is_a_symbol():
     rng = np.random.default_rng(5)
     x, first = rng.integers(0, 3, 200), {"emissionprob_": rng.dirichlet(np.ones(3), 2)}
     how = {"init_params": "", "n_iter": 5, "emissionprob_prior": 1.5}
-    a = quiet(put(CategoricalHMM(2, **how), 2, **first), x)
-    b = quiet(put(MultinomialHMM(2, **how), 2, **first), np.eye(3)[x])
+    a = fit_quietly(put_parameters(CategoricalHMM(2, **how), 2, **first), x)
+    b = fit_quietly(put_parameters(MultinomialHMM(2, **how), 2, **first), np.eye(3)[x])
     assert np.allclose(a.emissionprob_, b.emissionprob_)
     assert a.log_likelihood_ == pytest.approx(b.log_likelihood_)

@@ -1,15 +1,12 @@
 """Non-linear, particle and switching filters: Kalman's where both are right, grids and
 enumeration where they are not."""
 
-import functools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import pansophy
-from pansophy.core.filtering import Filter, bayes_filter, bayes_smoother
+from pansophy.core.filtering import Filter
 from pansophy.params import ParameterError
 from pansophy.state_space import (
     ExtendedKalmanFilter,
@@ -18,41 +15,19 @@ from pansophy.state_space import (
     UnscentedKalmanFilter,
 )
 from pansophy.state_space.linear_gaussian import (
-    GaussianBelief,
     LinearGaussianFilter,
-    LinearGaussianModel,
 )
 from pansophy.state_space.nonlinear_kalman import GaussianFilter
 from pansophy.state_space.particle_filter import ImportanceSampler
 from pansophy.state_space.switching_kalman_filter import SwitchingFilter
-
-
-def linear_model(seed, k=2, p=2):
-    rng = np.random.default_rng(seed)
-    spd = lambda d: (lambda a: a @ a.T / d + 0.2 * np.eye(d))(rng.normal(size=(d, d)))
-    F = rng.normal(size=(k, k)) * 0.5
-    return LinearGaussianModel(
-        F,
-        spd(k),
-        rng.normal(size=(p, k)),
-        spd(p),
-        rng.normal(size=k),
-        np.zeros(p),
-        rng.normal(size=k),
-        spd(k),
-    )
-
-
-def kalman(model, X, smooth):
-    member = LinearGaussianFilter(model)
-    run = bayes_filter(member, GaussianBelief(model.m, model.P), X)
-    found = bayes_smoother(member, run) if smooth else run.filtered
-    return (
-        np.array([b.mean for b in found]),
-        np.array([b.cov for b in found]),
-        run.loglik,
-    )
-
+from tests.state_space.small_chains import (
+    LINEAR,
+    bent_chain,
+    kalman_beliefs,
+    linear_rows,
+    particle_chain,
+    random_linear_model,
+)
 
 WAYS = {
     "extended": (ExtendedKalmanFilter, {}),
@@ -67,7 +42,7 @@ WAYS = {
 @settings(max_examples=10, deadline=None)
 def test_linear_chains_are_kalman_filtered(way, seed, k, p):
     cls, how = WAYS[way]
-    m = linear_model(seed, k, p)
+    m = random_linear_model(seed, k, p)
     X = np.random.default_rng(seed).normal(size=(9, p))
     X[3], X[5, 0] = np.nan, np.nan
     model = cls(
@@ -80,7 +55,7 @@ def test_linear_chains_are_kalman_filtered(way, seed, k, p):
         **how,
     )
     for smooth, run in ((False, model.filter), (True, model.smooth)):
-        mean, cov, loglik = kalman(m, X, smooth)
+        mean, cov, loglik = kalman_beliefs(m, X, smooth)
         found = run(X)
         np.testing.assert_allclose(found.means, mean, atol=1e-6)
         np.testing.assert_allclose(found.covs, cov, atol=1e-6)
@@ -96,33 +71,6 @@ def test_all_are_members_of_the_driver():
         LinearGaussianFilter,
     ):
         assert issubclass(member, Filter)
-
-
-def grid_filter(x, f, q, h, r, z):
-    """Beliefs of a chain in one dimension on a fine grid: the slow truth."""
-    normal = lambda e, s: np.exp(-0.5 * (e / s) ** 2) / s
-    move = normal(z[None, :] - f(z)[:, None], q)
-    move /= move.sum(axis=1, keepdims=True)
-    p, means, loglik = normal(z - 1.0, 0.5), [], 0.0
-    p /= p.sum()
-    for t, v in enumerate(x):
-        p = p @ move if t else p
-        p = p * normal(v - h(z), r) / np.sqrt(2 * np.pi)
-        loglik += np.log(p.sum())
-        p /= p.sum()
-        means.append(p @ z)
-    return np.array(means), loglik
-
-
-@functools.cache
-def bent_chain():
-    f, h = (lambda z: 0.9 * z + np.sin(z)), (lambda z: z + 0.1 * z**2)
-    rng, z, x = np.random.default_rng(4), 1.0, []
-    for _ in range(40):
-        x.append(h(z) + 0.3 * rng.normal())
-        z = f(z) + 0.3 * rng.normal()
-    truth = grid_filter(x, f, 0.3, h, 0.3, np.linspace(-8, 8, 1601))
-    return f, h, np.array(x), truth
 
 
 def test_bent_chain_against_a_grid():
@@ -142,19 +90,6 @@ def test_bent_chain_against_a_grid():
     a = ExtendedKalmanFilter(f, h, **given).filter(x)
     b = ExtendedKalmanFilter(f, h, **given, **jacobian).filter(x)
     np.testing.assert_allclose(a.means, b.means, atol=1e-7)
-
-
-def particle_chain(m=4000, **more):
-    f, h, x, truth = bent_chain()
-    model = ParticleFilter(
-        lambda rng, z, t: f(z) + 0.3 * rng.normal(size=z.shape),
-        lambda v, z, t: -0.5 * ((v - h(z[:, 0])) / 0.3) ** 2 - np.log(0.3 * 2.5066283),
-        lambda rng, m: 1 + 0.5 * rng.normal(size=(m, 1)),
-        n_particles=m,
-        random_state=0,
-        **more,
-    )
-    return model, x, truth
 
 
 def test_bad_input():
@@ -182,21 +117,6 @@ def test_bad_input():
         SwitchingKalmanFilter(2, transition_covariance=[[-1.0]]).fit([1.0, 2.0])
     with pytest.raises(ValueError, match="has length 0"):
         SwitchingKalmanFilter(2).fit([1.0, 2.0, 4.0], [3, 0])
-
-
-LINEAR = {
-    "initial_state_mean": [0.0, 0.0],
-    "initial_state_covariance": 1.0,
-    "transition_covariance": 0.1,
-    "observation_covariance": 0.2,
-}
-
-
-def linear_rows():
-    F, H = np.array([[1.0, 0.1], [0.0, 0.9]]), np.array([[1.0, 0.0]])
-    noise = {**LINEAR, "observation_covariance": [[0.2]]}
-    exact = pansophy.state_space.KalmanFilter(F, H, **noise)
-    return F, H, exact, exact.sample(50, random_state=1)[1]
 
 
 @pytest.mark.parametrize("kind", [ExtendedKalmanFilter, UnscentedKalmanFilter])

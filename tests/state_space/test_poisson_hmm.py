@@ -1,37 +1,17 @@
 """HMM with Poisson emissions."""
 
 import logging
-import warnings
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.distributions import Poisson
 from pansophy.state_space import (
     PoissonHMM,
 )
+from tests.state_space.hmm_fits import fit_quietly, largest_rise, put_parameters
 
 logging.getLogger("hmmlearn").setLevel(logging.ERROR)
-
-
-def quiet(model, *args):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(*args)
-
-
-def falls(model):
-    path = model.history_["objective"]
-    return np.diff(path).max(initial=0.0) / (np.abs(path).max() + 1)
-
-
-def put(model, k, **found):
-    model.startprob_ = np.full(k, 1 / k)
-    model.transmat_ = np.full((k, k), 0.3 / k) + 0.7 * np.eye(k)
-    for name, value in found.items():
-        setattr(model, name, value.copy())
-    return model
 
 
 def test_poisson_of_hmmlearn():
@@ -40,31 +20,37 @@ def test_poisson_of_hmmlearn():
     z = np.repeat(rng.integers(0, 3, 60), 10)
     X = rng.poisson(np.array([[1, 8], [5, 2], [20, 9]])[z])
     first, lengths = {"lambdas_": np.array([[2.0, 5], [6, 6], [9, 3]])}, [250, 350]
-    a = put(peer.PoissonHMM(3, n_iter=8, tol=-np.inf, init_params=""), 3, **first)
+    a = put_parameters(
+        peer.PoissonHMM(3, n_iter=8, tol=-np.inf, init_params=""), 3, **first
+    )
     a.fit(X, lengths)
     path = []
     for turns in range(1, 8):
-        b = put(PoissonHMM(3, n_iter=turns, tol=0.0, init_params=""), 3, **first)
-        path.append(quiet(b, X, lengths).score(X, lengths))
+        b = put_parameters(
+            PoissonHMM(3, n_iter=turns, tol=0.0, init_params=""), 3, **first
+        )
+        path.append(fit_quietly(b, X, lengths).score(X, lengths))
     assert np.allclose(path, list(a.monitor_.history)[1:], rtol=0, atol=1e-6)
     # distinct rows give what every row for itself gives
     odd = X + 1e-3 * rng.random(X.shape)
-    c = put(PoissonHMM(3, n_iter=7, tol=0.0, init_params=""), 3, **first)
-    assert np.allclose(quiet(c, odd, lengths).lambdas_, b.lambdas_, atol=0.01)
+    c = put_parameters(PoissonHMM(3, n_iter=7, tol=0.0, init_params=""), 3, **first)
+    assert np.allclose(fit_quietly(c, odd, lengths).lambdas_, b.lambdas_, atol=0.01)
 
 
 def test_poisson_prior_is_the_mode():
     X = np.array([[3.0], [5.0]])
-    model = quiet(PoissonHMM(1, lambdas_prior=2.0, lambdas_weight=1.0), X)
+    model = fit_quietly(PoissonHMM(1, lambdas_prior=2.0, lambdas_weight=1.0), X)
     assert model.lambdas_[0, 0] == pytest.approx((8 + 2) / (2 + 1))
     wide = PoissonHMM(2, lambdas_prior=2.0, lambdas_weight=1.0, random_state=0, tol=0.0)
     X = np.random.default_rng(0).poisson(3.0, size=(80, 2)).astype(float)
     X[::7, 0] = np.nan
-    assert falls(quiet(wide.set_params(n_iter=30), X)) < 1e-12
+    assert largest_rise(fit_quietly(wide.set_params(n_iter=30), X)) < 1e-12
 
 
 def test_missing_counts_drop_out():
-    model = put(PoissonHMM(2), 2, lambdas_=np.array([[1.0, 4.0], [6.0, 2.0]]))
+    model = put_parameters(
+        PoissonHMM(2), 2, lambdas_=np.array([[1.0, 4.0], [6.0, 2.0]])
+    )
     X = np.array([[2.0, np.nan]])
     one = Poisson(np.array([[1.0], [6.0]])).log_prob(X[:, :1])
     assert model.score(X) == pytest.approx(float(np.log(np.exp(one).mean())))

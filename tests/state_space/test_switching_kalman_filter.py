@@ -6,42 +6,13 @@ import numpy as np
 import pytest
 
 import pansophy
-from pansophy.core.filtering import bayes_filter, bayes_smoother
 from pansophy.state_space import (
     SwitchingKalmanFilter,
 )
 from pansophy.state_space.linear_gaussian import (
-    GaussianBelief,
-    LinearGaussianFilter,
     LinearGaussianModel,
 )
-
-
-def linear_model(seed, k=2, p=2):
-    rng = np.random.default_rng(seed)
-    spd = lambda d: (lambda a: a @ a.T / d + 0.2 * np.eye(d))(rng.normal(size=(d, d)))
-    F = rng.normal(size=(k, k)) * 0.5
-    return LinearGaussianModel(
-        F,
-        spd(k),
-        rng.normal(size=(p, k)),
-        spd(p),
-        rng.normal(size=k),
-        np.zeros(p),
-        rng.normal(size=k),
-        spd(k),
-    )
-
-
-def kalman(model, X, smooth):
-    member = LinearGaussianFilter(model)
-    run = bayes_filter(member, GaussianBelief(model.m, model.P), X)
-    found = bayes_smoother(member, run) if smooth else run.filtered
-    return (
-        np.array([b.mean for b in found]),
-        np.array([b.cov for b in found]),
-        run.loglik,
-    )
+from tests.state_space.small_chains import kalman_beliefs, random_linear_model
 
 
 def switching_example(**more):
@@ -71,7 +42,7 @@ def enumerated(X):
             step(F), step(Q), np.ones((1, 1)), step(R), zero, zero,
             np.array([0.3]), np.ones((1, 1)),
         )  # fmt: skip
-        weight *= np.exp(kalman(m, X, False)[2])
+        weight *= np.exp(kalman_beliefs(m, X, False)[2])
         total += weight
         at[np.arange(n), path] += weight
     return at / total, np.log(total)
@@ -89,7 +60,7 @@ def test_two_rows_are_exact_and_more_are_near():
 
 
 def test_one_regime_is_kalman():
-    m = linear_model(5)
+    m = random_linear_model(5)
     X = np.random.default_rng(1).normal(size=(15, 2))
     X[4], X[7, 1] = np.nan, np.nan
     model = SwitchingKalmanFilter(
@@ -103,7 +74,7 @@ def test_one_regime_is_kalman():
         initial_state_covariance=m.P,
     )
     for smooth, run in ((False, model.filter), (True, model.smooth)):
-        mean, cov, loglik = kalman(m, X, smooth)
+        mean, cov, loglik = kalman_beliefs(m, X, smooth)
         found = run(X)
         np.testing.assert_allclose(found.means, mean, atol=1e-9)
         np.testing.assert_allclose(found.covs, cov, atol=1e-9)

@@ -2,21 +2,10 @@
 
 import numpy as np
 
-from pansophy.tables import Column, MixedFrame, Preparation
+from pansophy.tables import MixedFrame, Preparation
+from tests.tables.small_schemas import columns_of
 
 NAN = np.nan
-
-
-def columns(*specs):
-    """Columns of (role, number of levels or period)."""
-    out = []
-    for i, (role, size) in enumerate(specs):
-        levels = tuple(f"v{k:02d}" for k in range(int(size))) if size else ()
-        angle = role == "angle"
-        out.append(
-            Column(f"c{i}", role, "", () if angle else levels, size if angle else 0.0)
-        )
-    return tuple(out)
 
 
 def test_dates_and_angles():
@@ -24,7 +13,7 @@ def test_dates_and_angles():
         ["2023-12-31T18:00", "2024-01-01T06:00", "2024-07-01"], dtype="M8[s]"
     )
     V = np.column_stack([np.r_[days.astype(float), NAN], [0.0, 90, 180, NAN]])
-    told = columns(("date", 0), ("angle", 360.0))
+    told = columns_of(("date", 0), ("angle", 360.0))
     prepare = Preparation(told).fit(MixedFrame(V))
     names = prepare.get_feature_names_out().tolist()
     got = dict(zip(names, prepare.transform(MixedFrame(V)).T))

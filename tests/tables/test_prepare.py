@@ -10,8 +10,9 @@ from sklearn.base import clone
 
 import pansophy
 from pansophy.datasets import make_messy
-from pansophy.tables import Column, MixedFrame, Preparation, infer_schema
+from pansophy.tables import MixedFrame, Preparation
 from tests.oracles.tables import one_hot
+from tests.tables.small_schemas import columns_of, prepared, same_state
 
 KINDS = [{}, {"scale": True}, {"scale": True, "full_rank": True}, {"native": True}]
 
@@ -19,34 +20,14 @@ KINDS = [{}, {"scale": True}, {"scale": True, "full_rank": True}, {"native": Tru
 NAN = np.nan
 
 
-def made(table, target="quit?", **kind):
-    schema = infer_schema(table, target)
-    prepare = Preparation(
-        tuple(schema.used), task=schema.task, n_classes=len(schema.classes), **kind
-    )
-    return prepare, schema.frame(table), schema.target_values(table), schema
-
-
 @pytest.fixture(scope="module")
 def messy():
     return make_messy(400, 5)
 
 
-def columns(*specs):
-    """Columns of (role, number of levels or period)."""
-    out = []
-    for i, (role, size) in enumerate(specs):
-        levels = tuple(f"v{k:02d}" for k in range(int(size))) if size else ()
-        angle = role == "angle"
-        out.append(
-            Column(f"c{i}", role, "", () if angle else levels, size if angle else 0.0)
-        )
-    return tuple(out)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_messy_table(kind, messy):
-    prepare, frame, y, schema = made(messy, **kind)
+    prepare, frame, y, schema = prepared(messy, **kind)
     first = prepare.fit_transform(frame, y)
     again = prepare.transform(frame)
     names = prepare.get_feature_names_out()
@@ -70,7 +51,7 @@ def test_a_messy_table(kind, messy):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_learned_outside_fit(kind, messy):
-    prepare, frame, y, _ = made(messy, **kind)
+    prepare, frame, y, _ = prepared(messy, **kind)
     train, test = frame[:300], frame[300:]
     want = prepare.fit_transform(train, y[:300])
     held = copy.deepcopy(vars(prepare))
@@ -82,38 +63,26 @@ def test_nothing_is_learned_outside_fit(kind, messy):
     np.testing.assert_array_equal(prepare.transform(train), before[0])
     np.testing.assert_array_equal(prepare.transform(test), before[1])
     np.testing.assert_array_equal(prepare.transform(test[order]), before[1][order])
-    assert same(held, vars(prepare))
+    assert same_state(held, vars(prepare))
     twin = clone(prepare)
     assert "edges_" not in vars(twin)
     np.testing.assert_array_equal(twin.fit_transform(train, y[:300]), want)
-    assert same(held, vars(twin))
-
-
-def same(a, b) -> bool:
-    if isinstance(a, np.ndarray):
-        return a.dtype == b.dtype and np.array_equal(
-            a, b, equal_nan=a.dtype.kind == "f"
-        )
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(same, a, b))
-    return a == b
+    assert same_state(held, vars(twin))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_saved_and_loaded(kind, messy, tmp_path):
-    prepare, frame, y, schema = made(messy, **kind)
+    prepare, frame, y, schema = prepared(messy, **kind)
     prepare.fit(frame, y)
     pansophy.save((prepare, schema), tmp_path / "p.pansophy")
     again, told = pansophy.load(tmp_path / "p.pansophy")
-    assert told == schema and same(vars(prepare), vars(again))
+    assert told == schema and same_state(vars(prepare), vars(again))
     np.testing.assert_array_equal(again.transform(frame), prepare.transform(frame))
 
 
 def test_numbers_are_filled_scaled_and_flagged():
     V = np.array([[1, 5.0, 0], [2, NAN, 1], [NAN, NAN, -1], [4, 8, 2], [10, 6, NAN]])
-    told = columns(("number", 0), ("number", 0), ("ordinal", 3))
+    told = columns_of(("number", 0), ("number", 0), ("ordinal", 3))
     prepare = Preparation(told).fit(MixedFrame(V))
     assert prepare.get_feature_names_out().tolist() == [
         "c0", "c1", "c2", "c0 missing", "c1 missing", "c2 missing",
@@ -130,7 +99,7 @@ def test_numbers_are_filled_scaled_and_flagged():
     scaled = Preparation(told, scale=True).fit(MixedFrame(V)).transform(MixedFrame(V))
     np.testing.assert_allclose(scaled[:, :3].mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(scaled[:, :3].std(axis=0), 1)
-    empty = Preparation(columns(("number", 0))).fit(MixedFrame(np.full((3, 1), NAN)))
+    empty = Preparation(columns_of(("number", 0))).fit(MixedFrame(np.full((3, 1), NAN)))
     assert empty.transform(MixedFrame(np.array([[NAN], [2.0]]))).tolist() == [
         [0, 1],
         [2, 0],
@@ -141,7 +110,7 @@ def test_numbers_are_filled_scaled_and_flagged():
 
 def test_levels_unknown_missing_and_rare():
     codes = np.repeat([0, 1, 2, 3, 4, NAN], [500, 300, 3, 2, 190, 5])
-    frame, told = MixedFrame(codes[:, None]), columns(("category", 7))
+    frame, told = MixedFrame(codes[:, None]), columns_of(("category", 7))
     prepare = Preparation(told).fit(frame)
     names = [n.partition("=")[2] for n in prepare.get_feature_names_out()]
     assert names == ["v00", "v01", "v04", "(rare)", "(missing)"]
@@ -155,7 +124,7 @@ def test_levels_unknown_missing_and_rare():
 
 
 def test_full_rank(messy):
-    prepare, frame, y, _ = made(messy, full_rank=True, scale=True)
+    prepare, frame, y, _ = prepared(messy, full_rank=True, scale=True)
     V = np.hstack([np.ones((400, 1)), prepare.fit_transform(frame, y)])
     keep = [
         i
@@ -165,7 +134,7 @@ def test_full_rank(messy):
     V = V[:, [0, *(i + 1 for i in keep)]]
     assert np.linalg.matrix_rank(V) == V.shape[1]
     codes = np.repeat([0, 1, 2, 3, NAN], [500, 490, 3, 2, 5])[:, None]
-    A = Preparation(columns(("category", 4)), full_rank=True).fit(MixedFrame(codes))
+    A = Preparation(columns_of(("category", 4)), full_rank=True).fit(MixedFrame(codes))
     A = A.transform(MixedFrame(codes))
     assert np.linalg.matrix_rank(np.hstack([np.ones((1000, 1)), A])) == A.shape[1] + 1
 
@@ -173,13 +142,13 @@ def test_full_rank(messy):
 def test_native_codes():
     rng = np.random.default_rng(0)
     codes = np.r_[np.arange(300), rng.integers(0, 40, 700), [NAN, -1]]
-    prepare = Preparation(columns(("category", 300), ("number", 0)), native=True)
+    prepare = Preparation(columns_of(("category", 300), ("number", 0)), native=True)
     V = np.column_stack([codes, np.r_[rng.normal(size=1001), NAN]])
     got = prepare.fit_transform(MixedFrame(V), np.zeros(1002))
     assert got[:, 0][~np.isnan(got[:, 0])].max() == 249 and np.isnan(got[1000, 0])
     assert got[-1, 0] == 249 and np.isnan(got[-1, 1])  # unknown: with the rare ones
     assert len(set(got[:40, 0])) == 40  # frequent levels keep codes of their own
-    few = Preparation(columns(("category", 5)), native=True)
+    few = Preparation(columns_of(("category", 5)), native=True)
     few.fit(MixedFrame(np.array([[0.0], [3], [3]])))
     got = few.transform(MixedFrame(np.array([[0.0], [3], [1], [-1], [NAN]])))[:, 0]
     assert got[:2].tolist() == [0, 1] and np.isnan(got[2:]).all()
@@ -197,7 +166,7 @@ def test_weights_are_repeated_rows(seed, kind):
     ]).astype(float)  # fmt: skip
     V[rng.random(V.shape) < 0.1] = NAN
     V[0] = 1.0
-    told = columns(
+    told = columns_of(
         ("number", 0), ("category", 3), ("category", 15), ("date", 0), ("angle", 360.0)
     )
     y = rng.normal(size=n)

@@ -5,30 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pansophy.tables import Column, MixedFrame, Preparation, infer_schema
+from pansophy.tables import MixedFrame, Preparation
 from tests.oracles.tables import mean_targets
+from tests.tables.small_schemas import columns_of
 
 NAN = np.nan
-
-
-def made(table, target="quit?", **kind):
-    schema = infer_schema(table, target)
-    prepare = Preparation(
-        tuple(schema.used), task=schema.task, n_classes=len(schema.classes), **kind
-    )
-    return prepare, schema.frame(table), schema.target_values(table), schema
-
-
-def columns(*specs):
-    """Columns of (role, number of levels or period)."""
-    out = []
-    for i, (role, size) in enumerate(specs):
-        levels = tuple(f"v{k:02d}" for k in range(int(size))) if size else ()
-        angle = role == "angle"
-        out.append(
-            Column(f"c{i}", role, "", () if angle else levels, size if angle else 0.0)
-        )
-    return tuple(out)
 
 
 @settings(max_examples=25, deadline=None)
@@ -39,7 +20,7 @@ def test_mean_targets_are_those_of_the_slow_version(seed):
     codes, w = rng.integers(0, 12, n).astype(float), rng.integers(1, 4, n)
     codes[rng.random(n) < 0.1] = NAN
     y = rng.normal(size=n) + np.nan_to_num(codes, nan=3)
-    told = columns(("category", 12))
+    told = columns_of(("category", 12))
     prepare = Preparation(told).fit(MixedFrame(codes[:, None]), y, sample_weight=w)
     names = ["gone" if c != c else c for c in codes]
     want = mean_targets(names, y, w)
@@ -52,7 +33,7 @@ def test_mean_targets_are_those_of_the_slow_version(seed):
 def test_no_row_sees_its_own_answer():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 20, 100).astype(float)[:, None]
-    told, y = columns(("category", 20)), rng.normal(size=100)
+    told, y = columns_of(("category", 20)), rng.normal(size=100)
     first = Preparation(told).fit_transform(MixedFrame(codes), y)
     for i in (0, 17, 99):
         changed = y.copy()
@@ -63,7 +44,7 @@ def test_no_row_sees_its_own_answer():
         assert np.any(again[others] != first[others])
     ids = np.arange(100.0)[:, None]  # levels seen once tell nothing
     A = (
-        Preparation(columns(("category", 100)))
+        Preparation(columns_of(("category", 100)))
         .fit(MixedFrame(ids), y)
         .transform(MixedFrame(ids))
     )
@@ -84,7 +65,7 @@ def test_an_unknown_level_is_the_mean_also_where_levels_tell_everything():
 def test_levels_that_say_nothing_stay_small():
     """Shrunk to one mean in all rows, but not in the parts of cross-fitting."""
     rng = np.random.default_rng(1)
-    codes, told = np.arange(160_000.0)[:, None] % 20, columns(("category", 20))
+    codes, told = np.arange(160_000.0)[:, None] % 20, columns_of(("category", 20))
     shrunk = 0
     for _ in range(2):
         y = rng.integers(0, 3, len(codes))
@@ -101,7 +82,7 @@ def test_levels_that_say_nothing_stay_small():
 def test_mean_targets_of_classes_and_labels():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 12, 300).astype(float)[:, None]
-    told, y = columns(("category", 12)), rng.integers(0, 3, 300)
+    told, y = columns_of(("category", 12)), rng.integers(0, 3, 300)
     classes = Preparation(told, task="classification", n_classes=3)
     A = classes.fit(MixedFrame(codes), y).transform(MixedFrame(codes))
     assert classes.get_feature_names_out().tolist() == [

@@ -15,18 +15,6 @@ def messy():
     return make_messy(400, 5)
 
 
-def same(a, b) -> bool:
-    if isinstance(a, np.ndarray):
-        return a.dtype == b.dtype and np.array_equal(
-            a, b, equal_nan=a.dtype.kind == "f"
-        )
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(same, a, b))
-    return a == b
-
-
 def test_texts_are_those_of_scikit_learn(messy):
     texts = messy.column("review").combine_chunks()
     told = (Column("t", "text", ""),)

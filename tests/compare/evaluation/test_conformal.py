@@ -28,6 +28,7 @@ from pansophy.compare.evaluation.conformal import (
     quantile_scores,
 )
 from pansophy.linear_model import Ridge
+from tests.compare.evaluation.drawn_classes import drawn_classes
 
 
 @given(st.integers(1, 300), st.integers(1, 99))
@@ -100,21 +101,13 @@ def test_scores_by_hand():
     assert quantile_scores(np.array([0.0, 5.0]), [1, 4], [2, 7]).tolist() == [1, -1]
 
 
-def classes(rng, n):
-    """Rows, and classes drawn from known probabilities."""
-    X = rng.normal(size=(n, 2))
-    a = np.column_stack([X[:, 0], X[:, 1], -0.5 * X.sum(1) - 0.7])
-    p = np.exp(a) / np.exp(a).sum(1, keepdims=True)
-    return X, (p.cumsum(1) < rng.random((n, 1))).sum(1), p
-
-
 @pytest.mark.parametrize("how", ["lac", "aps"])
 @pytest.mark.parametrize("by_class", [False, True])
 def test_sets_cover(how, by_class):
     rng = np.random.default_rng(0)
     held, sizes = [], []
     for _ in range(40):
-        _, y, p = classes(rng, 600)
+        _, y, p = drawn_classes(rng, 600)
         rule = fit_prediction_sets(p[:300], y[:300], 0.85, how, by_class)
         sets = prediction_sets(p[300:], rule)
         hit = sets[np.arange(300), y[300:]]
@@ -128,7 +121,7 @@ def test_sets_cover(how, by_class):
 
 
 def test_sets_are_never_empty_and_grow_with_the_level(rng):
-    _, y, p = classes(rng, 200)
+    _, y, p = drawn_classes(rng, 200)
     sets = [
         fit_prediction_sets(p, y, level, "lac").apply(p)
         for level in (0.05, 0.5, 0.9, 0.999)

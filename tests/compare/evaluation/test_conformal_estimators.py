@@ -14,14 +14,7 @@ from pansophy.compare import (
 from pansophy.compare.evaluation.conformal import class_scores
 from pansophy.ensemble import RandomForestRegressor
 from pansophy.linear_model import LogisticRegression, Ridge
-
-
-def classes(rng, n):
-    """Rows, and classes drawn from known probabilities."""
-    X = rng.normal(size=(n, 2))
-    a = np.column_stack([X[:, 0], X[:, 1], -0.5 * X.sum(1) - 0.7])
-    p = np.exp(a) / np.exp(a).sum(1, keepdims=True)
-    return X, (p.cumsum(1) < rng.random((n, 1))).sum(1), p
+from tests.compare.evaluation.drawn_classes import drawn_classes
 
 
 def numbers(rng, n):
@@ -75,7 +68,7 @@ def test_against_mapie(rng):
 
 
 def test_classifier(rng):
-    X, y, _ = classes(rng, 500)
+    X, y, _ = drawn_classes(rng, 500)
     names = np.array(["ant", "bee", "cat"])
     for how in ("cv+", "split"):
         model = ConformalClassifier(

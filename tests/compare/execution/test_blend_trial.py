@@ -20,6 +20,7 @@ from pansophy.compare.report.formatting import describe_blend
 from pansophy.compare.samples import Samples
 from pansophy.compare.splits import Split, folds_of
 from pansophy.tables import MixedFrame, Schema
+from tests.compare.small_tables import table_of_numbers
 
 QUICK = {"workers": 0, "repeats": 1, "progress": False}
 SCHEMA = Schema("y", "regression", "", ())
@@ -175,13 +176,6 @@ class Memory(RegressorMixin, BaseEstimator):
         return np.array([self.known_.get(x, 0.0) for x in X[:, 0].tolist()])
 
 
-def table(n=MIN_BLEND_ROWS, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 3))
-    y = X[:, 0] + 2 * (X[:, 1] > 0) * (X[:, 2] > 0) + 0.3 * rng.normal(size=n)
-    return {"x0": X[:, 0], "x1": X[:, 1], "x2": X[:, 2], "y": y}
-
-
 OWN = {
     "line": LinearRegression(),
     "tree": DecisionTreeRegressor(min_samples_leaf=20, random_state=0),
@@ -190,12 +184,12 @@ OWN = {
 
 
 def test_from_a_table_to_a_saved_model_and_back(tmp_path):
-    rows = table()
+    rows = table_of_numbers()
     found = compare(rows, "y", methods=OWN, blend=True, folder=tmp_path, **QUICK)
     first = found.leaderboard[0]
     assert first.method == found.winner == "blend" and "memory" not in first.blend
     assert first.fit_seconds > found.row("tree").fit_seconds
-    new = table(20_000, seed=1)
+    new = table_of_numbers(20_000, seed=1)
     told, error = first.scores["rmse"], found.predict(new) - new["y"]
     assert told.low < np.sqrt(np.mean(error**2)) < told.high
     pansophy.save(found.model, tmp_path / "m.pansophy")
@@ -213,7 +207,7 @@ def test_from_a_table_to_a_saved_model_and_back(tmp_path):
 
 
 def test_by_default_only_where_everything_is_tried(monkeypatch):
-    rows = table(80)
+    rows = table_of_numbers(80)
     reason = dict(compare(rows, "y", **QUICK, max_fits=15).not_run)["blend"]
     assert "rows" in reason
     off = compare(rows, "y", **QUICK, max_fits=15, blend=False)

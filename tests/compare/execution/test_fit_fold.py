@@ -1,7 +1,6 @@
 """Fits of one fold: preparation is shared within it, unseen classes."""
 
 import numpy as np
-import pyarrow as pa
 from sklearn.linear_model import LogisticRegression
 
 from pansophy.compare.execution.fit_fold import (
@@ -11,15 +10,7 @@ from pansophy.compare.execution.fit_fold import (
 )
 from tests.compare.execution.workloads import work_of
 from tests.compare.faulty_estimators import Case
-
-
-def words(n=90):
-    rng = np.random.default_rng(1)
-    x = rng.normal(size=n)
-    x[::9] = np.nan
-    kind = rng.choice(["u", "v", "w"], n)
-    y = np.where(np.nan_to_num(x) + (kind == "u") + rng.normal(size=n) > 0.3, "a", "b")
-    return pa.table({"x": x, "kind": kind, "y": y})
+from tests.compare.small_tables import table_with_gaps
 
 
 def test_preparation_is_shared_within_a_fold_only():
@@ -43,7 +34,7 @@ def test_preparation_is_shared_within_a_fold_only():
 
 
 def test_a_class_the_model_never_saw_has_probability_zero():
-    case = Case({"logit": LogisticRegression()}, source=words())
+    case = Case({"logit": LogisticRegression()}, source=table_with_gaps())
     work = work_of(case)
     y = case.data.y
     train = np.flatnonzero(y == 0)[:10]

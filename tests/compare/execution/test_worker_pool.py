@@ -4,21 +4,12 @@ import gc
 import sys
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import Ridge
 
 from tests.compare.faulty_estimators import Case, same, table
-
-
-def words(n=90):
-    rng = np.random.default_rng(1)
-    x = rng.normal(size=n)
-    x[::9] = np.nan
-    kind = rng.choice(["u", "v", "w"], n)
-    y = np.where(np.nan_to_num(x) + (kind == "u") + rng.normal(size=n) > 0.3, "a", "b")
-    return pa.table({"x": x, "kind": kind, "y": y})
+from tests.compare.small_tables import table_with_gaps
 
 
 @pytest.mark.parametrize(
@@ -29,7 +20,7 @@ def words(n=90):
     ],
 )
 def test_any_number_of_workers_gives_the_same_bits(own):
-    case = Case(own, repeats=2, folds=3, source=words())
+    case = Case(own, repeats=2, folds=3, source=table_with_gaps())
     alone = case.run(workers=0)
     assert not any(t.failure for t in alone.values())
     three = case.run(workers=3)
