@@ -46,7 +46,9 @@ def test_thread_budget_and_plain_processes(monkeypatch):
     assert found["gone"].failure == "its process ended with exit code 3 in fold 1 of 2"
 
 
-@pytest.mark.skipif(not process_handles.CAN_FORK, reason="nurseries need Linux")
+@pytest.mark.skipif(
+    not process_handles.CAN_FORK, reason="workers are forked on Linux only"
+)
 def test_a_fork_server_that_ended_is_closed_before_the_next():
     pool = WorkerPool(1, ExecutionLimits(workers=1), float("inf"))
     first = pool.fork_server
