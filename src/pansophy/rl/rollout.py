@@ -179,6 +179,8 @@ def own_observation(observation):
 
     Some environments hand out their state, which the next step changes.
     """
+    if type(observation) is int:
+        return observation
     if isinstance(observation, np.ndarray):
         return observation.copy()
     if isinstance(observation, (dict, tuple, list)):
@@ -258,7 +260,8 @@ def rollout(
                     action = act(observation, rng)
                 after, reward, terminated, truncated, info = step(action)
                 done += 1
-                reward = as_reward(reward, done)
+                if type(reward) is not float or not -INFINITE < reward < INFINITE:
+                    reward = as_reward(reward, done)
                 after = own(after)
                 total += reward
                 length += 1
