@@ -22,7 +22,9 @@ from .evaluation.ranking import (
     Tradeoff,
     compare_with_baselines,
     tradeoff_of_best,
+    without_selection_bias,
 )
+from .evaluation.statistics import Interval
 from .metrics import Metric, metrics_for
 from .model.table_model import TableModel, held_out_scores
 from .samples import Samples
@@ -52,8 +54,8 @@ class Comparison:
         Why it is kept.
     estimates : ScoreEstimates
         The scores in the ranking metric with their covariance, for paired tests.
-    expected : float or None
-        The best score, corrected for having picked the best of several.
+    selection_bias : float
+        Part of the top score that is the luck of being picked as the best of several.
     trials : list of Trial
         Everything measured about each method, failed ones included.
     skipped : list of SkippedMethod
@@ -81,7 +83,7 @@ class Comparison:
     leaderboard: list[RankedMethod]
     winner: str
     keep_reason: KeepReason
-    expected: float | None
+    selection_bias: float
     trials: list
     settings: dict
     skipped: list = field(default_factory=list)
@@ -140,6 +142,17 @@ class Comparison:
         return default_rope(self.metric, self.leaderboard[0].scores[self.metric].mean)
 
     @property
+    def expected_score(self) -> Interval:
+        """Score of the kept method to expect on new rows, with its interval.
+
+        Where it was picked for scoring best, without the luck of being picked.
+        """
+        score = self.row(self.winner).scores[self.metric]
+        picked = self.winner == self.leaderboard[0].method
+        bias = self.selection_bias if picked else 0.0
+        return without_selection_bias(score, bias, self.metrics[0])
+
+    @property
     def baselines(self) -> list[BaselineComparison]:
         """The winner against the dummy and the linear baseline."""
         if self.estimates is None:
@@ -180,7 +193,7 @@ class Comparison:
         """Expected gain of the top scorer, if a simpler method is kept."""
         greater = self.metrics[0].greater
         return tradeoff_of_best(
-            self.leaderboard, self.winner, greater, self.expected, self.metric
+            self.leaderboard, self.winner, greater, self.selection_bias
         )
 
     def trial(self, name):
@@ -275,7 +288,8 @@ class Comparison:
                 "rope": self.rope,
                 "level_promised": self.level_promised,
                 "level_reached": self.level_reached(),
-                "expected": self.expected,
+                "expected": self.expected_score._asdict(),
+                "selection_bias": self.selection_bias,
                 "complete": self.complete,
                 "disqualified": self.disqualified,
                 "not_run": self.not_run,

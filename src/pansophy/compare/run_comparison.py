@@ -15,9 +15,9 @@ from .comparison import Comparison, dataframe_library
 from .evaluation.paired_tests import DUMMY
 from .evaluation.ranking import (
     choose_model,
-    expected_best_score,
     rank_methods,
     score_estimates,
+    selection_bias,
 )
 from .execution.background_warm_up import background_warm_up
 from .execution.blend_trial import with_blend_trial
@@ -143,9 +143,7 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         winner=kept.method,
         keep_reason=kept.reason,
         estimates=estimates[metrics[0].name],
-        expected=expected_best_score(
-            trials, leaderboard, metrics[0], limits.seed, data
-        ),
+        selection_bias=selection_bias(estimates[metrics[0].name], metrics[0].greater),
         trials=trials,
         skipped=skipped,
         complete=finished and dummy_finished(trials),

@@ -29,11 +29,23 @@ def test_says_what_is_kept_what_to_expect_against_what_and_what_next(task):
 
 
 def test_the_expectation_is_free_of_the_luck_of_being_picked():
-    c = replace(ready("regression"), expected=7.25)
-    assert "of 7.2" in headline_sentences(c)[0]
-    second = c.leaderboard[1]
-    other = replace(c, winner=second.method)  # not picked for its score
-    assert "of 7.2" not in headline_sentences(other)[0]
+    plain = replace(ready("regression"), selection_bias=0.0)
+    lucky = replace(plain, selection_bias=7.0)
+    seen, expected = plain.expected_score, lucky.expected_score
+    for a, b in zip(seen[:3], expected[:3], strict=True):
+        assert b - a == pytest.approx(7.0)
+    assert f"of {expected.mean:.2f}" in headline_sentences(lucky)[0]
+    second = lucky.leaderboard[1]
+    other = replace(lucky, winner=second.method)  # not picked for its score
+    assert other.expected_score == second.scores[lucky.metric]
+
+
+@pytest.mark.parametrize("task", ["classification", "regression", "count"])
+def test_the_number_to_expect_lies_inside_its_interval(task):
+    c = ready(task)
+    for bias in (0.0, 0.01, 1.0):
+        score = replace(c, selection_bias=bias).expected_score
+        assert score.low <= score.mean <= score.high
 
 
 def test_a_familiar_measure_stands_beside_a_proper_score():

@@ -42,7 +42,7 @@ from .paired_tests import (
     p_better_than,
     score_interval,
 )
-from .statistics import Interval, expected_loss_of_best
+from .statistics import Interval
 
 LAST_VALUE = "last value"  # along time
 LINEAR_BASELINES = (  # of each task
@@ -50,6 +50,7 @@ LINEAR_BASELINES = (  # of each task
     "logistic regression",
     "poisson regression",
 )
+BASELINES = (DUMMY, LAST_VALUE, *LINEAR_BASELINES)  # that anything useful should beat
 
 
 class Standing(StrEnum):
@@ -105,7 +106,7 @@ class BaselineComparison(NamedTuple):
     method: str
     difference: Interval  # score of the kept one less that of `method`
     significant: bool  # better, and more than chance
-    p: float = 1.0  # of being no better; against the dummy adjusted for the methods
+    p: float = 1.0  # of being no better, adjusted for the number of methods
 
 
 class Tradeoff(NamedTuple):
@@ -224,7 +225,7 @@ def rank_methods(trials, metrics, estimates) -> list[RankedMethod]:
     order = np.argsort(sign * ranking.means, kind="stable")
     best = int(order[0])
     names = ranking.names
-    p, better = adjusted_p_values(ranking, best, first.greater)
+    p = adjusted_p_values(ranking, best, first.greater)
     rope = default_rope(first.name, ranking.means[best])
     dummy = names.index(DUMMY) if DUMMY in names else -1
     rows = []
@@ -238,8 +239,6 @@ def rank_methods(trials, metrics, estimates) -> list[RankedMethod]:
                 difference.mean, difference.error, ranking.df, rope, first.greater
             )
         p_value = float(p[m])
-        if m == dummy and m != best:
-            p_value = min(p_value, float(better[best]))
         equal = probabilities is not None and probabilities.equivalent >= ALMOST_CERTAIN
         rows.append(
             RankedMethod(
@@ -269,17 +268,21 @@ def rank_methods(trials, metrics, estimates) -> list[RankedMethod]:
     return rows
 
 
-def adjusted_p_values(ranking, best, greater) -> tuple[np.ndarray, np.ndarray]:
-    """Of being no different from the best, and of being no better than the dummy."""
+def adjusted_p_values(ranking, best, greater) -> np.ndarray:
+    """P values (M,) of being no different from the best, adjusted for its being picked.
+
+    Baselines are named beforehand: for them it counts too that any method is better.
+    """
     M = len(ranking.names)
     if not np.isfinite(ranking.covariance).all():
-        return np.ones(M), np.ones(M)
+        return np.ones(M)
     draws = normal_draws(ranking)
     p = p_against_best(ranking, best, draws)
-    if DUMMY not in ranking.names:
-        return p, np.ones(M)
-    dummy = ranking.names.index(DUMMY)
-    return p, p_better_than(ranking, dummy, greater, draws)
+    for baseline, name in enumerate(ranking.names):
+        if name in BASELINES and baseline != best:
+            better = p_better_than(ranking, baseline, greater, draws)
+            p[baseline] = min(p[baseline], better[best])
+    return p
 
 
 def standing_of(position, p, below_dummy, equal) -> Standing:
@@ -299,28 +302,31 @@ def standing_of(position, p, below_dummy, equal) -> Standing:
 def compare_with_baselines(name, estimates, greater) -> list[BaselineComparison]:
     """A method against the dummy, the last value along time and the linear baseline.
 
-    The test against the dummy is one-sided and adjusted for the number of methods;
-    those against the others are single comparisons, two-sided as their intervals are.
+    The tests are one-sided and adjusted for the number of methods, as those of the
+    leaderboard are.
     """
     names = estimates.names
+    known = np.isfinite(estimates.covariance).all()
     out = []
-    for other in (DUMMY, LAST_VALUE, *LINEAR_BASELINES):
+    for other in BASELINES:
         if other not in names or other == name:
             continue
         d = estimates.difference(name, other)
-        gain = d.interval.mean if greater else -d.interval.mean
-        p = d.p if gain > 0 else 1.0
-        if other == DUMMY and np.isfinite(estimates.covariance).all():
-            at = names.index(DUMMY)
-            p = float(p_better_than(estimates, at, greater)[names.index(name)])
+        p = 1.0
+        if known:
+            better = p_better_than(estimates, names.index(other), greater)
+            p = float(better[names.index(name)])
         out.append(
             BaselineComparison(other, d.interval, bool(p < SIGNIFICANCE_LEVEL), p)
         )
     return out
 
 
-def tradeoff_of_best(rows, kept, greater, expected=None, metric="") -> Tradeoff | None:
-    """Gain of the top scorer over the method kept; None if it is the same."""
+def tradeoff_of_best(rows, kept, greater, bias=None) -> Tradeoff | None:
+    """Gain of the top scorer over the method kept; None if it is the same.
+
+    `bias` is the part of its score that is the luck of being picked.
+    """
     best = rows[0]
     row = next((r for r in rows if r.method == kept), None)
     if row is None or row is best or best.method == DUMMY or row.difference is None:
@@ -328,7 +334,6 @@ def tradeoff_of_best(rows, kept, greater, expected=None, metric="") -> Tradeoff 
     d = row.difference  # score of the kept one less that of the best
     negated = Interval(-d.mean, -d.high, -d.low, d.error)
     gain = negated if greater else d
-    bias = None if expected is None else abs(expected - best.scores[metric].mean)
     return Tradeoff(best.method, gain, bias)
 
 
@@ -371,20 +376,32 @@ def choose_model(rows, order, rule="simplest") -> KeptMethod:
     return KeptMethod(best.method, KeepReason.TOP_SCORER)
 
 
-def expected_best_score(trials, rows, metric, seed, data=None) -> float | None:
-    """The best score, corrected for the bias of having picked the best of several."""
-    kept = [t.losses for t in trials if not t.failure and t.losses is not None]
-    if len(kept) < 2 or metric.row_losses is None:
-        return None
-    losses = np.column_stack(kept)
-    seen = np.isfinite(losses).all(1)
-    losses = losses[seen]
-    pick = lambda a: None if a is None else np.asarray(a)[seen]
-    w, g = (pick(getattr(data, name, None)) for name in ("weight", "group"))
-    before = np.average(losses, axis=0, weights=w).min()
-    after = expected_loss_of_best(losses, random_state=seed, weights=w, groups=g)
-    return float(
-        rows[0].scores[metric.name].mean
-        + metric.from_mean_loss(after)
-        - metric.from_mean_loss(before)
-    )
+def selection_bias(estimates, greater) -> float:
+    """How much the top score flatters its method for having been picked, at least 0.
+
+    Scores are drawn around those seen, with their covariance. Over the draws in which
+    the top scorer scores best again, its drawn score is better than its own by an
+    amount; rows that were not drawn are worse by the same on average. The sum of both
+    is the bias: 0 where one method is far ahead, and what the best of M equal scores
+    gains by chance where they are equal. The dummy is a reference, not a choice.
+    """
+    sign = 1.0 if greater else -1.0
+    best = int(np.argmax(sign * estimates.means))
+    if estimates.names[best] == DUMMY or len(estimates.names) < 2:
+        return 0.0
+    if not np.isfinite(estimates.covariance).all():
+        return 0.0
+    errors = sign * normal_draws(estimates)
+    drawn = sign * estimates.means + errors
+    best_again = drawn.argmax(1) == best
+    if not best_again.any():
+        return 0.0
+    return max(float(2 * errors[best_again, best].mean()), 0.0)
+
+
+def without_selection_bias(score, bias, metric) -> Interval:
+    """A score and its interval, both made worse by the bias, within the bounds."""
+    shift = -bias if metric.greater else bias
+    least, greatest = metric.bounds
+    moved = (float(np.clip(v + shift, least, greatest)) for v in score[:3])
+    return Interval(*moved, score.error)

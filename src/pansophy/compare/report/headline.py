@@ -36,13 +36,11 @@ def headline_sentences(c) -> list[str]:
 def kept_sentence(c) -> str:
     """Sentence on the method kept, and its score on new rows with the interval."""
     row = c.row(c.winner)
-    score = row.scores[c.metric]
-    mean = score.mean
-    if c.winner == c.leaderboard[0].method and c.expected is not None:
-        mean = c.expected  # without the luck of being picked as the best
+    score = c.expected_score
     expected = (
         f"on {new_rows_phrase(c)} expect {with_article(c.metric)} of "
-        f"{format_like_interval(mean, score)} (95 % interval {format_interval(score)})"
+        f"{format_like_interval(score.mean, score)} "
+        f"(95 % interval {format_interval(score)})"
     )
     familiar = familiar_clause(c, row) + alarm_clause(c)
     if c.winner == DUMMY and len(c.leaderboard) == 1:
@@ -55,7 +53,17 @@ def kept_sentence(c) -> str:
             KeepReason.DUMMY_EQUAL: "Nothing is practically better than the dummy",
         }.get(c.keep_reason, "Nothing beats the dummy")
         return f"{start}, which ignores all columns: {expected}{familiar}."
+    if not beats_dummy(c):
+        return (
+            "Nothing beats the dummy, which ignores all columns, beyond doubt. Best so "
+            f"far {verb_for(c.winner)} {c.winner}: {expected}{familiar}."
+        )
     return f"Keep {c.winner}: {expected}{familiar}."
+
+
+def beats_dummy(c) -> bool:
+    """Whether the kept method is better than the dummy by more than chance."""
+    return all(b.significant for b in c.baselines if b.method == DUMMY)
 
 
 def alarm_clause(c) -> str:
@@ -90,7 +98,9 @@ def familiar_clause(c, row) -> str:
         right = f", right in {100 * score:.0f} % of answers"
     if dummy is None or row is dummy:
         return right
-    return f"{right} (the dummy in {100 * dummy.scores[name].mean:.0f} %)"
+    of_dummy = dummy.scores[name].mean
+    fewer = ", which is no better" if score <= of_dummy else ""
+    return f"{right} (the dummy in {100 * of_dummy:.0f} %{fewer})"
 
 
 def gain_sentence(c) -> str:
@@ -111,7 +121,7 @@ def gain_clause(c, baseline) -> str:
     low, high = sorted((d.low, d.high) if c.metrics[0].greater else (-d.high, -d.low))
     level = 95
     doubt = ""
-    if baseline.significant and low <= 0:  # the test against the dummy is one-sided
+    if baseline.significant and low <= 0:  # the test is one-sided
         level = 90
         reach = student_quantile(0.9, c.estimates.df) * d.error
         low, high = gain - reach, gain + reach
@@ -145,7 +155,7 @@ def next_step_sentence(c) -> str:
             "Next: do not use a model of these columns; get columns that tell about "
             f"{c.schema.target!r}, or more rows."
         )
-    if any(b.method == DUMMY and not b.significant for b in c.baselines):
+    if not beats_dummy(c):
         return (
             "Next: do not rely on it yet; it takes more rows, or columns that tell "
             f"more about {c.schema.target!r}, to be sure that it beats the dummy."

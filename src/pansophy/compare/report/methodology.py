@@ -161,11 +161,12 @@ def method_paragraphs(c) -> list[str]:
         f"Anything worth keeping should beat {held}. A method that failed, ran out of "
         "time or memory in any fold is not ranked."
     )
-    if c.expected is not None:
+    if c.selection_bias > 0:
         out.append(
-            "The best of several scores is partly luck. By choosing the best on rows "
-            "drawn with replacement and scoring it on the rest, its expected score on "
-            f"new rows is {format_number(c.expected)}."
+            "The best of several scores is partly luck. Scores drawn around those seen "
+            "tell how much better the best looks than it is: "
+            f"{format_number(c.selection_bias)} of its {c.metric}. Score and interval "
+            "to expect of it are moved by that."
         )
     return out
 

@@ -5,7 +5,7 @@ import numpy as np
 from ...plot.style import short_name
 from ..evaluation.bayesian_tests import ALMOST_CERTAIN, PROBABLE
 from ..evaluation.paired_tests import DUMMY
-from ..evaluation.ranking import Standing
+from ..evaluation.ranking import Standing, without_selection_bias
 from ..evaluation.wording import (
     describe_probabilities,
     format_percent,
@@ -87,30 +87,30 @@ def is_clipped(i, bounds) -> bool:
 
 def selection_bias_sentence(c) -> str:
     """Sentence on the selection bias of the best of several scores."""
-    if c.expected is None or len(c.leaderboard) < 2:
+    if len(c.leaderboard) < 2 or c.leaderboard[0].method == DUMMY:
         return ""
-    seen = c.leaderboard[0].scores[c.metric].mean
-    tied = [
-        r
-        for r in c.leaderboard[1:]
-        if r.standing in (Standing.TIED, Standing.UNDECIDED)
-    ]
-    expected = format_number(c.expected)
-    count = len(c.leaderboard)
-    if format_number(seen) == expected and tied:
+    best = c.leaderboard[0].scores[c.metric]
+    corrected = without_selection_bias(best, c.selection_bias, c.metrics[0])
+    seen, expected = format_number(best.mean), format_number(corrected.mean)
+    if seen == expected:
+        tied = [
+            r
+            for r in c.leaderboard[1:]
+            if r.standing in (Standing.TIED, Standing.UNDECIDED)
+        ]
+        if not tied:
+            return (
+                "The best was clear enough that little of its score is the luck of "
+                "being picked."
+            )
         undecided = any(r.standing is Standing.UNDECIDED for r in tied)
         others = "those it is not told from" if undecided else "the ties"
         return (
-            f"Having chosen the best from {count} by these rows adds too little luck "
-            f"to show. That says nothing about {others}."
-        )
-    if format_number(seen) == expected:
-        return (
-            "The best was clear enough that little of its score is the luck of being "
-            "picked."
+            f"Having chosen the best from {len(c.leaderboard)} by these rows adds too "
+            f"little luck to show. That says nothing about {others}."
         )
     return (
-        f"The best scored {format_number(seen)} here; being picked as best of {count} "
+        f"The best scored {seen} here; being picked as best of {len(c.leaderboard)} "
         f"takes some luck, so expect about {expected} on new rows."
     )
 
