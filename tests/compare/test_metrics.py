@@ -110,3 +110,14 @@ def test_certainty_that_is_wrong_is_finite():
     p = np.array([[1.0, 0.0], [0.0, 1.0]])
     assert np.isfinite(metrics_for("classification")[0].score(np.array([1, 0]), p))
     assert np.isfinite(metrics_for("count")[0].score(np.array([3.0]), np.zeros(1)))
+
+
+def test_the_brier_score_of_two_classes_is_the_usual_one(rng):
+    from sklearn.metrics import brier_score_loss
+
+    y = rng.integers(0, 2, 50)
+    p = rng.random(50)
+    brier = next(m for m in metrics_for("classification") if m.name == "brier score")
+    assert brier.score(y, np.column_stack([1 - p, p])) == pytest.approx(
+        brier_score_loss(y, p)
+    )

@@ -11,6 +11,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from pansophy.compare import (
     Column,
@@ -122,7 +123,7 @@ def test_weights_reach_the_preparation_too(name):
     """A row of weight k counts in medians, levels and scales as k rows do."""
     table = {**rows(), "z": np.where(np.arange(60) % 4, np.arange(60.0), np.nan)}
     w = np.tile([1, 5, 2], 20)
-    plain = load({**table, "w": w}, target="y", weight="w", ignore=["g"])
+    plain = load({**table, "w": w}, target="y", weight="w", counts=False, ignore=["g"])
     many = load(
         {k: np.repeat(v, w) for k, v in table.items()}, target="y", ignore=["g"]
     )
@@ -140,11 +141,67 @@ def test_weights_reach_the_preparation_too(name):
     assert np.allclose(p, q, atol=1e-6)
 
 
+def frequency_table(seed=0):
+    """Cells of two factors by an answer, with the number of rows of each."""
+    rng = np.random.default_rng(seed)
+    cells = np.array([(a, b, y) for a in "pqr" for b in "st" for y in ("no", "yes")])
+    table = dict(zip(("a", "b", "y"), cells.T, strict=True))
+    return table, rng.integers(3, 40, len(cells))
+
+
+def test_a_frequency_table_is_its_rows_to_the_last_digit():
+    table, w = frequency_table()
+    whole = {name: np.repeat(v, w) for name, v in table.items()}
+    own = {"methods": {"tree": DecisionTreeClassifier()}, **QUICK}
+    counted = compare({**table, "w": w}, "y", weight="w", **own)
+    repeated = compare(whole, "y", **own)
+    assert [r.scores for r in counted.leaderboard] == [
+        r.scores for r in repeated.leaderboard
+    ]
+    assert [r.p for r in counted.leaderboard] == [r.p for r in repeated.leaderboard]
+    assert counted.leaderboard[0].units == w.sum()
+    new = {"a": ["p", "r"], "b": ["s", "t"]}
+    assert (counted.predict(new) == repeated.predict(new)).all()
+    assert any(f"12 rows stand for {w.sum()}" in note for note in counted.notes)
+    assert not any("duplicates" in f.kind for f in counted.findings)
+
+
+def test_a_frequency_table_as_the_test_set():
+    table, w = frequency_table()
+    whole = {name: np.repeat(v, w) for name, v in table.items()}
+    other, k = frequency_table(1)
+    own = {"methods": {"tree": DecisionTreeClassifier()}, **QUICK}
+    counted = compare({**table, "w": w}, "y", weight="w", test={**other, "w": k}, **own)
+    test = {name: np.repeat(v, k) for name, v in other.items()}
+    repeated = compare(whole, "y", test=test, **own)
+    assert counted.holdout.n == repeated.holdout.n == k.sum()
+    assert counted.holdout.rows[0].score == repeated.holdout.rows[0].score
+
+
+def test_weights_that_are_no_counts_stay_weights():
+    table, w = frequency_table()
+    load_weights = lambda w, **more: load(
+        {**table, "w": w}, target="y", weight="w", **more
+    )
+    assert load_weights(w).data.weight is None
+    assert len(load_weights(w, counts=False).data) == len(w)
+    assert load_weights(w + 0.5).data.weight is not None
+    assert load_weights(np.ones(len(w))).cells is None
+    assert load_weights(w, max_rows=100).cells is None  # they would be too many
+    with pytest.raises(
+        ValueError, match=r"'w' cannot count rows: it is .*\.5 in row 1"
+    ):
+        load_weights(w + 0.5, counts=True)
+    with pytest.raises(ValueError, match="stands for 12,000,000,"):
+        load_weights(w * 0 + 1e9, counts=True)
+    with pytest.raises(ValueError, match="needs a column of weights"):
+        load(table, target="y", counts=True)
+
+
 def test_an_estimator_that_takes_no_weights_is_left_out_with_the_reason():
     own = {"knn": KNeighborsClassifier(), "lr": LogisticRegression()}
-    found = compare(
-        {**rows(), "w": np.arange(60) + 1}, "y", methods=own, weight="w", **QUICK
-    )
+    weights = np.arange(60) + 0.5
+    found = compare({**rows(), "w": weights}, "y", methods=own, weight="w", **QUICK)
     assert ("knn", "takes no row weights") in found.not_run
     assert [t.method.name for t in found.trials] == ["dummy", "lr"]
 
@@ -172,7 +229,7 @@ def test_calibration_on_inner_folds_competes_with_none():
 def test_weights_enter_what_is_shown():
     table = {**rows(), "w": np.arange(60) % 5 + 1}
     own = {"lr": LogisticRegression()}
-    asked = {**QUICK, "by": "k", "metric": "log loss"}
+    asked = {**QUICK, "by": "k", "metric": "log loss", "counts": False}
     c = compare(table, "y", methods=own, weight="w", **asked)
     curve, fits = (
         plot_data.learning_curve_data(c, "lr"),

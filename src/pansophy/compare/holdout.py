@@ -12,12 +12,16 @@ from ..tables import MixedFrame, TableError, known_rows, read_table
 from ..tables.schema import some_weight
 from .evaluation.holdout_comparison import HoldoutComparison, compare_on_test_set
 from .execution.trials import run_trials
+from .loading import repeat_rows
 from .samples import Samples, fill_empty_labels
 from .splits import Split, duplicate_groups
 
 
-def load_holdout(schema, table) -> Samples:
-    """The rows of a test set whose target is known."""
+def load_holdout(schema, table, counted=False) -> Samples:
+    """The rows of a test set whose target is known.
+
+    `counted` says that weights count rows, which are then repeated.
+    """
     table = read_table(table)
     lacking = [n for n in schema.targets if n not in table.column_names]
     if lacking:
@@ -28,7 +32,9 @@ def load_holdout(schema, table) -> Samples:
         raise TableError("The test table has fewer than two rows with a known target.")
     try:
         weight = None
-        if schema.weight in table.column_names:
+        if counted and schema.weight in table.column_names:
+            table = repeat_rows(table, schema)
+        elif schema.weight in table.column_names:
             weight = some_weight(schema, table)
         return Samples(schema.frame(table), schema.target_values(table), weight)
     except TableError as error:

@@ -3,6 +3,11 @@
 A file or dataframe becomes a table; a table larger than `max_rows` becomes a sample of
 its rows. The roles of columns are inferred or read from a schema file. Rows without a
 known target, of weight 0, and of a class with no other row are left out and counted.
+
+A row of a frequency table stands for as many rows as its weight says. Such weights are
+whole numbers; the rows are repeated, so that folds part them, tests and intervals count
+them, and methods that take no weights can be tried, exactly as if the table had one row
+for each.
 """
 
 import os
@@ -26,6 +31,7 @@ from ..tables.schema import some_weight
 from ..tables.targets import as_name_list, require_columns, target_as_arrow
 from .samples import Samples, fill_empty_labels
 
+MAX_REPEATED_ROWS = 10_000_000  # that a frequency table may stand for
 LARGE_FILE = 50_000_000  # bytes of a file above which its rows are counted first
 EXCLUDED_ROLES = ("id", "constant", "other")  # of columns that no method sees
 
@@ -39,6 +45,7 @@ class LoadedDataset(NamedTuple):
     data: Samples
     notes: list[str]
     sampled: int = 0  # rows of the whole table, if these are a sample
+    cells: pa.Table | None = None  # of a frequency table, before rows were repeated
 
 
 def load_dataset(source, options) -> LoadedDataset:
@@ -60,16 +67,60 @@ def load_dataset(source, options) -> LoadedDataset:
     first = find_schema(table, options)
     table = drop_unknown_targets(table, first, notes)
     table = drop_zero_weights(table, first, notes)
+    cells = None
+    if not sampled and counts_rows(first, table, options):
+        cells, table = table, repeat_rows(table, first)
+        notes.append(
+            f"{first.weight!r} counts rows: {count_rows(cells.num_rows)} stand for "
+            f"{table.num_rows:,}, each of which is a row of its own in folds, tests "
+            "and intervals (--no-counts takes it as a weight)."
+        )
     schema = find_schema(table, options)
     table, schema = drop_single_row_classes(table, schema, options, notes)
     data = Samples(
         schema.frame(table),
         schema.target_values(table),
-        schema.weights(table),
+        schema.weights(table) if cells is None else None,
         schema.groups(table),
         schema.times(table),
     )
-    return LoadedDataset(source, table, schema, data, notes, sampled)
+    return LoadedDataset(source, table, schema, data, notes, sampled, cells)
+
+
+def counts_rows(schema, table, options) -> bool:
+    """Whether the weights say how many rows each row of a table stands for.
+
+    They do by default if all are whole numbers, some above 1, and the rows that they
+    stand for are few enough to be repeated.
+    """
+    w = some_weight(schema, table)
+    if w is None:
+        if options.counts:
+            raise TableError("counts needs a column of weights; name one (--weight).")
+        return False
+    whole = bool(np.all(w == np.floor(w)))
+    total = float(w.sum())
+    if options.counts:
+        if not whole:
+            row = int(np.flatnonzero(w != np.floor(w))[0]) + 1
+            raise TableError(
+                f"{schema.weight!r} cannot count rows: it is {w[row - 1]:g} in row "
+                f"{row}."
+            )
+        if total > MAX_REPEATED_ROWS:
+            raise TableError(
+                f"{schema.weight!r} stands for {total:,.0f} rows; at most "
+                f"{MAX_REPEATED_ROWS:,} can be repeated."
+            )
+        return True
+    few = total <= min(options.max_rows or MAX_REPEATED_ROWS, MAX_REPEATED_ROWS)
+    return options.counts is None and whole and few and bool(np.any(w > 1))
+
+
+def repeat_rows(table, schema) -> pa.Table:
+    """Every row of a table as often as its weight says."""
+    counts = some_weight(schema, table).astype(int)
+    return table.take(pa.array(np.repeat(np.arange(table.num_rows), counts)))
 
 
 def table_and_target(table, target) -> tuple[Any, Any]:

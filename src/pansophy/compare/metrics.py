@@ -99,7 +99,9 @@ def log_loss_rows(y, p):
 
 
 def brier_rows(y, p):
-    return ((p - np.eye(p.shape[1])[y]) ** 2).sum(1)
+    """Squared error of the probabilities: of two classes that of one, as is usual."""
+    error = ((p - np.eye(p.shape[1])[y]) ** 2).sum(1)
+    return error / 2 if p.shape[1] == 2 else error
 
 
 def one_against_rest(score):

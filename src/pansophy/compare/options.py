@@ -145,6 +145,21 @@ class Options:
         "Column that says how often a row counts.",
         CommandLineFlag("Column saying how often a row counts.", DATA),
     )
+    counts: Flag | None = option(
+        None,
+        "bool or None",
+        "Whether the weights of a frequency table count rows, so that one of weight 5 "
+        "is five rows of their own in folds, tests and intervals. By default if they "
+        "are whole numbers; weights that only say how important a row is, such as "
+        "those of a survey, are not counts.",
+        CommandLineFlag(
+            "Whole-number weights count rows, or only weigh them.",
+            DATA,
+            bool | None,
+            declarations=("--counts/--no-counts",),
+        ),
+        affects_scores=True,
+    )
     ignore: Any = option(
         None,
         "list of str or None",

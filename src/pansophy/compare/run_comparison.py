@@ -3,6 +3,7 @@
 import platform
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -87,7 +88,10 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
     data, schema = dataset.data, dataset.schema
     metrics = metrics_for(schema.task, options.metric, ordered=schema.ordered)
     options.check_against(dataset.table, schema)
-    holdout = None if options.test is None else load_holdout(schema, options.test)
+    counted = dataset.cells is not None
+    holdout = (
+        None if options.test is None else load_holdout(schema, options.test, counted)
+    )
     split = make_splits(
         data,
         schema,
@@ -99,7 +103,7 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
     )
     limits = execution_limits(options)
     methods, skipped = choose_methods(
-        schema,
+        replace(schema, weight=None) if counted else schema,
         int(np.mean([len(train) for train, _ in split.folds])),
         options.methods,
         limits,
@@ -200,6 +204,11 @@ def explore_dataset(dataset, split, by):
     """Findings about the table, before anything is fitted."""
     from ..diagnose import explore
 
+    if dataset.cells is not None:
+        found = explore(dataset.cells, schema=dataset.schema, by=by)
+        # cells with the same inputs differ by their answer and how often it is given
+        kept = [f for f in found.findings if "duplicates" not in f.kind]
+        return replace(found, findings=kept)
     return explore(
         dataset.table,
         schema=dataset.schema,
