@@ -4,6 +4,9 @@ import numpy as np
 import pyarrow as pa
 
 from pansophy.diagnose import explore
+from pansophy.diagnose.columns import table_view
+from pansophy.diagnose.dependent_rows import Design, find_design
+from pansophy.diagnose.target_columns import target_columns_of
 
 
 def test_rows_along_time_and_of_one_person_are_told(rng):
@@ -14,16 +17,41 @@ def test_rows_along_time_and_of_one_person_are_told(rng):
     order = np.argsort(table["day"])
     table["y"] = np.empty(n)
     table["y"][order] = walk
-    (told,) = explore(pa.table(table), "y", whole=False).warnings
+    (told,) = explore(pa.table(table), "y", whole=False).alarms
     assert (told.kind, told.column) == ("time order", "day")
-    assert "time='day'" in told.text and told.facts["correlation"] > 0.8
-    assert not explore(pa.table(table), "y", time="day", whole=False).warnings
+    assert "'day' as the time" in told.text and told.facts["correlation"] > 0.8
+    known = explore(pa.table(table), "y", time="day", whole=False)
+    assert not known.warnings and not known.alarms
     fair = pa.table({**table, "y": rng.random(n) < 0.5})
     assert not explore(fair, "y", whole=False).warnings
     who = np.repeat(np.arange(30), 10)
     table = {"patient_id": who, "x": x, "y": rng.normal(size=30)[who] + x}
     (told,) = explore(table, "y", whole=False).warnings
-    assert told.kind == "repeated group" and "group='patient_id'" in told.text
+    assert told.kind == "repeated group" and "as the group" in told.text
     assert not explore(table, "y", group="patient_id", whole=False).warnings
     unlike = explore({**table, "y": rng.normal(size=n)}, "y", whole=False).findings
     assert [(f.kind, f.severity) for f in unlike] == [("repeated group", "note")]
+
+
+def test_a_certain_design_is_what_nobody_would_doubt(rng):
+    n = 300
+    walk = np.cumsum(rng.normal(size=n))
+    table = {"year": np.arange(1700, 2000), "x": rng.normal(size=n), "y": walk}
+    design = design_of(table)
+    assert design.time.column == "year" and design.entity is None
+    assert design_of({**table, "y": rng.normal(size=n)}) == Design()
+    ten_a_year = {**table, "year": 1990 + np.arange(n) // 10}
+    assert design_of(ten_a_year).time is None  # to be asked, not decided
+    who = np.repeat(np.arange(100), 3)
+    people = {
+        "n": who,
+        "weight": rng.normal(size=100)[who],
+        "sex": rng.integers(0, 2, 100)[who],
+        "y": rng.normal(size=n),
+    }
+    assert design_of(people).entity.columns == ("n",)
+
+
+def design_of(table):
+    view = table_view(pa.table(table))
+    return find_design(view, target_columns_of(view, "y"))

@@ -72,6 +72,8 @@ class Comparison:
     limits : ExecutionLimits
     holdout : HoldoutComparison or None
         The ranked methods on the test set, if there is one.
+    shuffled_score : ShuffledScore or None
+        The kept method on folds of shuffled rows, where a group or time was found.
     folder : path or None
         The run folder.
     library : {"arrow", "pandas", "polars"}
@@ -94,6 +96,7 @@ class Comparison:
     overview: Any = None
     limits: Any = None
     holdout: Any = None
+    shuffled_score: Any = None
     folder: Any = None
     library: str = "arrow"
     _model: TableModel | None = None
@@ -290,6 +293,7 @@ class Comparison:
                 "level_reached": self.level_reached(),
                 "expected": self.expected_score._asdict(),
                 "selection_bias": self.selection_bias,
+                "shuffled_score": optional(self.shuffled_score),
                 "complete": self.complete,
                 "disqualified": self.disqualified,
                 "not_run": self.not_run,

@@ -11,6 +11,7 @@ for each.
 """
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ from ..tables.schema import some_weight
 from ..tables.targets import as_name_list, require_columns, target_as_arrow
 from .samples import Samples, fill_empty_labels
 
+DESIGN_ROWS = 50_000  # among which dependent rows are looked for
 MAX_REPEATED_ROWS = 10_000_000  # that a frequency table may stand for
 LARGE_FILE = 50_000_000  # bytes of a file above which its rows are counted first
 EXCLUDED_ROLES = ("id", "constant", "other")  # of columns that no method sees
@@ -46,6 +48,7 @@ class LoadedDataset(NamedTuple):
     notes: list[str]
     sampled: int = 0  # rows of the whole table, if these are a sample
     cells: pa.Table | None = None  # of a frequency table, before rows were repeated
+    design: Any = None  # `dependent_rows.Design` of the folds, if it was found
 
 
 def load_dataset(source, options) -> LoadedDataset:
@@ -59,6 +62,7 @@ def load_dataset(source, options) -> LoadedDataset:
     """
     table, sampled = read_or_sample(source, options.max_rows, options.random_state)
     notes = list(reading_notes(table))
+    options, design = with_found_design(table, options)
     if sampled:
         notes.append(
             f"The table has {sampled:,} rows; methods are compared on "
@@ -84,7 +88,33 @@ def load_dataset(source, options) -> LoadedDataset:
         schema.groups(table),
         schema.times(table),
     )
-    return LoadedDataset(source, table, schema, data, notes, sampled, cells)
+    return LoadedDataset(source, table, schema, data, notes, sampled, cells, design)
+
+
+def with_found_design(table, options):
+    """Options with the group or time that rows certainly have, and what was found.
+
+    Nothing is looked for where the design is given, or rows are said to be independent.
+    """
+    from ..diagnose.columns import table_view
+    from ..diagnose.dependent_rows import find_design
+    from ..diagnose.target_columns import target_columns_of
+
+    given = options.group or options.time or options.schema is not None
+    names = as_name_list(options.target)
+    known = all(name in table.column_names for name in names)
+    if given or options.independent or not known:
+        return options, None
+    left = set(as_name_list(options.ignore or ())) | {options.weight}
+    part = table.slice(0, DESIGN_ROWS)  # rows of one person often stand together
+    view = table_view(part.drop_columns([n for n in left if n in part.column_names]))
+    task = None if options.task in ("auto", "ordinal") else options.task
+    design = find_design(view, target_columns_of(view, names, task))
+    if design.time is not None:
+        return replace(options, time=design.time.column), design
+    if design.entity is not None and len(design.entity.columns) == 1:
+        return replace(options, group=design.entity.columns[0]), design
+    return options, None
 
 
 def counts_rows(schema, table, options) -> bool:

@@ -32,6 +32,7 @@ from .methods.excluded import SkipKind, SkippedMethod
 from .methods.method_choice import choose_methods, wants_blend
 from .metrics import metrics_for
 from .options import Options, compare_signature, describe_source, parameters_section
+from .shuffled_rows import score_on_shuffled_rows
 from .splits import make_splits
 
 # (largest number of rows, repeats of the cross-validation)
@@ -84,22 +85,13 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
     started = clock()
     if options.folder is not None:
         check_run_folder(options.folder, options.resume)
-    dataset = load_dataset(table, options)
+    dataset, split = dataset_and_splits(table, options)
     data, schema = dataset.data, dataset.schema
     metrics = metrics_for(schema.task, options.metric, ordered=schema.ordered)
     options.check_against(dataset.table, schema)
     counted = dataset.cells is not None
     holdout = (
         None if options.test is None else load_holdout(schema, options.test, counted)
-    )
-    split = make_splits(
-        data,
-        schema,
-        folds=options.folds,
-        repeats=options.repeats or default_repeats(len(data)),
-        seed=options.random_state,
-        together=options.together,
-        gap=options.gap,
     )
     limits = execution_limits(options)
     methods, skipped = choose_methods(
@@ -160,10 +152,39 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         folder=options.folder,
         library=dataframe_library(table),
     )
+    if dataset.design is not None:
+        comparison.shuffled_score = score_on_shuffled_rows(comparison)
     if holdout is not None:
         comparison.notes += overlap_notes(data, holdout)
         comparison.holdout = evaluate_on_holdout(comparison, holdout, progress)
     return comparison
+
+
+def dataset_and_splits(table, options):
+    """The rows and their folds; a design that was found, but cannot be cut, is left."""
+    dataset = load_dataset(table, options)
+    try:
+        return dataset, splits_of(dataset, options)
+    except TableError as error:
+        if dataset.design is None:
+            raise
+        left = str(error)
+    dataset = load_dataset(table, replace(options, independent=True))
+    dataset.notes.append(f"Rows are taken as independent, since otherwise: {left}")
+    return dataset, splits_of(dataset, options)
+
+
+def splits_of(dataset, options):
+    """The folds that the options ask for."""
+    return make_splits(
+        dataset.data,
+        dataset.schema,
+        folds=options.folds,
+        repeats=options.repeats or default_repeats(len(dataset.data)),
+        seed=options.random_state,
+        together=options.together,
+        gap=options.gap,
+    )
 
 
 def dummy_finished(trials) -> bool:

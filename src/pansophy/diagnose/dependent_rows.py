@@ -5,40 +5,102 @@ and scores are better than they will be for later rows or new people. With y the
 (its rank, or whether it is the most frequent class) and n rows, the signs are:
 
     time    r, the correlation of y with that of the next row in order of a date  (1)
-    group   the share of the variance of y between the levels of a column that is
-            named as people and things are (patient, customer, device)            (2)
+    group   columns that are the same in all rows of one value of a column
+            (`entities`), whatever its name; or a column that is named as people and
+            things are (patient, customer, device) and comes in several rows
+            each, with the share of the variance of y between its values           (2)
 
 Independent rows have r = 0 with standard error 1 / sqrt(n); (1) is reported if r
-exceeds `ALIKE` and `SURE` standard errors. (2) depends on the name of the column, since
-an informative category need not be a group; its size only decides the severity.
+exceeds `ALIKE` and `SURE` standard errors. Both are *certain* where nobody would doubt
+them: arctanh(r), whose error is 1 / sqrt(n - 3), beyond `CERTAIN` errors along a date
+with one row a moment, and an entity that is (`entities.find_entities`). `find_design`
+gives what is certain, and a comparison cuts its folds by it. What is likely is for the
+user to say.
 
 Cost      n log n for each date or group
 """
+
+from typing import NamedTuple
 
 import numpy as np
 import scipy.stats
 
 from ..tables.roles import CLOCKED
+from .entities import Entity, find_entities
 from .findings import Finding, make_finding
 from .related_columns import ENTITY, adjusted_correlation_ratio
 
 ALIKE = 0.3
 SURE = 6.0
+CERTAIN = 14.0
+ONE_A_MOMENT = 0.9  # different moments for each row
 FEWEST = 50
+MOST = 3  # entities reported
 SHARED = 0.1  # of the variance, from which a group is a warning
 
 
+class TimeOrder(NamedTuple):
+    """Serial correlation of the target along a date, eq. (1)."""
+
+    column: str
+    correlation: float
+    rows: int
+    moments: int
+
+    @property
+    def certain(self) -> bool:
+        r = min(self.correlation, 1 - 1e-12)
+        errors = np.arctanh(r) * np.sqrt(max(self.rows - 3, 0))
+        return bool(errors >= CERTAIN and self.moments >= ONE_A_MOMENT * self.rows)
+
+
+class Design(NamedTuple):
+    """How rows depend on each other, as far as that is certain."""
+
+    time: TimeOrder | None = None
+    entity: Entity | None = None
+
+
+def find_design(view, targets) -> Design:
+    """The order in time and the entity of rows, each where it is certain.
+
+    Parameters
+    ----------
+    view : TableView
+        With the targets.
+    targets : list of TargetColumn
+    """
+    names = {g.name for g in targets}
+    inputs = view.without(names)
+    for target in targets:
+        order = time_order(inputs, target_scores(target))
+        if order is not None and order.certain:
+            return Design(time=order)
+    target = targets[0].name if len(targets) == 1 else None
+    certain = [e for e in find_entities(view, target) if e.certain]
+    return Design(entity=certain[0] if certain else None)
+
+
 def dependent_rows(view, targets, group=None, time=None) -> list[Finding]:
-    """Findings about columns that should probably be declared as time or group."""
+    """Findings about columns that should probably be declared as time or group.
+
+    `view` is without the targets.
+    """
     out = []
     for target in targets:
         y = target_scores(target)
         if len(y) - np.isnan(y).sum() < FEWEST:
             continue
         if time is None:
-            out += time_order(view, target.name, y)
-        if group is None:
-            out += repeated_groups(view, target.name, y)
+            out += time_order_findings(view, target.name, y)
+    if group is None and targets:
+        entities = [e for e in find_entities(view) if e.certain or len(e.columns) == 1]
+        out += [entity_finding(e) for e in entities[:MOST]]
+        told = {name for e in entities for name in e.columns}
+        for target in targets:
+            out += repeated_groups(
+                view.without(told), target.name, target_scores(target)
+            )
     return out
 
 
@@ -55,32 +117,71 @@ def target_scores(target) -> np.ndarray:
     return out
 
 
-def time_order(view, target, y):
-    """Finding for serial correlation of the target, eq. (1), along the best date."""
-    best = (0.0, None, 0)
+def time_order(view, y) -> TimeOrder | None:
+    """The date along which scores of the target are most alike, eq. (1)."""
+    best = None
     for c in view.columns:
-        dated = c.kind == "date" or (c.kind == "number" and CLOCKED.search(c.name))
-        if c.name == target or not dated:
+        if c.kind != "date" and not (c.kind == "number" and CLOCKED.search(c.name)):
             continue
         known = ~np.isnan(y) & ~c.missing
         when = c.numbers[known]
         n = int(known.sum())
-        if n < FEWEST or len(np.unique(when)) < n / 10:
+        moments = len(np.unique(when))
+        if n < FEWEST or moments < n / 10:
             continue
         z = y[known][np.argsort(when, kind="stable")]
         if np.ptp(z[:-1]) > 0 and np.ptp(z[1:]) > 0:
             r = float(np.corrcoef(z[:-1], z[1:])[0, 1])
-            best = max(best, (r, c.name, n), key=lambda b: b[0])
-    r, name, n = best
-    if name is None or r < ALIKE or r * np.sqrt(n) < SURE:
+            if best is None or r > best.correlation:
+                best = TimeOrder(c.name, r, n, moments)
+    if best is None or best.correlation < ALIKE:
+        return None
+    return best if best.correlation * np.sqrt(best.rows) >= SURE else None
+
+
+def time_order_findings(view, target, y):
+    """Finding for serial correlation of the target along a date."""
+    order = time_order(view, y)
+    if order is None:
         return
+    name = order.column
     text = (
         f"Rows next to each other in {name!r} have like {target!r} (correlation "
-        f"{r:.2f}): folds of shuffled rows test between known moments and flatter "
-        f"what comes later. Give time={name!r} if later rows are to be predicted."
+        f"{order.correlation:.2f}): folds of shuffled rows test between known moments "
+        f"and flatter what comes later. Name {name!r} as the time if later rows are to "
+        "be predicted."
     )
     yield make_finding(
-        "time order", "warning", text, column=name, correlation=r, rows=n
+        "time order",
+        "alarm" if order.certain else "warning",
+        text,
+        column=name,
+        correlation=order.correlation,
+        rows=order.rows,
+    )
+
+
+def entity_finding(entity) -> Finding:
+    """Finding for people or things that come in several rows each."""
+    some = ", ".join(repr(name) for name in entity.determined[:3])
+    more = len(entity.determined) - 3
+    some += f" and {more} more" if more > 0 else ""
+    are = "is" if len(entity.determined) == 1 else "are"
+    whole = "" if len(entity.columns) == 1 else ", joined to one column,"
+    text = (
+        f"{entity.name} comes in several rows ({entity.rows / entity.count:.1f} for "
+        f"each of {entity.count:,}), in which {some} {are} the same. Name it as the "
+        f"group{whole} if new rows will be of new ones: folds of shuffled rows test on "
+        "known ones."
+    )
+    return make_finding(
+        "repeated group",
+        "alarm" if entity.certain else "note",
+        text,
+        column=entity.columns[0],
+        columns=entity.columns,
+        levels=entity.count,
+        determined=entity.determined,
     )
 
 
@@ -102,7 +203,7 @@ def repeated_groups(view, target, y):
         if share > SHARED:
             severity = "warning"
             sentence += f", which have like {target!r} (they share {share:.0%} of it)"
-        text = f"{sentence}. Give group={c.name!r} if new rows will be of new ones."
+        text = f"{sentence}. Name it as the group if new rows will be of new ones."
         yield make_finding(
             "repeated group", severity, text, column=c.name, share=share, levels=k
         )

@@ -29,7 +29,12 @@ BASELINE_NAMES = {DUMMY: "the dummy", "last value": "the last value"}
 
 def headline_sentences(c) -> list[str]:
     """Sentences on the method kept, its expected score, its gain, and the next step."""
-    texts = [kept_sentence(c), gain_sentence(c), next_step_sentence(c)]
+    texts = [
+        kept_sentence(c),
+        design_sentence(c),
+        gain_sentence(c),
+        next_step_sentence(c),
+    ]
     return [t for t in texts if t]
 
 
@@ -75,8 +80,42 @@ def alarm_clause(c) -> str:
     return f", but only if {these} about the table can be explained away"
 
 
+def design_sentence(c) -> str:
+    """Sentence on a group or time that was found, and on the score without it."""
+    design = c.dataset.design
+    if design is None:
+        return ""
+    if design.time is not None:
+        why = (
+            f"Rows follow each other along {design.time.column!r} (neighbours are "
+            f"alike, correlation {design.time.correlation:.2f}), so later ones were "
+            "predicted from earlier ones"
+        )
+        known = "between known moments"
+    else:
+        e = design.entity
+        same = ", ".join(repr(name) for name in e.determined[:2])
+        same += " and more" if len(e.determined) > 2 else ""
+        why = (
+            f"{e.name} comes in {e.rows / e.count:.1f} rows each ({same} are the same "
+            "in all of them), so rows of one were never parted"
+        )
+        known = "for rows of known ones"
+    score = ""
+    if c.shuffled_score is not None:
+        method, value = c.shuffled_score
+        of = f" of {method}" if method != c.winner else ""
+        score = f"; {known} the {c.metric}{of} would be {format_number(value)}"
+    return f"{why}{score} (--independent shuffles rows)."
+
+
 def new_rows_phrase(c) -> str:
-    """Phrase for the new rows of the score; along time, how far ahead they are."""
+    """Phrase for the new rows of the score.
+
+    Along time, how far ahead they are; with groups, of which they are.
+    """
+    if c.schema.group is not None and c.split.times(c.data) is None:
+        return f"rows of a new {c.schema.group!r}"
     ahead = fold_horizon(c.split.folds, c.split.times(c.data))
     if not ahead:
         return "new rows"

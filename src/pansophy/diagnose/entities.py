@@ -1,0 +1,215 @@
+"""Entities: columns that name people or things of which a table has several rows.
+
+Rows of one patient, shop or machine are not independent: folds that part them test on
+rows whose siblings were learned from. No list of names tells such a column in every
+language, but the rest of the table does: what belongs to the person (age, sex, place)
+repeats with them. A key is a column, or a pair of columns, with K values in n rows. It
+*determines* a column whose values repeat within the values of the key by more than
+chance: of independent rows with shares p_k, the m rows of a value agree with
+probability sum_k p_k^m, all values together with
+
+    log10 P = sum over values of the key of log10 sum_k p_k^m                       (1)
+
+A column counts if at least `CONSTANT` of the values agree with (1) below `CHANCE`, and
+if it is neither an alias of the key (a name, which determines it in turn) nor made from
+it: an age group or the logarithm of an age changes rarely along the age, or in order
+with it, whereas weight and sex alternate along the numbers of people. A determined
+target counts.
+
+An entity is *certain* with two such columns where it has few rows: a patient with ten
+visits, not a state with thousands of inhabitants, whose new rows may well be of states
+that are known. Where one key determines another, the finer one is the entity (a pupil
+rather than the school).
+
+Cost      n log n for each candidate and each other column; pairs of at most `PAIRED`
+"""
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+FEWEST_VALUES = 10  # of a key, with several rows each
+FEWEST_REPEATS = 20  # rows beyond the first of their value
+REPEATED = 0.05  # of the rows, at least
+CONSTANT = 0.98  # of the values of a key whose rows agree
+CHANCE = -10.0  # log10 of the probability that they would by chance
+FEW_ROWS = 50.0  # of a value, on average
+PAIRED = 8  # columns of which pairs are tried
+MAX_ROWS = 50_000
+
+
+class Entity(NamedTuple):
+    """People or things with several rows each."""
+
+    columns: tuple[str, ...]  # that name them: one, or two together
+    count: int  # of different ones
+    rows: int  # that name one
+    determined: tuple[str, ...]  # columns that are the same in all rows of one
+    certain: bool
+
+    @property
+    def name(self) -> str:
+        return " and ".join(repr(c) for c in self.columns)
+
+
+def find_entities(view, target=None, random_state=0) -> list[Entity]:
+    """The entities of a table, the most telling first; none of independent rows.
+
+    Parameters
+    ----------
+    view : TableView
+    target : str, optional
+        It is no key, but may be determined.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.diagnose.columns import table_view
+    >>> from pansophy.diagnose.entities import find_entities
+    >>> rng = np.random.default_rng(0)
+    >>> person = np.repeat(np.arange(40), 3)
+    >>> age, sex = rng.integers(20, 80, 40)[person], rng.integers(0, 2, 40)[person]
+    >>> view = table_view({"no": person, "age": age, "sex": sex, "y": rng.random(120)})
+    >>> [(e.columns, e.count, e.certain) for e in find_entities(view)]
+    [(('no',), 40, True)]
+    """
+    view = view.sample(MAX_ROWS, random_state)
+    coded = {}
+    for c in view.columns:
+        if c.kind != "empty":
+            codes = np.unique(c.labelled(), return_inverse=True)[1].ravel()
+            if codes.max(initial=0) > 0:
+                coded[c.name] = codes
+    keys = {
+        (c.name,): with_missing_apart(coded[c.name], c.missing)
+        for c in view.columns
+        if c.name in coded and c.name != target and may_be_key(c)
+    }
+    found = entities_of(view, keys, coded)
+    if not found:
+        found = entities_of(view, pair_keys(keys, view.n), coded, keys)
+    return without_coarser(sorted(found, key=lambda e: -len(e.determined)), keys)
+
+
+def may_be_key(c) -> bool:
+    """Whether a column may name people or things: a text, or whole numbers."""
+    if c.numbers is None:
+        return True
+    x = c.numbers[~c.missing]
+    return c.kind == "number" and len(x) > 0 and bool(np.all(x == np.floor(x)))
+
+
+def with_missing_apart(codes, missing) -> np.ndarray:
+    """Codes in which every missing value is one of its own: it names nobody."""
+    if not missing.any():
+        return codes
+    codes = codes.copy()
+    codes[missing] = codes.max() + 1 + np.arange(int(missing.sum()))
+    return np.unique(codes, return_inverse=True)[1].ravel()
+
+
+def is_repeated(codes) -> bool:
+    """Whether enough different values come in several rows."""
+    sizes = np.bincount(codes)
+    repeats = len(codes) - len(sizes)
+    several = np.count_nonzero(sizes > 1)
+    return several >= FEWEST_VALUES and repeats >= max(
+        FEWEST_REPEATS, REPEATED * len(codes)
+    )
+
+
+def pair_keys(keys, n) -> dict:
+    """Pairs of candidate columns as keys: persons numbered within each site."""
+    coarse = [k for k, codes in keys.items() if codes.max() + 1 < n / 2][:PAIRED]
+    out = {}
+    for a, b in combinations(coarse, 2):
+        sizes = int(keys[a].max()) + 1, int(keys[b].max()) + 1
+        joint = keys[a].astype(np.int64) * sizes[1] + keys[b]
+        joint = np.unique(joint, return_inverse=True)[1].ravel()
+        if joint.max() + 1 > 1.5 * max(sizes):  # neither determines the other
+            out[a + b] = joint
+    return out
+
+
+def entities_of(view, keys, coded, parts=None) -> list[Entity]:
+    """The keys among some candidates that determine columns.
+
+    `parts` are the single columns of pairs, which must not do so alone.
+    """
+    out = []
+    for names, codes in keys.items():
+        if not is_repeated(codes):
+            continue
+        count = int(codes.max()) + 1
+        ordered = len(names) == 1 and view[names[0]].numbers is not None
+        determined = tuple(
+            other
+            for other, values in coded.items()
+            if other not in names
+            and is_determined(codes, values)
+            and not (may_be_key(view[other]) and is_alias(codes, values))
+            and not (ordered and is_made_from(codes, values))
+            and not (parts and any(is_determined(parts[k,], values) for k in names))
+        )
+        certain = len(determined) >= 2 and view.n <= FEW_ROWS * count
+        if determined:
+            out.append(Entity(names, count, view.n, determined, certain))
+    return out
+
+
+def is_determined(key, values) -> bool:
+    """Whether values repeat within those of a key by more than chance, eq. (1)."""
+    sizes = np.bincount(key)
+    several = sizes > 1
+    if not several.any():
+        return False
+    order = np.lexsort((values, key))
+    same_key = key[order][1:] == key[order][:-1]
+    change = same_key & (values[order][1:] != values[order][:-1])
+    changed = np.zeros(len(sizes), bool)
+    changed[key[order][1:][change]] = True
+    agree = float(np.mean(~changed[several]))
+    if agree < CONSTANT:
+        return False
+    shares = np.bincount(values) / len(values)
+    m, times = np.unique(sizes[several], return_counts=True)
+    by_chance = np.log10([np.sum(shares**k) for k in m])
+    return float(agree * times @ by_chance) < CHANCE
+
+
+def is_alias(key, values) -> bool:
+    """Whether the values determine the key in turn: another name of the same."""
+    pairs = np.unique(np.column_stack([key, values]), axis=0)
+    return len(pairs) <= 1.02 * (int(values.max()) + 1)
+
+
+def is_made_from(key, values) -> bool:
+    """Whether values follow an ordered key: in order, or in few intervals of it."""
+    order = np.argsort(key, kind="stable")
+    along = values[order]
+    count = int(values.max()) + 1
+    if count > 0.5 * (int(key.max()) + 1):
+        steps = np.sign(np.diff(along.astype(np.int64)))
+        steps = steps[steps != 0]
+        return bool(abs(steps.sum()) >= CONSTANT * len(steps))
+    return int(np.count_nonzero(np.diff(along))) < 2 * count
+
+
+def without_coarser(found, keys) -> list[Entity]:
+    """Without keys that a finer key determines, nor other names of the same."""
+    out: list[Entity] = []
+    for e in found:
+        if len(e.columns) == 1 and any(
+            set(e.columns) <= set(f.determined) for f in found if f is not e
+        ):
+            continue
+        same = [
+            f
+            for f in out
+            if len(e.columns) == len(f.columns) == 1
+            and is_alias(keys[e.columns], keys[f.columns])
+        ]
+        if not same:
+            out.append(e)
+    return out

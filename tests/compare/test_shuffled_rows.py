@@ -1,0 +1,65 @@
+"""Rows that certainly depend on each other decide the folds; both scores are told."""
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from pansophy.compare import compare
+
+QUICK = {"workers": 0, "repeats": 1, "folds": 3, "progress": False}
+
+
+def patients(rng, count=80, visits=3):
+    """Noise in every column; the answer belongs to the person."""
+    who = np.repeat(np.arange(count), visits)
+    return {
+        "Nr": who + 1000,
+        "weight": rng.normal(size=count)[who],
+        "sex": rng.integers(0, 2, count)[who],
+        "visit": np.tile(np.arange(visits), count),
+        "ill": np.array(["no", "yes"])[rng.permutation(np.arange(count) % 2)][who],
+    }
+
+
+def test_people_are_not_parted_though_nobody_said_so(rng):
+    table = patients(rng)
+    tree = {"methods": {"tree": DecisionTreeClassifier(random_state=0)}, **QUICK}
+    tree["metric"] = "accuracy"
+    c = compare(table, "ill", **tree)
+    assert c.schema.group == "Nr" and c.split.kind == "stratified grouped"
+    named = compare(table, "ill", group="Nr", **tree)
+    assert [r.scores for r in c.leaderboard] == [r.scores for r in named.leaderboard]
+    assert named.shuffled_score is None
+    # what a tree learns by heart is of no use for new people
+    assert c.shuffled_score.method == "tree" and c.shuffled_score.score > 0.8
+    assert c.row("tree").scores["accuracy"].mean < 0.7
+    text = str(c)
+    assert "rows of one were never parted" in text and "--independent" in text
+    assert "rows of a new 'Nr'" in text
+    free = compare(table, "ill", independent=True, **tree)
+    assert free.schema.group is None and free.shuffled_score is None
+    assert free.row("tree").scores["accuracy"].mean > 0.8
+    assert any(
+        f.kind == "repeated group" and f.severity == "alarm" for f in free.findings
+    )
+
+
+def test_later_rows_are_predicted_from_earlier_ones(rng):
+    table = {"year": np.arange(1800, 2000), "y": np.cumsum(rng.normal(size=200))}
+    tree = {"methods": {"tree": DecisionTreeRegressor(random_state=0)}, **QUICK}
+    c = compare(table, "y", **tree)
+    assert c.schema.time == "year" and c.split.kind == "time-ordered"
+    assert c.shuffled_score.method == "tree"
+    assert c.shuffled_score.score < c.row("tree").scores["rmse"].mean
+    assert "follow each other along 'year'" in str(c)
+    assert c.to_dict()["shuffled_score"]["method"] == "tree"
+
+
+def test_a_design_that_cannot_be_cut_is_left(rng):
+    table = patients(rng)
+    table["ill"] = np.where(table["Nr"] < 1002, "yes", "no")  # of two people
+    table["ill"][:3] = "yes"
+    table["ill"][3:6] = "no"
+    tree = {"methods": {"tree": DecisionTreeClassifier(random_state=0)}, **QUICK}
+    c = compare(table, "ill", **tree)  # one ill person cannot be learned and tested
+    assert c.schema.group is None
+    assert any("taken as independent" in note for note in c.notes)
