@@ -63,3 +63,23 @@ def test_a_design_that_cannot_be_cut_is_left(rng):
     c = compare(table, "ill", **tree)  # one ill person cannot be learned and tested
     assert c.schema.group is None
     assert any("taken as independent" in note for note in c.notes)
+
+
+def test_the_duration_of_a_time_to_an_event_is_left_out(rng):
+    event, end = rng.exponential(900, 150), rng.uniform(300, 1500, 150)
+    table = {
+        "age": rng.normal(60, 8, 150).round(1),
+        "time": np.minimum(event, end).round(1),
+        "status": (event < end).astype(int),
+    }
+    tree = {"methods": {"tree": DecisionTreeClassifier(random_state=0)}, **QUICK}
+    c = compare(table, "status", **tree)
+    assert [column.name for column in c.schema.used] == ["age"]
+    assert c.schema.time is None and c.shuffled_score is None
+    assert "look like time to an event" in str(c) and "survival" in str(c)
+    for taken in ({"roles": {"time": "number"}}, {"independent": True}):
+        names = [
+            column.name
+            for column in compare(table, "status", **tree, **taken).schema.used
+        ]
+        assert names == ["age", "time"]

@@ -53,3 +53,13 @@ def test_encoding_learned_elsewhere_is_no_leak(honest, rng):
     level = rng.normal(size=35)[town]  # of the town, known beforehand
     y = 2 * level + rng.normal(size=N)
     assert alarms(honest | {"level": level, "y": y}) == {}
+
+
+def test_matched_rows_are_no_encoding(rng):
+    """Two controls for each case, matched by age: the share is the same by design."""
+    age = np.repeat(rng.integers(20, 60, 80), 3)
+    case = np.tile([1, 0, 0], 80)
+    table = {"age": age, "x": rng.normal(size=240), "case": case}
+    found = {f.kind: f for f in find_leaks(table, "case") if f.column == "age"}
+    assert set(found) == {"matched design"}
+    assert found["matched design"].severity == "note"

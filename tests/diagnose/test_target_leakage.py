@@ -115,3 +115,25 @@ def test_a_trend_along_the_declared_time_is_no_leak():
     table = {"day": day, "x": np.cos(day), "y": np.sort(y)}
     assert [f.column for f in find_leaks(table, "y") if f.severity == "alarm"]
     assert not [f for f in find_leaks(table, "y", time="day") if f.column == "day"]
+
+
+@pytest.mark.parametrize("n", [50, 500])
+def test_a_cut_that_decides_the_answer_is_an_alarm(rng, n):
+    weight = rng.normal(3000, 500, n).round()
+    table = {"gramm": weight, "x": rng.normal(size=n), "klein": weight < 2700}
+    (found,) = [f for f in find_leaks(table, "klein") if f.severity == "alarm"]
+    assert found.kind == "separating column" and found.column == "gramm"
+    below, above = weight[weight < 2700].max(), weight[weight >= 2700].min()
+    assert below < found.facts["limit"] <= above
+    table["klein"][np.argmin(weight)] = False  # one error
+    assert not any(f.kind == "separating column" for f in find_leaks(table, "klein"))
+
+
+def test_a_cut_by_chance_is_none():
+    """One row of the rarer class is on an end of one of 20 columns: 2 * 20 / 60."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        table = {f"x{j}": rng.normal(size=60) for j in range(20)}
+        table["y"] = np.arange(60) == 7
+        found = find_leaks(table, "y")
+        assert not any(f.kind == "separating column" for f in found)

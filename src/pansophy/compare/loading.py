@@ -92,12 +92,13 @@ def load_dataset(source, options) -> LoadedDataset:
 
 
 def with_found_design(table, options):
-    """Options with the group or time that rows certainly have, and what was found.
+    """Options with what rows certainly are, and the design that was found.
 
+    That is a group, a time, or the duration of a time to an event, which is left out.
     Nothing is looked for where the design is given, or rows are said to be independent.
     """
     from ..diagnose.columns import table_view
-    from ..diagnose.dependent_rows import find_design
+    from ..diagnose.dependent_rows import Design, find_design
     from ..diagnose.target_columns import target_columns_of
 
     given = options.group or options.time or options.schema is not None
@@ -110,11 +111,21 @@ def with_found_design(table, options):
     view = table_view(part.drop_columns([n for n in left if n in part.column_names]))
     task = None if options.task in ("auto", "ordinal") else options.task
     design = find_design(view, target_columns_of(view, names, task))
+    event = design.event if design.event and design.event.certain else None
+    if event is not None and event.duration in (options.roles or {}):
+        event = None  # asked for by its role
+    entity = design.entity
+    if entity is not None and len(entity.columns) > 1:
+        entity = None  # no one column to name
+    design = design._replace(event=event, entity=entity)
+    if event is not None:
+        ignore = [*as_name_list(options.ignore or ()), event.duration]
+        options = replace(options, ignore=ignore)
     if design.time is not None:
-        return replace(options, time=design.time.column), design
-    if design.entity is not None and len(design.entity.columns) == 1:
-        return replace(options, group=design.entity.columns[0]), design
-    return options, None
+        options = replace(options, time=design.time.column)
+    elif entity is not None:
+        options = replace(options, group=entity.columns[0])
+    return options, None if design == Design() else design
 
 
 def counts_rows(schema, table, options) -> bool:

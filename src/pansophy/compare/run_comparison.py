@@ -152,7 +152,7 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         folder=options.folder,
         library=dataframe_library(table),
     )
-    if dataset.design is not None:
+    if dataset.design is not None and (schema.group or schema.time):
         comparison.shuffled_score = score_on_shuffled_rows(comparison)
     if holdout is not None:
         comparison.notes += overlap_notes(data, holdout)

@@ -29,6 +29,7 @@ from ..tables.roles import CLOCKED
 from .entities import Entity, find_entities
 from .findings import Finding, make_finding
 from .related_columns import ENTITY, adjusted_correlation_ratio
+from .time_to_event import TimeToEvent, find_time_to_event, time_to_event_findings
 
 ALIKE = 0.3
 SURE = 6.0
@@ -55,10 +56,11 @@ class TimeOrder(NamedTuple):
 
 
 class Design(NamedTuple):
-    """How rows depend on each other, as far as that is certain."""
+    """What rows are, beyond one independent case each, as far as that is certain."""
 
     time: TimeOrder | None = None
     entity: Entity | None = None
+    event: TimeToEvent | None = None  # the target is its status
 
 
 def find_design(view, targets) -> Design:
@@ -72,13 +74,17 @@ def find_design(view, targets) -> Design:
     """
     names = {g.name for g in targets}
     inputs = view.without(names)
+    event = None
     for target in targets:
+        event = find_time_to_event(inputs, target)
+        if event is not None:
+            inputs = inputs.without({event.duration})
         order = time_order(inputs, target_scores(target))
         if order is not None and order.certain:
-            return Design(time=order)
+            return Design(time=order, event=event)
     target = targets[0].name if len(targets) == 1 else None
     certain = [e for e in find_entities(view, target) if e.certain]
-    return Design(entity=certain[0] if certain else None)
+    return Design(entity=certain[0] if certain else None, event=event)
 
 
 def dependent_rows(view, targets, group=None, time=None) -> list[Finding]:
@@ -91,8 +97,11 @@ def dependent_rows(view, targets, group=None, time=None) -> list[Finding]:
         y = target_scores(target)
         if len(y) - np.isnan(y).sum() < FEWEST:
             continue
+        events = list(time_to_event_findings(view, target))
+        out += events
         if time is None:
-            out += time_order_findings(view, target.name, y)
+            dated = view.without({f.column for f in events})
+            out += time_order_findings(dated, target.name, y)
     if group is None and targets:
         entities = [e for e in find_entities(view) if e.certain or len(e.columns) == 1]
         out += [entity_finding(e) for e in entities[:MOST]]

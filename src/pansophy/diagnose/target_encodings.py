@@ -7,7 +7,10 @@ with x = v, that scatter about any smooth line. With variance s^2 within groups,
 
 over its L values. If x was made as the mean of y over some groups the means lie on the
 line exactly, so the sum is too small: a lower tail below 1e-6 is strong evidence.
-Rounding and shrinkage to the overall mean leave it far too small still. Eq. (1) needs
+Rounding and shrinkage to the overall mean leave it far too small still. The line has
+to rise: where cases were matched with controls by x, the share of cases is the same at
+every value by design, the sum is as small, and the slope is nothing; that is told as
+what it is. Eq. (1) needs
 groups of like variance. Where y does not vary at most values (it rains wherever a
 column of rain is above 0), the pooled s^2 is that of a few groups and says nothing of
 the others: with the shares q_v of the groups in the sum of squares within them,
@@ -25,6 +28,7 @@ import scipy.stats
 from .findings import make_finding
 
 IMPROBABLE = 1e-6
+SURE_SLOPE = 3.0  # standard errors
 
 
 def target_encoding_leak(c, target):
@@ -41,12 +45,22 @@ def target_encoding_leak(c, target):
     for value, t in target.numbers(there):
         means = np.bincount(z, t) / counts
         s2 = float(((t - means[z]) ** 2).sum()) / (n - L)
-        if s2 <= 1e-12 * t.var() or np.ptp(means) == 0:
+        if s2 <= 1e-12 * t.var():
             continue
         exact = bool((np.abs(means - values) <= 1e-6 * np.sqrt(s2))[counts > 1].all())
         p = improbably_close(values, means, counts, z, t, s2)
+        what = target.describe(value)
+        if p < IMPROBABLE and not exact and not rises(values, means, counts, s2):
+            text = (
+                f"Over the {L} values of {c.name!r} {what} is the same, closer than "
+                f"chance allows (p = {p:.1g}): rows were matched by it. Keep those of "
+                "one matched set together, and do not read its share as one of the "
+                "population."
+            )
+            return make_finding(
+                "matched design", "note", text, column=c.name, values=L, p=p
+            )
         if (exact and L >= 3) or p < IMPROBABLE:
-            what = target.describe(value)
             relation = "equals it" if exact else "follows it closer than chance allows"
             evidence = "" if exact else f" (p = {p:.1g})"
             text = (
@@ -68,6 +82,12 @@ def improbably_close(values, means, counts, z, t, s2) -> float:
     if carrying < max(8, L / 3):
         return 1.0
     return float(scipy.stats.chi2.cdf(off_line(values, means, counts) / s2, L - 2))
+
+
+def rises(x, m, c, s2) -> bool:
+    """Whether the regression line of means on x has a slope beyond doubt."""
+    x, m = x - c @ x / c.sum(), m - c @ m / c.sum()
+    return bool(abs((c * x) @ m) >= SURE_SLOPE * np.sqrt(s2 * ((c * x) @ x)))
 
 
 def off_line(x, m, c) -> float:

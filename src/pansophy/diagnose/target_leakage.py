@@ -9,6 +9,8 @@ Let y be the target and x one column. Checks, the most severe first:
     score      x alone predicts y out of fold: x is cut into at most 64 bins (or its
                levels), each predicts the mean or the most frequent class of the
                other folds                                                       (1)
+    cut        one threshold of x parts two classes of n rows, k of them of one class,
+               without an error; chance: 2 d / C(n, k) for d columns              (2)
     sum        y is a weighted sum of columns (`exact_combinations`)
     later      a date that lies after the moment of prediction
 
@@ -18,6 +20,7 @@ out of fold, however many columns there are.
 """
 
 import numpy as np
+import scipy.special
 import scipy.stats
 
 from ..core.threads import single_blas
@@ -36,6 +39,7 @@ FEWEST = 20  # rows below which nothing is reported
 # balanced accuracy, or r2, for an alarm, a warning and a note; lower limits too
 LEVELS = np.array([0.99, 0.97, 0.93])
 LIMITS = np.array([0.97, 0.95, 0.9])
+CHANCE_OF_CUT = 1e-6
 
 
 def find_leaks(
@@ -110,6 +114,7 @@ def leaks_of(
             missingness_leak(c, target)
             or target_copy_leak(c, target)
             or target_encoding_leak(c, target)
+            or separating_cut(c, target, len(inputs.columns))
             or single_column_leak(c, target, fold, level, group)
         )
         if result:
@@ -218,6 +223,40 @@ def target_copy_leak(c, target):
     return None
 
 
+def separating_cut(c, target, n_columns):
+    """Finding for a column with a cut that parts two classes without an error, eq. (2).
+
+    That a birth weight below 2,500 g is a low one needs no model.
+    """
+    if c.categorical or target.kind != "class" or target.k != 2 or numbers_rows(c):
+        return None
+    there = ~c.missing
+    x, y = c.numbers[there], target.y[there]
+    n, k = len(y), int(y.sum())
+    if n < FEWEST or not 0 < k < n or there.mean() < 0.95:
+        return None
+    order = np.argsort(x, kind="stable")
+    one_change = np.count_nonzero(np.diff(y[order])) == 1
+    edge = int(np.argmax(np.diff(y[order]) != 0))
+    if not one_change or x[order][edge] == x[order][edge + 1]:
+        return None
+    log_choices = (
+        scipy.special.gammaln(n + 1)
+        - scipy.special.gammaln(k + 1)
+        - scipy.special.gammaln(n - k + 1)
+    )
+    if np.log(2 * n_columns) - log_choices > np.log(CHANCE_OF_CUT):
+        return None
+    limit = (x[order][edge] + x[order][edge + 1]) / 2
+    low, high = (target.classes[y[order][i]] for i in (0, -1))
+    text = (
+        f"{c.name!r} decides the target {target.name!r} without an error: {low} below "
+        f"{c.show(limit)}, {high} above, in all {n} rows. Make sure that it is known "
+        "before the answer is, and that the answer is not made from it."
+    )
+    return leak_finding("separating column", c, text, limit=limit)
+
+
 def single_column_leak(c, target, fold, level, group):
     """Finding for a column that alone predicts the target almost perfectly, eq. (1)."""
     best = max(
@@ -271,14 +310,18 @@ def groupings_of_column(c):
     edges = np.unique(np.quantile(x, np.linspace(0, 1, min(BINS, n // 5) + 1)[1:-1]))
     z = np.searchsorted(edges, c.numbers, side="left")
     z[c.missing] = len(edges) + 1
-    steps = np.diff(c.numbers)
-    numbering = c.whole and (np.all(steps == 1) or np.all(steps == -1))
-    yield z, "order" if numbering else "bins"
+    yield z, "order" if numbers_rows(c) else "bins"
     if c.whole:
         labels = c.labelled() + 1
         k = int(labels.max())
         if BINS < k <= n / 2:
             yield labels, "groups"
+
+
+def numbers_rows(c) -> bool:
+    """Whether a column counts the rows up or down."""
+    steps = np.diff(c.numbers)
+    return bool(c.whole and (np.all(steps == 1) or np.all(steps == -1)))
 
 
 def out_of_fold_score(z, target, fold, level):

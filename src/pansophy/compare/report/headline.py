@@ -81,32 +81,45 @@ def alarm_clause(c) -> str:
 
 
 def design_sentence(c) -> str:
-    """Sentence on a group or time that was found, and on the score without it."""
+    """Sentences on what the rows were found to be, and on the score without that."""
     design = c.dataset.design
     if design is None:
         return ""
-    if design.time is not None:
-        why = (
-            f"Rows follow each other along {design.time.column!r} (neighbours are "
-            f"alike, correlation {design.time.correlation:.2f}), so later ones were "
-            "predicted from earlier ones"
+    clauses = []
+    if design.event is not None:
+        clauses.append(
+            f"{c.schema.target!r} and {design.event.duration!r} look like time to an "
+            "event: the latter, which nobody knows in advance, was left out, and rows without the event may only not have been followed long "
+            "enough; no survival model is among the methods here "
+            f"(--role {design.event.duration}=number takes it in)"
         )
-        known = "between known moments"
-    else:
+    if design.time is not None:
+        clauses.append(
+            f"rows follow each other along {design.time.column!r} (neighbours are "
+            f"alike, correlation {design.time.correlation:.2f}), so later ones were "
+            f"predicted from earlier ones{shuffled_clause(c, 'between known moments')} "
+            "(--independent shuffles rows)"
+        )
+    if design.entity is not None:
         e = design.entity
         same = ", ".join(repr(name) for name in e.determined[:2])
         same += " and more" if len(e.determined) > 2 else ""
-        why = (
+        clauses.append(
             f"{e.name} comes in {e.rows / e.count:.1f} rows each ({same} are the same "
             "in all of them), so rows of one were never parted"
+            f"{shuffled_clause(c, 'for rows of known ones')} (--independent shuffles "
+            "rows)"
         )
-        known = "for rows of known ones"
-    score = ""
-    if c.shuffled_score is not None:
-        method, value = c.shuffled_score
-        of = f" of {method}" if method != c.winner else ""
-        score = f"; {known} the {c.metric}{of} would be {format_number(value)}"
-    return f"{why}{score} (--independent shuffles rows)."
+    return " ".join(f"{t[:1].upper()}{t[1:]}." for t in clauses)
+
+
+def shuffled_clause(c, known) -> str:
+    """Clause on the score of shuffled folds, which test on what is `known`."""
+    if c.shuffled_score is None:
+        return ""
+    method, value = c.shuffled_score
+    of = f" of {method}" if method != c.winner else ""
+    return f"; {known} the {c.metric}{of} would be {format_number(value)}"
 
 
 def new_rows_phrase(c) -> str:
