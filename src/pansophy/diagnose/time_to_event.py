@@ -28,7 +28,7 @@ from .findings import make_finding
 
 # whole words of names: English, German, French, Spanish, Italian, Portuguese, Dutch
 STATUS = re.compile(
-    r"(^|[_\W\d])(status|stat|event|events|evt|death|dead|died|die|deceased|cens|censor|"
+    r"(^|[_\W\d])([a-z]{0,4}stat(us)?|event|events|evt|death|dead|died|die|deceased|cens|censor|"
     r"censored|censoring|delta|failure|failed|fail|relapse|relapsed|recur|recurrence|"
     r"progression|survived|alive|vital|tod|tot|gestorben|verstorben|ereignis|zensiert|"
     r"ausfall|statut|mort|deces|décès|evenement|événement|rechute|muerte|muerto|evento|"
@@ -37,7 +37,7 @@ STATUS = re.compile(
     re.IGNORECASE,
 )
 DURATION = re.compile(
-    r"(^|[_\W\d])(time|times|futime|survtime|duration|days?|weeks?|months?|years?|"
+    r"(^|[_\W\d])([a-z]{0,4}times?|duration|days?|weeks?|months?|years?|"
     r"followup|follow|fu|fup|stop|tstop|survival|surv|lifetime|ttl|tte|os|pfs|dfs|zeit|"
     r"dauer|tage|wochen|monate|jahre|überlebenszeit|ueberlebenszeit|temps|duree|durée|"
     r"jours|mois|ans|suivi|survie|tiempo|duracion|duración|dias|días|meses|años|"
@@ -47,7 +47,7 @@ DURATION = re.compile(
 )
 AGES = re.compile(r"(^|[_\W])(age|aged|alter|âge|edad|età|eta|idade|leeftijd)", re.I)
 SURE = 5.0  # standard errors
-FEWEST = 30
+FEWEST = 20
 VALUES = 20  # different durations, at least
 
 

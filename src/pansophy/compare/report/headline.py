@@ -87,11 +87,12 @@ def design_sentence(c) -> str:
         return ""
     clauses = []
     if design.event is not None:
+        duration = design.event.duration
         clauses.append(
-            f"{c.schema.target!r} and {design.event.duration!r} look like time to an "
-            "event: the latter, which nobody knows in advance, was left out, and rows without the event may only not have been followed long "
-            "enough; no survival model is among the methods here "
-            f"(--role {design.event.duration}=number takes it in)"
+            f"{c.schema.target!r} and {duration!r} look like time to an event: the "
+            "latter, which nobody knows in advance, was left out, and rows without the "
+            "event may only not have been followed for long enough; no survival model "
+            f"is among the methods here (--role {duration}=number takes it in)"
         )
     if design.time is not None:
         clauses.append(
