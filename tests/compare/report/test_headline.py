@@ -155,3 +155,15 @@ def test_a_dummy_that_alone_has_finished_says_nothing_about_the_others():
     told = headline_sentences(alone)
     assert told[0].startswith("Only the dummy, which ignores all columns, has finished")
     assert "Nothing beats" not in " ".join(told) and "--resume" in told[-1]
+
+
+def test_a_few_rows_that_decide_the_score_are_named():
+    c = ready("regression")
+    assert not any("too narrow" in text for text in headline_sentences(c))
+    trial = replace(c.trial(c.winner))
+    trial.losses = np.r_[1e4, np.ones(len(c.data) - 1)]
+    heavy = replace(
+        c, trials=[trial, *(t for t in c.trials if t.method != trial.method)]
+    )
+    text = next(text for text in headline_sentences(heavy) if "too narrow" in text)
+    assert "of the squared errors" in text and "--metric mae" in text

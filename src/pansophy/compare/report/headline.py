@@ -4,9 +4,11 @@ Four answers for somebody who reads nothing else. Everything in them is a number
 comparison; the sentences below them say how sure the ranking is.
 """
 
+import numpy as np
+
 from ..evaluation.paired_tests import DUMMY
 from ..evaluation.ranking import KeepReason, Standing
-from ..evaluation.statistics import student_quantile
+from ..evaluation.statistics import student_quantile, tail_share
 from ..evaluation.wording import join_names, verb_for
 from ..splits import fold_horizon
 from .formatting import (
@@ -31,6 +33,7 @@ def headline_sentences(c) -> list[str]:
     """Sentences on the method kept, its expected score, its gain, and the next step."""
     texts = [
         kept_sentence(c),
+        tail_sentence(c),
         design_sentence(c),
         gain_sentence(c),
         next_step_sentence(c),
@@ -78,6 +81,23 @@ def alarm_clause(c) -> str:
         return ""
     these = "the alarm" if alarms == 1 else f"the {alarms} alarms"
     return f", but only if {these} about the table can be explained away"
+
+
+def tail_sentence(c) -> str:
+    """Sentence that a few rows decide the score, where they do."""
+    losses = c.trial(c.winner).losses
+    if c.schema.task not in ("regression", "count") or losses is None:
+        return ""
+    tail = tail_share(losses[np.isfinite(losses)])
+    if not tail.heavy:
+        return ""
+    rows = "One row makes" if tail.rows == 1 else f"{tail.rows} rows make"
+    errors = "squared errors" if c.metric == "rmse" else f"{c.metric}"
+    return (
+        f"{rows} {100 * tail.share:.0f} % of the {errors} behind that number: the "
+        "interval is too narrow for such a tail. Judge by the mae (--metric mae), or "
+        f"predict the logarithm of {c.schema.target!r} where it is positive."
+    )
 
 
 def design_sentence(c) -> str:
