@@ -76,3 +76,9 @@ def test_groups_times_and_weights():
     ):
         with pytest.raises(TableError, match=says):
             infer_schema(table, "y", **asked)
+
+
+def test_any_table_has_a_schema():
+    pd = pytest.importorskip("pandas")
+    columns = {"x": [1.0, 2.5, 3.0, 4.0], "y": ["a", "b", "a", "b"]}
+    assert infer_schema(columns, "y") == infer_schema(pd.DataFrame(columns), "y")

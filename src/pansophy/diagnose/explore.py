@@ -27,6 +27,7 @@ from .dependent_rows import dependent_rows
 from .drift import DriftReport, drift
 from .duplicates import Duplicates, duplicates
 from .findings import Finding, by_severity, findings_text, json_ready, make_finding
+from .frequency_table import frequency_table_findings
 from .imbalance import imbalance
 from .outliers import check_outliers
 from .overview import Overview, overview
@@ -184,6 +185,7 @@ def explore(
     >>> len(found.alarms), found.about("currency")[0].text
     (0, "'currency' is constant: 'EUR' in all 1000 rows.")
     """
+    weight = getattr(schema, "weight", None)
     if schema is not None:
         target = target or (list(schema.targets) if schema.labels else schema.target)
         group = group or schema.group
@@ -213,7 +215,7 @@ def explore(
         left = {*ignore, *target_names}
         listed = task == "multilabel" and len(targets) == 1
         findings = notes + examine_table(
-            view, targets, copies, group, time, ignore, random_state, listed
+            view, targets, copies, group, time, ignore, random_state, listed, weight
         )
         if by is not None:
             findings += simpson_reversals(view, targets, by)
@@ -304,7 +306,7 @@ def splits_of_subset(splits, pick, n):
 
 
 def examine_table(
-    view, targets, copies, group, time, ignore, seed, listed=False
+    view, targets, copies, group, time, ignore, seed, listed=False, weight=None
 ) -> list[Finding]:
     """Findings about the columns, rows and targets of one table."""
     target_names = [g.name for g in targets]
@@ -324,6 +326,8 @@ def examine_table(
     for target in targets:
         findings += target_findings(target, listed)
     if targets:
+        inputs = view.without({*ignore})
+        findings += frequency_table_findings(inputs, target_names, weight)
         findings += dependent_rows(used, targets, group, time)
         findings += find_leaks(
             view,

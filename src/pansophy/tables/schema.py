@@ -235,7 +235,7 @@ def infer_schema(
 
     Parameters
     ----------
-    table : Arrow table
+    table : Arrow table, dataframe, path or dict of columns
         See `read_table`.
     target : str, list of str or None
         What is to be predicted; several columns of yes and no are labels.
@@ -249,6 +249,10 @@ def infer_schema(
         Roles of columns for which the found one is wrong; a list of levels makes an
         ordinal with that order.
     """
+    if not isinstance(table, pa.Table):
+        from .read import read_table
+
+        table = read_table(table)
     target, group, time, weight = map(targets.text_name, (target, group, time, weight))
     ignore = targets.as_name_list(ignore)
     target_names = targets.as_name_list(target)
