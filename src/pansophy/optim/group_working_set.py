@@ -39,6 +39,7 @@ from .working_set import FIRST, LIMIT, TIGHT, FullGram, GramStore
 
 NEWTON = 200  # non-zero entries up to which Newton steps are taken
 SINGULAR = 1e-12  # share of a diagonal entry below which a pivot is rounding
+DAMPING = 1e-8  # of a singular Newton matrix, as a share of its largest diagonal entry
 QUICK = 4  # iterations of plain passes before extrapolation
 BLOCK_COLUMNS = (
     2000  # columns of a block where the Gram matrix of all would be too large
@@ -323,8 +324,8 @@ class Inner:
         """Newton steps on the non-zero entries, where P is smooth.
 
         The curvature of |w_g| is (I - u u^T) / |w_g| with u the direction of w_g.
-        Returns False where P has no single minimum on these entries: more columns than
-        rank.
+        With more columns than rank P is flat but for the penalty: damped steps then end
+        where the first group reaches 0. Returns False if P cannot be lowered so.
         """
         group = self.groups.of_columns()
         for _ in range(10):
@@ -338,9 +339,18 @@ class Inner:
             A -= (g[:, None] == g) * np.outer(w * shrinkage / size**2, w)
             A[np.diag_indices(len(w))] += shrinkage + penalty.b
             R = definite_cholesky(A)
+            is_singular = R is None
+            if is_singular:
+                A[np.diag_indices(len(w))] += DAMPING * A.diagonal().max()
+                R = definite_cholesky(A)
             if R is None:
                 return False
             step = scipy.linalg.cho_solve((R, False), slope)
+            if is_singular:
+                radial = np.bincount(g, step * w / size**2, len(group))[g]
+                first = radial.max()
+                if first > 1:  # the share of the step at which that group is 0
+                    step = np.where(radial == first, w, step / first)
             trial = W.copy()
             trial[t, j] -= step
             if penalty.l1:
@@ -348,7 +358,7 @@ class Inner:
                     np.sign(trial[t, j]) == np.sign(w), trial[t, j], 0
                 )
             if not self.accept(H, Q, W, trial, penalty):
-                break
+                return not is_singular
             if np.abs(step).max() <= 1e-14 * np.abs(w).max():
                 break
         return True
