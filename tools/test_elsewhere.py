@@ -1,8 +1,9 @@
-"""The suite as on another processor: the oldest and the newest kernels this one can run.
+"""The suite as on another processor: the oldest and the newest kernels of this one.
 
 OpenBLAS, NumPy, torch, MKL and oneDNN choose their kernels by the processor, and add in
-another order on each. `make test-elsewhere` runs pytest once for each of two settings of
-their environment variables, after asking the libraries whether the setting took effect.
+another order on each. `make test-elsewhere` runs pytest once for each of two settings
+of their environment variables, after asking the libraries whether the setting took
+effect; MKL and oneDNN cannot be asked.
 
     python tools/test_elsewhere.py [--loops] [paths and options of pytest]
 
