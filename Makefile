@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 # Two kinds of worker share the cores: test processes, and threads inside them.
 JOBS ?= 2
 
-.PHONY: demo test quick test-slow parity lint format bench docs wheel clean
+.PHONY: demo test quick test-slow test-elsewhere parity lint format bench docs wheel clean
 
 $(VENV)/core.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -34,6 +34,9 @@ quick: $(VENV)/dev.done  ## the daily loop: style, contracts, tests of what has 
 
 test-slow: $(VENV)/dev.done  ## the heavy cases
 	$(BIN)/python -m pytest -m slow
+
+test-elsewhere: $(VENV)/dev.done  ## the suite as on an old and on a new processor
+	$(BIN)/python tools/test_elsewhere.py -n $(JOBS) --dist worksteal
 
 parity: $(VENV)/dev.done  ## tests of scikit-learn and hmmlearn on our classes
 	$(BIN)/python tools/parity.py

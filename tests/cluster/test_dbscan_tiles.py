@@ -1,4 +1,4 @@
-"""DBSCAN by tiles of matrix products: the clusters of scikit-learn, at any scale."""
+"""DBSCAN by tiles of matrix products: the clusters of exact distances, at any scale."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,12 @@ from pansophy.cluster import dbscan_tiles as tiles
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("spread", [0.0, 1.5, 20.0, 1e6])
-def test_tiles_equal_scikit_learn(spread, weighted, monkeypatch):
+def test_clusters_are_those_of_exact_distances(spread, weighted, monkeypatch):
+    """Multiples of 2^-16: squares of near distances are exact, whoever adds them.
+
+    scikit-learn finds the clusters, but of these distances; its own are those of matrix
+    products, which are wrong for rows far from 0.
+    """
     monkeypatch.setattr(tiles, "TILE", 64)
     monkeypatch.setattr(tiles, "SMALL", 16)
     monkeypatch.setattr(tiles, "PIVOTS", 20)
@@ -21,11 +26,14 @@ def test_tiles_equal_scikit_learn(spread, weighted, monkeypatch):
         rng.normal(size=(900, 20))
         + spread * rng.normal(size=(6, 20))[rng.integers(6, size=900)]
     )
+    X = np.round(X * 2**16) / 2**16
+    squares = cdist(X, X, "sqeuclidean")  # sums of squared differences
     w = rng.integers(0, 3, 900) if weighted else None
-    for eps in (3.5, 4.2, 5.5):
+    for eps in (3.5, 4.1875, 5.5):
         for least in (5, 80):
-            how = {"eps": eps, "min_samples": least}
-            a, b = (c(**how).fit(X, sample_weight=w) for c in (DBSCAN, peer.DBSCAN))
+            a = DBSCAN(eps=eps, min_samples=least).fit(X, sample_weight=w)
+            exact = peer.DBSCAN(eps=eps**2, min_samples=least, metric="precomputed")
+            b = exact.fit(squares, sample_weight=w)
             assert_array_equal(a.labels_, b.labels_)
             assert_array_equal(a.core_sample_indices_, b.core_sample_indices_)
 

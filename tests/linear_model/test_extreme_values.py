@@ -105,3 +105,21 @@ def test_start_that_is_not_finite(model, rng):
     model.coef_ = np.full_like(model.coef_, np.nan)
     with pytest.raises(ValueError, match=r"Floating-point .* are not finite"):
         model.fit(X, y)
+
+
+@pytest.mark.parametrize("unit", [1e8, 1e20, 1e50, 1e150])
+def test_long_columns_are_fitted_to_rounding(unit, rng):
+    """No penalty is felt, and the gap is that of rounding, far above any tolerance."""
+    X = rng.normal(size=(30, 3))
+    y = X @ [1.0, 2.0, 3.0] + 0.1 * rng.normal(size=30)
+    best = linear_model.LinearRegression().fit(X, y).predict(X)
+    for model in (
+        Lasso(1e-9),
+        linear_model.ElasticNet(1e-9, l1_ratio=0.0),
+        linear_model.MultiTaskElasticNet(1e-9, l1_ratio=0.0),
+        linear_model.RegularizedRisk(alpha=1e-9),
+    ):
+        is_multi = isinstance(model, linear_model.MultiTaskElasticNet)
+        found = model.fit(unit * X, y[:, None] if is_multi else y).predict(unit * X)
+        assert model.n_iter_ <= 10
+        np.testing.assert_allclose(found.ravel(), best, rtol=1e-6, atol=1e-6)

@@ -126,3 +126,30 @@ def test_no_l1_part_is_ridge_regression(weighted, container, rng):
     ridge = Ridge(1e-6, solver="svd").fit(X, Y, sample_weight=w)
     np.testing.assert_allclose(model.coef_, ridge.coef_, rtol=1e-7)
     assert model.n_iter_ == 1
+
+
+def duality_gap(model, X, Y):
+    """P - D of a multi-task lasso from its definition, for centred rows."""
+    n = len(X)
+    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    R = Y - X @ model.coef_.T
+    lengths = np.linalg.norm(model.coef_, axis=0)
+    correlations = np.linalg.norm(X.T @ R, axis=1) / n
+    s = min(1.0, model.alpha / correlations.max())
+    primal = (R**2).sum() / (2 * n) + model.alpha * lengths.sum()
+    return primal - s * (Y * R).sum() / n + s**2 * (R**2).sum() / (2 * n)
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+@pytest.mark.parametrize("t", [1, 2])
+def test_more_columns_than_rank(t, repeated):
+    """Newton's matrix is singular up to rounding on supports larger than the rank."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(15, 30))
+        X = np.column_stack([X[:, :12], X[:, :12]]) if repeated else X
+        Y = rng.integers(0, 3, size=(15, t)).astype(float)
+        for alpha in np.geomspace(0.5, 1e-4, 20):
+            model = MultiTaskLasso(alpha).fit(X, Y)
+            goal = model.tol * Y.var(axis=0).sum()
+            assert duality_gap(model, X, Y) <= 1.01 * goal

@@ -1,7 +1,6 @@
 """A thread that makes items ahead."""
 
 import threading
-import time
 
 import pytest
 
@@ -11,15 +10,18 @@ from pansophy.nn.prefetch import prefetched
 
 def test_order_and_depth():
     made = []
+    ahead = threading.Event()
 
     def items():
         for i in range(10):
             made.append(i)
+            if i == 1 + 3:  # one is taken, three wait: this one finds no place
+                ahead.set()
             yield i
 
     stream = prefetched(items(), 3)
     assert next(stream) == 0
-    time.sleep(0.2)
+    assert ahead.wait(60)  # the thread works while nothing is taken
     assert len(made) <= 1 + 3 + 1  # taken, waiting, in the thread's hand
     assert list(stream) == list(range(1, 10))
 

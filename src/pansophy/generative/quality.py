@@ -299,14 +299,15 @@ def classifier_two_sample_accuracy(
     both = np.vstack([X, Z])
     side = np.repeat([0, 1], [len(X), len(Z)])
     parts = []
+    totals = []
     for rows, weight, name in (
         (X, real_weight, "real_weight"),
         (Z, fake_weight, "fake_weight"),
     ):
         w = check_sample_weight(weight, len(rows), name)
         w = np.ones(len(rows)) if w is None else w
-        parts.append(w / w.sum())
-    w = np.concatenate(parts)
+        parts.append(w)
+        totals.append(float(w.sum()))
     n_effective = sum(effective_sample_size(part) for part in parts)
     _, groups = np.unique(both, axis=0, return_inverse=True)
     groups = groups.reshape(-1)
@@ -319,15 +320,19 @@ def classifier_two_sample_accuracy(
         classifier = ExtraTreesClassifier(
             100, min_samples_leaf=3, random_state=draw_seed(rng)
         )
+    shares = np.concatenate([w / t for w, t in zip(parts, totals, strict=True)])
     answers = cross_val_predict(
         clone(classifier),
         both,
         side,
         groups=groups,
         cv=GroupKFold(folds, shuffle=True, random_state=draw_seed(rng)),
-        params={"sample_weight": w * len(w) / 2},
+        params={"sample_weight": shares * len(shares) / 2},
     )
-    accuracy = float(w @ (answers == side)) / 2
+    # counts add up without rounding, shares of rows would not
+    hits = [float(w[answers[side == i] == i].sum()) for i, w in enumerate(parts)]
+    both_right = hits[0] * totals[1] + hits[1] * totals[0]
+    accuracy = both_right / (2 * totals[0] * totals[1])
     error = 0.5 / math.sqrt(n_effective)
     return TwoSampleAccuracy(
         accuracy, error, float(scipy.stats.norm.sf((accuracy - 0.5) / error))

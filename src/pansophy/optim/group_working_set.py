@@ -31,12 +31,15 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 
 from . import _group_working_set as loops
 from .coordinate import MEMORY, anderson_weights
 from .working_set import FIRST, LIMIT, TIGHT, FullGram, GramStore
 
 NEWTON = 200  # non-zero entries up to which Newton steps are taken
+SINGULAR = 1e-12  # share of a diagonal entry below which a pivot is rounding
+DAMPING = 1e-8  # of a singular Newton matrix, as a share of its largest diagonal entry
 QUICK = 4  # iterations of plain passes before extrapolation
 BLOCK_COLUMNS = (
     2000  # columns of a block where the Gram matrix of all would be too large
@@ -207,6 +210,16 @@ def group_curvatures(G, members, starts):
     return out
 
 
+def definite_cholesky(A):
+    """The upper Cholesky factor of A; None if A is singular up to rounding."""
+    try:
+        R = scipy.linalg.cholesky(A, check_finite=False)
+    except scipy.linalg.LinAlgError:
+        return None
+    definite = np.all(np.diag(R) ** 2 > SINGULAR * np.diag(A))
+    return R if definite else None
+
+
 class Inner:
     """Solver of eq. (1) restricted to the working set, by the Gram matrix of E.
 
@@ -287,12 +300,10 @@ class Inner:
             goal = min(tight, tol) if exact and small else tol
             if self.objective_and_gap(H, Q, W, penalty)[1] <= goal:
                 break
-            before = W.copy() if small else None
-            if small:
-                self.newton(H, Q, W, penalty)
-            else:
+            before = W.copy()
+            if not (small and self.newton(H, Q, W, penalty)):
                 self.extrapolate(H, Q, W, penalty, shuffle)
-            if small and np.array_equal(before, W):
+            elif np.array_equal(before, W):
                 break
         return Q
 
@@ -313,6 +324,8 @@ class Inner:
         """Newton steps on the non-zero entries, where P is smooth.
 
         The curvature of |w_g| is (I - u u^T) / |w_g| with u the direction of w_g.
+        With more columns than rank P is flat but for the penalty: damped steps then end
+        where the first group reaches 0. Returns False if P cannot be lowered so.
         """
         group = self.groups.of_columns()
         for _ in range(10):
@@ -325,10 +338,19 @@ class Inner:
             A = self.G[np.ix_(j, j)] * (t[:, None] == t)
             A -= (g[:, None] == g) * np.outer(w * shrinkage / size**2, w)
             A[np.diag_indices(len(w))] += shrinkage + penalty.b
-            try:
-                step = np.linalg.solve(A, slope)
-            except np.linalg.LinAlgError:
-                return
+            R = definite_cholesky(A)
+            is_singular = R is None
+            if is_singular:
+                A[np.diag_indices(len(w))] += DAMPING * A.diagonal().max()
+                R = definite_cholesky(A)
+            if R is None:
+                return False
+            step = scipy.linalg.cho_solve((R, False), slope)
+            if is_singular:
+                radial = np.bincount(g, step * w / size**2, len(group))[g]
+                first = radial.max()
+                if first > 1:  # the share of the step at which that group is 0
+                    step = np.where(radial == first, w, step / first)
             trial = W.copy()
             trial[t, j] -= step
             if penalty.l1:
@@ -336,15 +358,23 @@ class Inner:
                     np.sign(trial[t, j]) == np.sign(w), trial[t, j], 0
                 )
             if not self.accept(H, Q, W, trial, penalty):
-                return
+                return not is_singular
             if np.abs(step).max() <= 1e-14 * np.abs(w).max():
-                return
+                break
+        return True
 
     def accept(self, H, Q, W, trial, penalty) -> bool:
-        """Move to `trial` if that lowers P."""
+        """Move to `trial` if that lowers P, and by more than its rounding may pretend.
+
+        |R|^2 comes from the Gram matrix, where the digits of large terms cancel.
+        """
+        eps = np.finfo(W.dtype).eps
+        largest_term = float(np.sum(np.abs(trial) @ np.sqrt(np.diag(self.G)))) ** 2
+        if not eps * largest_term <= eps**0.5 * self.store.energy:
+            return False
         trial_Q = H - trial @ self.G
         value = lambda q, w: self.objective_and_gap(H, q, w, penalty)[0]
-        better = np.isfinite(trial).all() and value(trial_Q, trial) < value(Q, W)
+        better = value(trial_Q, trial) < value(Q, W)
         if better:
             W[:] = trial
             Q[:] = trial_Q

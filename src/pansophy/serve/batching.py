@@ -5,6 +5,9 @@ rows go to the model as one frame: under load the cost of a call is shared, and 
 request is not delayed. Short work is done in the loop itself; work that is expected to
 block it for longer than `MAX_INLINE_SECONDS` goes to the one worker thread, and what
 arrives meanwhile makes the next batch.
+
+The order of sums inside a model may depend on the number of rows, so that the answer to
+a row can differ in its last digits with the rows that are predicted along with it.
 """
 
 import asyncio

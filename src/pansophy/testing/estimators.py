@@ -273,6 +273,8 @@ QUICK: dict[str, dict] = {
     "MultiTaskLassoCV": {"alphas": 20, "cv": 3},
     "MultiTaskElasticNetCV": {"alphas": 20, "cv": 3},
     "StabilitySelection": {"n_pairs": 10},
+    # fewer units than rows: between units without rows rounding decides
+    "SelfOrganizingMap": {"shape": (2, 3)},
     "ExhaustiveSelector": {"cv": 2},
     "SequentialFeatureSelector": {"cv": 2},
     "GPLVM": {"max_iter": 10},

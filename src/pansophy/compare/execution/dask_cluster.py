@@ -2,8 +2,8 @@
 
 The workload is written to files once, which are scattered to the machines of the
 cluster. Each task there hands its fit to a worker process of that machine: the same
-limits of time, memory and threads hold as here, and the outcomes are the same bit for
-bit.
+limits of time, memory and threads hold as here, and on processors of the same kind the
+outcomes are the same bit for bit.
 """
 
 import contextlib
