@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 # Two kinds of worker share the cores: test processes, and threads inside them.
 JOBS ?= 2
+# Added to the integer seeds of tests by `make test-seeds`.
+SHIFT ?= 1000
 
-.PHONY: demo test quick test-slow parity lint format bench docs wheel clean
+.PHONY: demo test quick test-slow test-seeds explore parity lint format bench docs wheel clean
 
 $(VENV)/core.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -34,6 +36,16 @@ quick: $(VENV)/dev.done  ## the daily loop: style, contracts, tests of what has 
 
 test-slow: $(VENV)/dev.done  ## the heavy cases
 	$(BIN)/python -m pytest -m slow
+
+# Checks of scikit-learn have seeds of their own, which no shift reaches.
+test-seeds: $(VENV)/dev.done  ## the suite with other seeds: SHIFT=2000 make test-seeds
+	$(BIN)/python -m pytest tests -n $(JOBS) --dist worksteal -m "not slow and not gpu" \
+	    --seed-shift $(SHIFT) --ignore tests/common/test_estimators.py \
+	    --ignore tests/common/test_bad_input.py
+
+explore: $(VENV)/dev.done  ## property tests with examples that no run has seen before
+	$(BIN)/python -m pytest tests -n $(JOBS) --dist worksteal -m "hypothesis and not slow" \
+	    --hypothesis-profile explore
 
 parity: $(VENV)/dev.done  ## tests of scikit-learn and hmmlearn on our classes
 	$(BIN)/python tools/parity.py
