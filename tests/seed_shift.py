@@ -55,7 +55,7 @@ def pytest_runtest_setup(item):
 
 
 def seeded(default_rng):
-    """`default_rng` that takes a seed from the stream of the test if it is given none."""
+    """`default_rng` that draws a missing seed from the stream of the test."""
 
     @functools.wraps(default_rng)
     def call(seed=None):

@@ -26,7 +26,7 @@ def test_trustworthiness_equals_the_oracle(seed, n, k):
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "canberra"])
 def test_trustworthiness_equals_scikit_learn(metric):
-    # of one sign: numbers of two signs are at Canberra distance 1, tied but for rounding
+    # one sign: numbers of two signs are at Canberra distance 1, tied but for rounding
     X, Y = np.abs(rows(80)), rows(80, 2, 1)
     ours = trustworthiness(X, Y, n_neighbors=7, metric=metric)
     theirs = peer.trustworthiness(X, Y, n_neighbors=7, metric=metric)
