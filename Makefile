@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 # Two kinds of worker share the cores: test processes, and threads inside them.
 JOBS ?= 2
+# Added to the integer seeds of tests by `make test-seeds`.
+SHIFT ?= 1000
 
-.PHONY: demo test quick test-slow test-elsewhere parity lint format bench docs wheel clean
+.PHONY: demo test quick test-slow test-elsewhere parity lint format bench docs wheel clean test-seeds explore
 
 $(VENV)/core.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -37,6 +39,16 @@ test-slow: $(VENV)/dev.done  ## the heavy cases
 
 test-elsewhere: $(VENV)/dev.done  ## the suite as on an old and on a new processor
 	$(BIN)/python tools/test_elsewhere.py -n $(JOBS) --dist worksteal
+
+# Checks of scikit-learn have seeds of their own, which no shift reaches.
+test-seeds: $(VENV)/dev.done  ## the suite with other seeds: SHIFT=2000 make test-seeds
+	$(BIN)/python -m pytest tests -n $(JOBS) --dist worksteal -m "not slow and not gpu" \
+	    --seed-shift $(SHIFT) --ignore tests/common/test_estimators.py \
+	    --ignore tests/common/test_bad_input.py
+
+explore: $(VENV)/dev.done  ## property tests with examples that no run has seen before
+	$(BIN)/python -m pytest tests -n $(JOBS) --dist worksteal -m "hypothesis and not slow" \
+	    --hypothesis-profile explore
 
 parity: $(VENV)/dev.done  ## tests of scikit-learn and hmmlearn on our classes
 	$(BIN)/python tools/parity.py

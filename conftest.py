@@ -1,17 +1,16 @@
-"""Set-up of tests and doctests alike: no chance, quiet plots, no figure left open."""
+"""Set-up of tests and doctests alike: seeds, quiet plots, no figure left open."""
 
 import gc
 import importlib.util
 import itertools
 import os
-import random
 import sys
 
-import numpy as np
 import pytest
-from numpy.random import bit_generator
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+pytest_plugins = ["tests.seed_shift"]
 
 # kernels of Triton, which is not on every machine
 collect_ignore_glob = []
@@ -24,23 +23,6 @@ if importlib.util.find_spec("triton") is None:
 TESTS_BETWEEN_COLLECTIONS = 2_000
 gc.set_threshold(50_000, 20, 1_000_000)
 finished_tests = itertools.count(1)
-
-# Generators without a seed ask NumPy for bits, and NumPy the operating system.
-CHANCE = random.Random(0)
-bit_generator.randbits = CHANCE.getrandbits
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item):
-    """Whatever has no seed draws the same numbers in each run, whatever ran before."""
-    CHANCE.seed(0)
-    random.seed(0)
-    np.random.seed(0)  # noqa: NPY002 - the one that others draw from
-    if "torch" in sys.modules:
-        torch = sys.modules["torch"]
-        torch.default_generator.manual_seed(0)  # `torch.manual_seed` takes 0.2 ms
-        if torch.cuda.is_initialized():
-            torch.cuda.manual_seed_all(0)
 
 
 def pytest_collection_finish():

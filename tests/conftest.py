@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import threadpoolctl
 from hypothesis import HealthCheck, settings
-from hypothesis.internal.conjecture import providers
 
 # Examples that decide about a commit are the same on every machine and every day: no
 # chance, no clock. `--hypothesis-profile explore` looks for new ones.
@@ -22,11 +21,6 @@ settings.register_profile(
 )
 settings.register_profile("explore", settings.get_profile("ci"), derandomize=False)
 settings.load_profile("ci")
-if hasattr(providers, "_get_local_constants"):
-    # Hypothesis also draws numbers that stand in our source, as far as it is imported:
-    # examples would depend on which tests ran before in the same process.
-    NO_CONSTANTS = type(providers.GLOBAL_CONSTANTS)()
-    providers._get_local_constants = lambda: NO_CONSTANTS
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from pansophy.cluster import anonymize
+
+EPS = np.finfo(float).eps
 
 
 @given(st.integers(0, 10**6), st.integers(1, 9), st.integers(1, 60))
@@ -21,7 +24,9 @@ def test_every_group_has_at_least_k_members(seed, k, n):
     assert counts.min() >= k
     for j in range(len(r.sizes)):
         mean = X[r.labels == j].mean(axis=0)
-        np.testing.assert_allclose(r.X[r.labels == j], np.tile(mean, (r.sizes[j], 1)))
+        published = r.X[r.labels == j]
+        # values up to 3, of which the mean of at most 60 is taken away and added again
+        assert_allclose(published, np.tile(mean, (r.sizes[j], 1)), atol=200 * EPS)
 
 
 def test_loss_grows_with_k_and_means_stay(rng):
@@ -31,7 +36,7 @@ def test_loss_grows_with_k_and_means_stay(rng):
     assert (np.diff(shares) > 0).all()
     assert shares[-1] == pytest.approx(1)
     r = anonymize(X, 7)
-    np.testing.assert_allclose(r.X.mean(axis=0), X.mean(axis=0), atol=1e-12)
+    assert_allclose(r.X.mean(axis=0), X.mean(axis=0), atol=1e-12)
     assert r.loss == pytest.approx(((X - r.X) ** 2).sum())
     assert r.centers.shape == (len(r.sizes), 3)
 
@@ -47,7 +52,7 @@ def test_units_of_a_column_do_not_decide(rng):
 def test_groups_are_kept_together():
     ages = np.array([[21.0], [64.0], [23.0], [60.0], [22.0], [62.0]])
     r = anonymize(ages, 3)
-    np.testing.assert_allclose(r.X.ravel(), [22, 62, 22, 62, 22, 62])
+    assert_allclose(r.X.ravel(), [22, 62, 22, 62, 22, 62])
 
 
 @pytest.mark.parametrize("k", [0, 6, 2.5, True])

@@ -66,14 +66,20 @@ def test_no_single_swap_helps_at_the_end(D):
 
 
 def test_small_problems_reach_the_best_of_all(rng):
-    exact = 0
-    for _ in range(10):
+    """81 % of such problems end in the optimum (150 measured), the others near it.
+
+    Fewer than 5 of 20 come with a chance of 2e-9.
+    """
+    exact, ratios = 0, []
+    for _ in range(20):
         D = pairwise_distances(rng.normal(size=(12, 2)))
         got = KMedoids(3, metric="precomputed").fit(D).inertia_
         best = slow.best_of_all(D, np.ones(12), 3)
         assert got >= best - 1e-12
         exact += got < best + 1e-9
-    assert exact >= 8
+        ratios.append(got / best)
+    assert exact >= 5
+    assert np.mean(ratios) < 1.03  # 1.004, with a deviation of 0.003
 
 
 @pytest.mark.parametrize("method", ["swap", "alternate"])

@@ -36,6 +36,19 @@ def test_no_trimming_is_k_means():
     assert a.inertia_ == pytest.approx(b.inertia_)
 
 
+@pytest.mark.parametrize("trim", [0, 0.05])
+def test_an_empty_cluster_takes_a_row_as_in_k_means(trim):
+    """One centre of the start is too far away to be the nearest of any row."""
+    X = np.concatenate([blobs(60), [[0.0, 90.0]] * 3])
+    init = np.array([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0], [-500.0, 0.0]])
+    model = TrimmedKMeans(4, trim=trim, init=init, tol=0).fit(X)
+    if trim == 0:
+        k_means = KMeans(4, init=init, tol=0).fit(X)
+        np.testing.assert_allclose(model.cluster_centers_, k_means.cluster_centers_)
+    assert np.array_equal(np.unique(model.labels_), np.arange(-(trim > 0), 4))
+    assert (np.diff(model.history_["objective"]) <= 0).all()
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.floats(0, 0.6))
 def test_objective_never_rises(seed, trim):

@@ -52,7 +52,8 @@ def test_near_copies_of_numbers_and_spelling(rng, d):
     found = duplicates({**{f"x{j}": X[:, j] for j in range(d)}, "town": town})
     assert found.exact == 0
     assert found.near >= k - 1
-    assert found.near <= k
+    # two columns: half a pair is as near by chance, more than 8 once in 1e9
+    assert found.near <= (k + 8 if d == 2 else k)
     assert np.all(found.groups[:k] == found.groups[n - k :]) or found.near == k - 1
 
 

@@ -15,19 +15,20 @@ def waves(rng, n):
 
 
 def test_starved_and_saturated(rng):
-    X = rng.normal(size=(200, 40))
-    y = (X @ rng.normal(size=40) > 0).astype(int)
+    # sizes at which each of ten and twelve seeds has the verdict
+    X = rng.normal(size=(800, 60))
+    y = (X @ rng.normal(size=60) > 0).astype(int)
     starved = learning_curve(LogisticRegression(), X, y)
     assert starved.verdict == "rising" and "likely to help" in str(starved)
-    X = rng.normal(size=(600, 2))
-    few = X, (X[:, 0] + rng.normal(size=600) > 0).astype(int)
+    X = rng.normal(size=(2400, 2))
+    few = X, (X[:, 0] + rng.normal(size=2400) > 0).astype(int)
     flat = learning_curve(LogisticRegression(), *few)
     assert flat.verdict == "flat" and "hardly help" in str(flat)
     losses = learning_curve(LogisticRegression(), *few, scoring="neg_log_loss")
     assert losses.verdict == "flat" and np.all(losses.test < 0)
     again = learning_curve(LogisticRegression(), *few)
     np.testing.assert_array_equal(flat.test, again.test)
-    assert np.all(np.diff(flat.sizes) > 0) and flat.sizes[-1] == 480
+    assert np.all(np.diff(flat.sizes) > 0) and flat.sizes[-1] == 1920
 
 
 def test_gap_shrinks_with_rows(rng):

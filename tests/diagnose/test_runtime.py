@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 
 from pansophy.diagnose import (
     Reference,
@@ -29,7 +30,10 @@ def test_form_and_units():
         ("visits", "type changed"),
         ("more", "new column"),
     }
-    assert "0.01001 times" in found["height", "unit changed"].text
+    old = people(0)["height"]
+    ratio = np.median(new["height"]) / np.median(old)
+    assert ratio == pytest.approx(0.01, rel=0.01)
+    assert f"{ratio:.4g} times" in found["height", "unit changed"].text
     assert "Fahrenheit" in found["heat", "unit changed"].text
     assert "'Linz', in 20.0%" in found["town", "new levels"].text
 

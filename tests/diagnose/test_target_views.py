@@ -69,8 +69,10 @@ def test_strength_is_what_the_parts_explain_beyond_chance():
     noise = [explained_share(codes, rng.normal(size=(400, 1))) for _ in range(50)]
     assert np.mean(noise) < 0.01
     y = codes[:, None] + rng.normal(size=(400, 1))
-    between = np.var([y[codes == k].mean() for k in range(8)])
-    assert explained_share(codes, y) == pytest.approx(between / y.var(), abs=0.03)
+    means = np.array([y[codes == k].mean() for k in range(8)])
+    between = np.var(means[codes])
+    # 7 parts of 400 rows explain 0.003 of the rest by chance
+    assert explained_share(codes, y) == pytest.approx(between / y.var(), abs=0.01)
 
 
 def test_the_page_draws_the_strongest_columns_and_escapes_names(table):

@@ -67,6 +67,7 @@ def test_more_stages_are_better_and_dearer(data):
     train, test = slice(0, 200), slice(200, 300)
     low = CascadeClassifier(stages(), threshold=0.0).fit(X[train], y[train])
     high = CascadeClassifier(stages(), threshold=0.9).fit(X[train], y[train])
+    # a line cannot tell a ring from its middle: 0.22 to 0.53 over 20 seeds
     assert high.score(X[test], y[test]) > low.score(X[test], y[test])
     assert high.report(X[test]).mean_cost > low.report(X[test]).mean_cost == 1.0
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 from scipy.spatial.distance import cdist
+from scipy.stats import binom
 
 from pansophy.distributions import Normal, kl_gaussian
 from pansophy.generative import (
@@ -121,7 +122,10 @@ def test_classifier_two_sample_accuracy_has_the_right_level_and_power(rng):
         ).pvalue
         for seed in range(60)
     ]
-    assert 0.02 <= np.mean(np.array(pvalues) < 0.2) <= 0.35
+    # 60 p-values under the null: more than these with a chance of 1e-9
+    assert np.sum(np.array(pvalues) < 0.2) <= binom.isf(1e-9, 60, 0.2)
+    assert np.sum(np.array(pvalues) < 0.5) <= binom.isf(1e-9, 60, 0.5)
+    assert np.any(np.array(pvalues) < 0.5)
     X = rng.normal(size=(400, 2))
     Z = rng.multivariate_normal([0, 0], [[1, 0.95], [0.95, 1]], 400)
     told = classifier_two_sample_accuracy(X, Z)

@@ -107,7 +107,7 @@ def test_sparse_graphs_of_distances(kind):
     want = LocalOutlierFactor(5).fit(X).negative_outlier_factor_
     got = LocalOutlierFactor(5, metric="precomputed").fit(G).negative_outlier_factor_
     np.testing.assert_allclose(got, want)
-    r = float(plain.kneighbors(Q, 3)[0].max())
+    r = 1.001 * float(plain.kneighbors(Q, 3)[0].max())  # no row exactly at r
     R = kind(plain.radius_neighbors_graph(Q, radius=2 * r, mode="distance"))
     own = kind(plain.radius_neighbors_graph(X, radius=2 * r, mode="distance"))
     given = NearestNeighbors(metric="precomputed").fit(own)

@@ -158,7 +158,8 @@ def test_row_order_threads_and_float32(monkeypatch):
 def test_restarts_keep_the_best():
     R = Ratings.from_matrix(some(7))
     how = {"reg": 0.1, "max_iter": 10}
-    best = ALS(3, n_init=4, random_state=0, **how).fit(R).objective_
+    rng = np.random.default_rng(0)
+    best = ALS(3, n_init=4, random_state=rng, **how).fit(R).objective_
     rng = np.random.default_rng(0)
     each = [ALS(3, random_state=rng, **how).fit(R).objective_ for _ in range(4)]
     assert best == pytest.approx(min(each), rel=1e-9)

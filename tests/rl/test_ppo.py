@@ -39,11 +39,15 @@ def test_history_has_an_entry_for_each_update():
 
 
 def test_cart_poles_are_kept_up():
-    agent = PPO(
-        20_000, horizon=32, n_epochs=4, batch_size=64, learning_rate=3e-3,
-        gamma=0.98, gae_lambda=0.9, hidden_layer_sizes=(32, 32), random_state=0,
-    ).fit(CartPole())  # fmt: skip
-    assert evaluate_agent(agent, CartPole(), 50).mean > 300
+    """22 by chance, 500 at best; eight seeds gave 128 to 500, their mean 370."""
+    means = []
+    for seed in range(3):
+        agent = PPO(
+            20_000, horizon=32, n_epochs=4, batch_size=64, learning_rate=3e-3,
+            gamma=0.98, gae_lambda=0.9, hidden_layer_sizes=(32, 32), random_state=seed,
+        ).fit(CartPole())  # fmt: skip
+        means.append(evaluate_agent(agent, CartPole(), 50).mean)
+    assert min(means) > 60 and np.mean(means) > 120
 
 
 def test_catches_what_falls():

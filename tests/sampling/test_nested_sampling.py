@@ -37,19 +37,19 @@ def hill(d):
 
 @pytest.mark.parametrize(("d", "moves"), [(2, "slice"), (5, "slice"), (3, "walk")])
 def test_nested_evidence_within_its_error(d, moves):
-    """z scores of four runs: each below 3.5, their mean square near one."""
+    """z scores of four runs: for Normal ones false alarms have a chance of 1e-8."""
     f, C = hill(d)
     ns = NestedSampling(f, [(-8, 8)] * d, n_live=150, moves=moves)
     runs = [ns.run(seed) for seed in range(4)]
     z = np.array([(r.log_evidence + d * np.log(16)) / r.error for r in runs])
-    assert np.abs(z).max() < 3.5 and np.mean(z**2) < 3.5
+    assert np.mean(z**2) < stats.chi2.isf(1e-8, 4) / 4  # 10.8
     H = runs[0].information
     exact = d * np.log(16) - 0.5 * (np.linalg.slogdet(2 * np.pi * C)[1] + d)
-    assert pytest.approx(exact, abs=5 * runs[0].error) == H
+    assert pytest.approx(exact, abs=6 * runs[0].error) == H
     assert runs[0].error == pytest.approx(np.sqrt(H / 150), rel=0.35)
     x = np.concatenate([r.resample(random_state=0) for r in runs])
     n = len(x) / 3
-    assert (np.abs(x.mean(axis=0) - 0.5) < 5 / np.sqrt(n)).all()
+    assert (np.abs(x.mean(axis=0) - 0.5) < 6 / np.sqrt(n)).all()
     np.testing.assert_allclose(np.cov(x.T), C, atol=8 / np.sqrt(n))
 
 

@@ -41,11 +41,13 @@ def test_counting_equals_searching():
     for seed in range(20):
         u = np.random.default_rng(seed).random()
         want = by_search((np.arange(N) + u) / N, W)
-        got = resample(W, N, "systematic", random_state=seed)
+        rng = np.random.default_rng(seed)
+        got = resample(W, N, "systematic", random_state=rng)
         np.testing.assert_array_equal(got, want)
         u = np.random.default_rng(seed).random(N)
         want = by_search((np.arange(N) + u) / N, W)
-        got = resample(W, N, "stratified", random_state=seed)
+        rng = np.random.default_rng(seed)
+        got = resample(W, N, "stratified", random_state=rng)
         np.testing.assert_array_equal(got, want)
 
 

@@ -23,3 +23,15 @@ def test_nu_machine_with_weights():
     margin = np.where(y == 1, 1, -1) * model.decision_function(X)
     assert (margin < 1 - 1e-9).mean() <= 0.4
     assert len(model.support_) >= 0.4 * 90
+
+
+@pytest.mark.parametrize("nu", [0.1, 0.3])
+def test_no_margin_is_refused(nu):
+    """Two samples of one law: shares of nu of both have weighted means in common."""
+    y = np.arange(80) % 2
+    for seed in range(5):
+        X = np.random.default_rng(seed).normal(size=(80, 3))
+        with pytest.raises(ValueError, match="leaves no margin between the classes"):
+            NuSVC(nu=nu, kernel="linear").fit(X, y)
+    apart = NuSVC(nu=nu, kernel="linear").fit((X + 9 * y[:, None]) * 1e-6, y)
+    assert apart.score((X + 9 * y[:, None]) * 1e-6, y) == 1

@@ -78,11 +78,26 @@ def kept_weights(D2, w, share):
 
 
 def kept_means(X, v, z, C):
-    """Means of the kept rows of each cluster; an empty one keeps its centre."""
+    """Means of the kept rows of each cluster.
+
+    A cluster without kept rows takes, as in k-means, the kept row farthest from its
+    centre; several, one after another, each counting the rows placed before it as
+    centres. Where all kept rows are centres, it keeps its own.
+    """
     k, d = C.shape
     mass = np.bincount(z, v, k)
     sums = np.stack([np.bincount(z, v * X[:, f], k) for f in range(d)], axis=1)
-    return np.divide(sums, mass[:, None], out=C.copy(), where=mass[:, None] > 0)
+    means = np.divide(sums, mass[:, None], out=C.copy(), where=mass[:, None] > 0)
+    empty = np.flatnonzero(mass == 0)
+    if len(empty):
+        gaps = np.where(v > 0, np.sum((X - means[z]) ** 2, axis=1), 0.0)
+        for j in empty:
+            farthest = np.argmax(gaps)
+            if gaps[farthest] <= 0:
+                break
+            means[j] = X[farthest]
+            gaps = np.minimum(gaps, np.sum((X - means[j]) ** 2, axis=1))
+    return means
 
 
 def trimmed_lloyd(X, w, C, share, *, max_iter=300, tol=0.0, task=SILENT):
