@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 # Two kinds of worker share the cores: test processes, and threads inside them.
 JOBS ?= 2
 
-.PHONY: demo test quick test-slow parity lint format bench docs wheel clean
+.PHONY: demo test quick test-slow test-lowest test-newest parity lint format bench docs wheel clean
 
 $(VENV)/core.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -35,6 +35,12 @@ quick: $(VENV)/dev.done  ## the daily loop: style, contracts, tests of what has 
 test-slow: $(VENV)/dev.done  ## the heavy cases
 	$(BIN)/python -m pytest -m slow
 
+test-lowest:  ## fits and tests with the lowest versions that pyproject.toml declares
+	$(PYTHON) tools/bounds.py
+
+test-newest:  ## the same with the newest versions (torch as pinned)
+	$(PYTHON) tools/bounds.py --newest
+
 parity: $(VENV)/dev.done  ## tests of scikit-learn and hmmlearn on our classes
 	$(BIN)/python tools/parity.py
 
@@ -58,4 +64,4 @@ wheel: $(VENV)/dev.done  ## dist/: a wheel with the loops compiled for common CP
 	$(BIN)/python tools/build_wheel.py
 
 clean:
-	rm -rf src/pansophy/_compiled_loops $(VENV) .pytest_cache .ruff_cache .demo
+	rm -rf src/pansophy/_compiled_loops $(VENV) .venv-lowest .venv-newest .pytest_cache .ruff_cache .demo
