@@ -8,7 +8,7 @@ JOBS ?= 2
 # Added to the integer seeds of tests by `make test-seeds`.
 SHIFT ?= 1000
 
-.PHONY: demo test quick test-slow test-elsewhere parity lint format bench docs wheel clean test-seeds explore
+.PHONY: demo test quick test-slow test-elsewhere parity lint format bench docs wheel clean test-seeds explore test-lowest test-newest
 
 $(VENV)/core.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -50,6 +50,12 @@ explore: $(VENV)/dev.done  ## property tests with examples that no run has seen 
 	$(BIN)/python -m pytest tests -n $(JOBS) --dist worksteal -m "hypothesis and not slow" \
 	    --hypothesis-profile explore
 
+test-lowest:  ## fits and tests with the lowest versions that pyproject.toml declares
+	$(PYTHON) tools/bounds.py
+
+test-newest:  ## the same with the newest versions (torch as pinned)
+	$(PYTHON) tools/bounds.py --newest
+
 parity: $(VENV)/dev.done  ## tests of scikit-learn and hmmlearn on our classes
 	$(BIN)/python tools/parity.py
 
@@ -73,4 +79,4 @@ wheel: $(VENV)/dev.done  ## dist/: a wheel with the loops compiled for common CP
 	$(BIN)/python tools/build_wheel.py
 
 clean:
-	rm -rf src/pansophy/_compiled_loops $(VENV) .pytest_cache .ruff_cache .demo
+	rm -rf src/pansophy/_compiled_loops $(VENV) .venv-lowest .venv-newest .pytest_cache .ruff_cache .demo

@@ -1,13 +1,14 @@
 """Builds the wheel with compiled loops inside. `make wheel`.
 
-For each level of CPU (see `core/loop_cache.py`) that is worth shipping, the usual calls
-of the public names are made in fresh processes that compile for that level alone, into
-an empty folder; the loops found there afterwards are packed into the package. A level
-can be built on any machine of the same architecture that can run it, since the calls
-are really made.
+For the first level of CPU (see `core/loop_cache.py`) the usual calls of the public
+names are made in fresh processes that compile for that level alone, into an empty
+folder; the loops found there afterwards are packed into the package. Higher levels hold
+a few of the same loops: these are compiled for the types that the files of the first
+level were made for, without calling anything. A machine must be able to run the code of
+the first level, and compiles for the others whatever it is.
 
     python tools/build_wheel.py                     all levels of this machine
-    python tools/build_wheel.py x86-64-v3 --jobs 2  one level
+    python tools/build_wheel.py x86-64-v3 --jobs 2  the first level alone
 """
 
 import argparse
@@ -16,18 +17,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
-from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "src"))
-
-
-class ShippedPart(NamedTuple):
-    """What is shipped for a level: some loops, and the public names that call them."""
-
-    loops: tuple[str, ...] = ()  # all if empty
-    names: tuple[str, ...] = ()  # all if empty
 
 
 # Loops that AVX-512 makes faster by 5 to 20 % (`python -m benchmarks.shipped_loops
@@ -38,61 +32,88 @@ KMEANS_LOOPS = (
     "pansophy.cluster._kmeans.candidate_costs",
     "pansophy.cluster._kmeans.update_nearest_seed",
 )
-SHIPPED_PARTS = {
-    "znver4": ShippedPart(KMEANS_LOOPS, ("pansophy.cluster",)),
-    "x86-64-v4": ShippedPart(
-        (
-            "pansophy.tree._parallel_grower.grow_parallel",
-            "pansophy.tree._prepared_columns.sort_column",
-            "pansophy.tree._serial_grower.grow_serial",
-            *KMEANS_LOOPS,
-        ),
-        ("pansophy.cluster", "pansophy.tree", "pansophy.ensemble"),
-    ),
-    "x86-64-v3": ShippedPart(),
-    "generic": ShippedPart(),
-    "apple-m1": ShippedPart(),
+TREE_LOOPS = (
+    "pansophy.tree._parallel_grower.grow_parallel",
+    "pansophy.tree._prepared_columns.sort_column",
+    "pansophy.tree._serial_grower.grow_serial",
+)
+# which levels are built from which, and the loops they hold
+FIRST_LEVELS = ("x86-64-v3", "generic", "apple-m1")
+HIGHER_LEVELS = {
+    "x86-64-v4": (*TREE_LOOPS, *KMEANS_LOOPS),
+    "znver4": KMEANS_LOOPS,
 }
 PACK = """
 import sys
-from pathlib import Path
-from pansophy.core.loop_cache import loop_of_file, pack_user_folder
-level, used, *loops = sys.argv[1:]
-names = Path(used).read_text().split()
-wanted = [name for name in names if not loops or loop_of_file(name) in loops]
-print(pack_user_folder(level, wanted))
+from pansophy.core.loop_cache import pack_user_folder
+print(pack_user_folder(sys.argv[1], sys.argv[2:]))
+"""
+RECOMPILE = """
+import sys
+from pansophy.core.loop_cache import recompile_shipped
+recompile_shipped(sys.argv[1], sys.argv[2:])
 """
 
 
-def build_level(level: str, jobs: int | None) -> int:
-    """Compile the loops for a level and pack them; returns how many there are.
+def environment_of(level: str, folder: str) -> dict:
+    """Variables of a process that compiles for a level, into a folder."""
+    return os.environ | {
+        "NUMBA_CPU_NAME": level,
+        "NUMBA_CPU_FEATURES": "",
+        "PANSOPHY_CACHE_DIR": os.environ.get("PANSOPHY_BUILD_DIR", folder),
+        "PYTHONPATH": str(ROOT / "src"),
+    }
 
-    The usual calls are made twice: the first time they compile, the second time they
-    tell which loops Python asks for.
+
+def pack(level: str, environment: dict, loops=()) -> int:
+    """Pack what was compiled for a level; returns how many files there are."""
+    packed = subprocess.run(
+        [sys.executable, "-c", PACK, level, *loops],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return int(packed.stdout)
+
+
+def build_first_level(level: str, jobs: int, names=()) -> int:
+    """Make the usual calls, of the names given or of all, and pack what they compile.
+
+    Only what Python calls is kept on disk: code of loops that other loops call is part
+    of theirs.
     """
-    part = SHIPPED_PARTS.get(level, ShippedPart())
     with tempfile.TemporaryDirectory() as folder:
-        used = f"{folder}/used"
-        Path(used).touch()
-        environment = os.environ | {
-            "NUMBA_CPU_NAME": level,
-            "NUMBA_CPU_FEATURES": "",
-            "PANSOPHY_CACHE_DIR": os.environ.get("PANSOPHY_BUILD_DIR", folder),
-            "PYTHONPATH": str(ROOT / "src"),
-        }
-        warm = [sys.executable, "-m", "pansophy", "warm", *part.names]
-        warm += ["--jobs", str(jobs)] if jobs else []
+        environment = environment_of(level, folder)
+        warm = [sys.executable, "-m", "pansophy", "warm", *names, "--jobs", str(jobs)]
         subprocess.run(warm, env=environment, check=True)
-        environment["PANSOPHY_USED_LOOPS"] = used
-        subprocess.run(warm, env=environment, check=True)
-        packed = subprocess.run(
-            [sys.executable, "-c", PACK, level, used, *part.loops],
-            env=environment,
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        return int(packed.stdout)
+        return pack(level, environment)
+
+
+def build_higher_level(level: str, first: str, jobs: int) -> int:
+    """Compile some of the first level's loops for a higher level, and pack them."""
+    from pansophy.core.loop_cache import SHIPPED, loop_of_file
+
+    files = [
+        path
+        for path in (SHIPPED / first).glob("*.loop")
+        if loop_of_file(path.name) in HIGHER_LEVELS[level]
+    ]
+    files.sort(key=lambda path: -path.stat().st_size)  # the longest first
+    with tempfile.TemporaryDirectory() as folder:
+        environment = environment_of(level, folder)
+        parts = [[path.name for path in files[k::jobs]] for k in range(jobs)]
+        running = [
+            subprocess.Popen(
+                [sys.executable, "-c", RECOMPILE, first, *part], env=environment
+            )
+            for part in parts
+            if part
+        ]
+        codes = [process.wait() for process in running]
+        if any(codes):
+            sys.exit(f"The loops of {level} could not be compiled.")
+        return pack(level, environment, HIGHER_LEVELS[level])
 
 
 def main():
@@ -100,15 +121,23 @@ def main():
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("levels", nargs="*", help="levels to compile for")
+    parser.add_argument("--names", nargs="+", help="only loops of these public names")
     parser.add_argument("--jobs", type=int, help="processes; one per core if absent")
     options = parser.parse_args()
-    levels = options.levels or [n for n in host_levels() if n in SHIPPED_PARTS]
-    unknown = sorted(set(levels) - set(host_levels()))
+    first = next(level for level in FIRST_LEVELS if level in host_levels())
+    higher = [n for n in HIGHER_LEVELS if n in options.levels or not options.levels]
+    unknown = sorted(set(options.levels) - {first, *HIGHER_LEVELS})
     if unknown:
-        sys.exit(f"This machine cannot run code for {', '.join(unknown)}.")
+        sys.exit(f"Nothing is shipped for {', '.join(unknown)} on this machine.")
     shutil.rmtree(SHIPPED, ignore_errors=True)
-    for level in levels:
-        print(f"{level}: {build_level(level, options.jobs)} loops")
+    jobs = options.jobs or os.cpu_count() or 1
+    began = time.perf_counter()
+    n_loops = build_first_level(first, jobs, options.names or ())
+    print(f"{first}: {n_loops} loops, {time.perf_counter() - began:.0f} s")
+    for level in higher if first == "x86-64-v3" else ():
+        began = time.perf_counter()
+        n_loops = build_higher_level(level, first, jobs)
+        print(f"{level}: {n_loops} loops, {time.perf_counter() - began:.0f} s")
     subprocess.run(
         [sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", ROOT / "dist", ROOT],
         check=True,

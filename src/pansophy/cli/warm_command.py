@@ -30,7 +30,12 @@ def warm(
 ):
     """Compile all loops for this machine now, so that no later call has to wait."""
     with errors_as_one_sentence():
-        from ..core.loop_cache import reason_not_kept, shipped_levels, user_folder
+        from ..core.loop_cache import (
+            UNEXPECTED,
+            reason_not_kept,
+            shipped_levels,
+            user_folder,
+        )
         from ..testing import usual_names, warm_up
 
         chosen = names_below(names, usual_names()) if names else None
@@ -49,6 +54,8 @@ def warm(
         levels = " and ".join(level.name for level in shipped_levels())
         source = f" Shipped loops are used (for {levels})." if levels else ""
         kept = f"kept in {user_folder()}" if reason is None else f"not kept: {reason}"
+        if UNEXPECTED:
+            kept = f"kept by Numba itself, since {UNEXPECTED}"
         print_text(
             f"{compiled} loops compiled, all others found, in {seconds:.0f} s; "
             f"{kept}.{source}"

@@ -1,11 +1,10 @@
 """Machine instructions for compiled loops, written with Numba's and LLVM's internals.
 
-Numba has no public function for the instructions below, so that they are written in
-LLVM's language with the building blocks `numba.core` and `llvmlite` offer. These are
-not public, and a new version of Numba may change them: `HOOKS` lists all of them, and
-`tests/core/test_intrinsics.py` says which one is gone. Only this module,
-`core/loop_compiler.py` and `core/loop_cache.py` import `numba.core`, `numba.extending`
-or `llvmlite`.
+Numba has no function for the instructions below, so that they are written in LLVM's
+language, with Numba's and llvmlite's public interfaces for such extensions
+(`numba.extending.intrinsic`, `llvmlite.ir`). Private ones are used in
+`core/numba_internals.py` alone. `HOOKS` lists what could change all the same, and
+`tests/core/test_intrinsics.py` says which one is gone.
 
     atomics          atomic_load, atomic_store, atomic_add, atomic_compare_exchange
     memory and bits  prefetch, add_pair, trailing_zeros
@@ -18,19 +17,16 @@ An index i of an array a means a.ravel()[i].
 """
 
 import sys
+from contextlib import contextmanager
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 HOOKS = (
     "numba.types.ExternalFunction",
     "numba.types.CPointer",
     "numba.extending.intrinsic",
-    "numba.core.cgutils.get_or_insert_function",
-    "numba.core.cgutils.for_range",
-    "numba.core.cgutils.alloca_once_value",
     "llvmlite.ir.VectorType",
     "llvmlite.ir.IRBuilder.load_atomic",
     "llvmlite.ir.IRBuilder.store_atomic",
@@ -39,6 +35,8 @@ HOOKS = (
     "llvmlite.ir.IRBuilder.shuffle_vector",
     "llvmlite.ir.IRBuilder.insert_element",
     "llvmlite.ir.IRBuilder.inttoptr",
+    "llvmlite.ir.IRBuilder.goto_block",
+    "llvmlite.ir.IRBuilder.goto_entry_block",
 )
 
 FOUR = 4  # float64 numbers in one vector register
@@ -56,6 +54,39 @@ def element_pointer(context, builder, array_type, array, index):
     """Pointer to array.ravel()[index]."""
     data = context.make_array(array_type)(context, builder, array).data
     return builder.gep(data, [index])
+
+
+def declared_function(module, name, kind):
+    """A function of this name and type that LLVM or the system provides."""
+    return module.globals.get(name) or ir.Function(module, kind, name)
+
+
+def stack_variable(builder, value):
+    """Pointer to a variable of the function that begins with a value."""
+    with builder.goto_entry_block():
+        pointer = builder.alloca(value.type)
+    builder.store(value, pointer)
+    return pointer
+
+
+@contextmanager
+def counting_loop(builder, n):
+    """Code written inside is repeated for an index 0..n-1, which is what it yields."""
+    whole = n.type
+    before = builder.block
+    test, body, after = map(builder.append_basic_block, ("test", "body", "after"))
+    builder.branch(test)
+    with builder.goto_block(test):
+        index = builder.phi(whole)
+        builder.cbranch(builder.icmp_signed("<", index, n), body, after)
+    with builder.goto_block(body):
+        yield index
+        last = builder.block
+        following = builder.add(index, whole(1), flags=["nsw"])
+        builder.branch(test)
+    index.add_incoming(whole(0), before)
+    index.add_incoming(following, last)
+    builder.position_at_end(after)
 
 
 # ---- atomics on int64 arrays that threads share
@@ -119,7 +150,7 @@ def prefetch(typing, array, index):
         whole = ir.IntType(32)
         pointer = element_pointer(context, builder, signature.args[0], *args)
         kind = ir.FunctionType(ir.VoidType(), [byte, whole, whole, whole])
-        fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        fetch = declared_function(builder.module, "llvm.prefetch.p0", kind)
         pointer = builder.bitcast(pointer, byte)
         builder.call(fetch, [pointer, whole(0), whole(3), whole(1)])  # read, keep, data
         return context.get_dummy_value()
@@ -152,7 +183,7 @@ def trailing_zeros(typing, word):
     def generate(context, builder, signature, args):
         whole, flag = ir.IntType(64), ir.IntType(1)
         kind = ir.FunctionType(whole, [whole, flag])
-        count = cgutils.get_or_insert_function(builder.module, kind, "llvm.cttz.i64")
+        count = declared_function(builder.module, "llvm.cttz.i64", kind)
         return builder.call(count, [args[0], flag(0)])
 
     return types.int64(types.uint64), generate
@@ -200,7 +231,7 @@ class VectorCode:
     def accumulators(self, n):
         """n variables that begin with zeros."""
         zero = ir.Constant(self.vector, [0.0] * self.vector.count)
-        return [cgutils.alloca_once_value(self.builder, zero) for _ in range(n)]
+        return [stack_variable(self.builder, zero) for _ in range(n)]
 
 
 @intrinsic
@@ -214,8 +245,8 @@ def matmul_tile(typing, X, x, Y, y, rows, m, width, C, c, sign, out):
         X, x, Y, y, rows, m, width, C, c, sign, out = args
         code = VectorCode(context, builder, signature)
         totals = code.accumulators(FOUR)
-        with cgutils.for_range(builder, m) as loop:
-            row = builder.mul(builder.load(code.pointer(4, rows, loop.index)), width)
+        with counting_loop(builder, m) as step:
+            row = builder.mul(builder.load(code.pointer(4, rows, step)), width)
             right = code.load(code.pointer(2, Y, builder.add(row, y)))
             left = code.pointer(0, X, builder.add(row, x))
             for i, total in enumerate(totals):
@@ -248,8 +279,8 @@ def matvec_four(typing, A, index, width, a, n, start, out):
         totals = code.accumulators(2)
         builder.store(code.load(code.pointer(5, start, index)), totals[0])
         groups = builder.lshr(n, ir.IntType(64)(2))
-        with cgutils.for_range(builder, groups) as loop:
-            first = builder.shl(loop.index, ir.IntType(64)(2))
+        with counting_loop(builder, groups) as step:
+            first = builder.shl(step, ir.IntType(64)(2))
             for i in range(FOUR):
                 row = builder.add(first, ir.IntType(64)(i))
                 at = builder.add(builder.mul(row, width), index)
@@ -308,8 +339,8 @@ def dot_four(typing, a, i, b, j, n):
         a, i, b, j, n = args
         code = VectorCode(context, builder, signature)
         (total,) = code.accumulators(1)
-        with cgutils.for_range(builder, builder.lshr(n, ir.IntType(64)(2))) as loop:
-            offset = builder.shl(loop.index, ir.IntType(64)(2))
+        with counting_loop(builder, builder.lshr(n, ir.IntType(64)(2))) as step:
+            offset = builder.shl(step, ir.IntType(64)(2))
             left = code.load(code.pointer(0, a, builder.add(i, offset)))
             right = code.load(code.pointer(2, b, builder.add(j, offset)))
             builder.store(code.multiply_add(builder.load(total), left, right), total)
@@ -337,8 +368,8 @@ def running_products_eight(typing, a, i, alpha, b, j, beta, c, n, out):
         (total,) = code.accumulators(1)
         alpha = code.broadcast(alpha)
         beta = code.broadcast(beta)
-        with cgutils.for_range(builder, builder.lshr(n, ir.IntType(64)(3))) as loop:
-            k = builder.shl(loop.index, ir.IntType(64)(3))
+        with counting_loop(builder, builder.lshr(n, ir.IntType(64)(3))) as step:
+            k = builder.shl(step, ir.IntType(64)(3))
             left = code.load(code.pointer(0, a, builder.add(i, k)))
             right = code.load(code.pointer(3, b, builder.add(j, k)))
             product = builder.fmul(builder.fadd(left, alpha), builder.fadd(right, beta))

@@ -24,8 +24,7 @@ from typing import Any
 
 from numba import njit
 
-from .loop_cache import keep_on_disk
-from .loop_compiler import InnerCompiler, LoopCompiler
+from .loop_cache import internals, keep_on_disk
 
 # sums may be reordered: for long sums, where speed comes from vector instructions
 FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
@@ -53,7 +52,8 @@ def compiled(
     ----------
     inner : bool
         Whether only other compiled functions call this one. It becomes a part of them
-        and needs neither an entry from Python nor a place of its own on disk.
+        and needs neither an entry from Python nor a place of its own on disk. A loop
+        that Python calls too is compiled once more where another loop calls it.
     refcount : bool or None
         Whether references to arrays are counted. A function that makes no array and
         returns none needs no counts, and much less is compiled if it takes many. None:
@@ -68,16 +68,28 @@ def compiled(
         return partial(
             compiled, inner=inner, refcount=refcount, fastmath=fastmath, **options
         )
+    options |= {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
+    if internals is None:
+        return compiled_by_numba(function, inner, options)
+    refcount = not inner if refcount is None else refcount
+    make_part = partial(
+        njit(**internals.loop_options(True, refcount) | options), function
+    )
     if inner:
-        options["no_cpython_wrapper"] = True
-    options["no_cfunc_wrapper"] = True  # C code does not call loops
-    options.setdefault("forceinline", False)  # else what its first caller has
-    options["_nrt"] = not inner if refcount is None else refcount
-    loop = njit(
-        nogil=True,
-        error_model="numpy",
-        fastmath=fastmath,
-        pipeline_class=InnerCompiler if inner else LoopCompiler,
-        **options,
-    )(function)
-    return loop if inner else keep_on_disk(loop)
+        return make_part()
+    loop = njit(**internals.loop_options(False, refcount) | options)(function)
+    if function.__name__ not in function.__code__.co_names:  # it does not call itself
+        internals.let_loops_call(loop, make_part)
+    return keep_on_disk(loop)
+
+
+def compiled_by_numba(function, inner, options) -> Any:
+    """A loop in Numba's own compiler and cache, for a Numba that is not as expected.
+
+    Where Numba finds no folder for its cache, nothing is kept.
+    """
+    options.pop("forceinline", None)  # for speed alone, and not public
+    try:
+        return njit(cache=not inner, **options)(function)
+    except RuntimeError:
+        return njit(**options)(function)

@@ -44,18 +44,17 @@ platform's cache directory (`~/.cache`, `~/Library/Caches`, `%LOCALAPPDATA%`). B
 be absolute paths, since others would lie in the working directory. Where the folder
 cannot be written, or a user has no home, loops are compiled in every process.
 
-Only this module, `core/loop_compiler.py` and `core/_intrinsics.py` use Numba's
-internals. `HOOKS` lists those used here, and `tests/core/test_loop_cache.py` says which
-one is gone after an upgrade.
+Numba's private interfaces are in `core/numba_internals.py`. Where they are not as
+expected there is no such cache: `core/compiled.py` leaves loops to Numba's own.
 """
 
 import contextlib
 import gc
 import hashlib
+import importlib
 import json
 import multiprocessing
 import os
-import pickle
 import platform
 import stat
 import sys
@@ -66,36 +65,23 @@ import types
 import warnings
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import llvmlite
 import numba
 import numpy as np
 from llvmlite import binding
-from numba.core import event, serialize, sigutils
-from numba.core.caching import _Cache
-from numba.core.ccallback import CFunc
-from numba.core.compiler import CompileResult
-from numba.core.dispatcher import Dispatcher
 
 from .deferred_signals import deferred_signals
 from .folder_lock import FolderLockedError, lock_folder
 
-HOOKS = (
-    "numba.core.caching._Cache",
-    "numba.core.compiler.CompileResult._reduce",
-    "numba.core.compiler.CompileResult._rebuild",
-    "numba.core.dispatcher.Dispatcher",
-    "numba.core.dispatcher.Dispatcher.compile",
-    "numba.core.event.Listener",
-    "numba.core.event.register",
-    "numba.core.serialize.dumps",
-    "numba.core.ccallback.CFunc",
-    "numba.core.ccallback.CFunc.compile",
-    "numba.core.sigutils.normalize_signature",
-    "numba.core.codegen.JITCPUCodegen.magic_tuple",
-    "llvmlite.binding.get_host_cpu_features",
-)
+internals: Any = None
+try:
+    from . import numba_internals as internals
+except Exception as error:  # an unexpected Numba can raise anything
+    UNEXPECTED = f"Numba {numba.__version__} is not as expected: {error}"
+else:
+    UNEXPECTED = ""
 
 PACKAGE = __name__.split(".")[0]
 NUMBA_KNOWS = ("builtins", "cmath", "llvmlite", "math", "numba", "numpy")
@@ -215,26 +201,20 @@ def reachable_loops(loop) -> list:
 
 
 def called_loops(loop) -> list:
-    return [v for v in values_read(python_function(loop)) if isinstance(v, Dispatcher)]
-
-
-def python_function(loop):
-    """The Python function that a loop or a compiled callback was made from."""
-    return loop._pyfunc if isinstance(loop, CFunc) else loop.py_func
+    function = internals.made_from(loop).function
+    return [value for value in values_read(function) if internals.is_loop(value)]
 
 
 @cache
 def own_digest(loop) -> str:
     """Hash of a loop without those it calls."""
-    function = python_function(loop)
-    compiler = getattr(loop, "_compiler", loop)
-    options = compiler.targetoptions
+    function, options, compiler_class = internals.made_from(loop)
     content = (
         type(loop).__name__,
         function.__module__,
         function.__qualname__,
         repr(sorted((k, describe_value(v)) for k, v in options.items())),
-        describe_class(compiler.pipeline_class),
+        describe_class(compiler_class),
         describe_code(function.__code__),
         describe_value(function.__defaults__),
         *(describe_value(v) for v in values_read(function)),
@@ -294,7 +274,7 @@ def describe_value(value) -> str:
         array = np.ascontiguousarray(value)
         content = hashlib.sha256(array.tobytes()).hexdigest()
         return f"array({array.dtype.str}, {array.shape}, {content})"
-    if isinstance(value, Dispatcher):
+    if internals.is_loop(value):
         return f"loop({value.py_func.__module__}.{value.py_func.__qualname__})"
     if isinstance(value, types.ModuleType):
         return f"module({value.__name__})"
@@ -500,7 +480,7 @@ def shipped_levels() -> tuple[ShippedLevel, ...]:
 
     A user who chose a CPU for Numba wants that one, so that nothing shipped is used.
     """
-    if numba.config.CPU_NAME is not None:
+    if numba.config.CPU_NAME is not None or internals is None:
         return ()
     found = []
     for level in host_levels():
@@ -529,50 +509,64 @@ def read_shipped_file(level: ShippedLevel, name: str) -> bytes | None:
     return content if same else None
 
 
-def pack_user_folder(level: str, names) -> int:
+def pack_user_folder(level: str, loops=()) -> int:
     """Copy loops in the user's folder into the package, as those of a level.
 
     For builds: the folder holds what was compiled with `NUMBA_CPU_NAME` set to the
-    level, and `names` are the files that Python code asked for (see
-    `note_direct_use`). Returns the number of loops.
+    level. Returns the number of files.
+
+    Parameters
+    ----------
+    level : str
+    loops : collection of str
+        Names of the loops to copy; all if empty.
     """
+    folder = user_folder()
     target = SHIPPED / level
     target.mkdir(parents=True, exist_ok=True)
     for old in target.iterdir():
         old.unlink()
     digests = {}
-    for name in sorted(set(names)):
-        content = read_user_file(name)
-        if content is not None:
-            (target / name).write_bytes(content)
-            digests[name] = hashlib.sha256(content).hexdigest()
+    for path in sorted(folder.glob("*.loop")) if folder is not None else ():
+        content = read_user_file(path.name)
+        if content is not None and (not loops or loop_of_file(path.name) in loops):
+            (target / path.name).write_bytes(content)
+            digests[path.name] = hashlib.sha256(content).hexdigest()
     made_by = {"numba": numba.__version__, "python": sys.implementation.cache_tag}
     text = json.dumps({"made_by": made_by, "files": digests}, indent=1)
     (target / MANIFEST).write_text(text, "utf-8")
     return len(digests)
 
 
-def note_direct_use(name: str) -> None:
-    """Append the name of a file that Python code asked for to a list, for builds.
+def recompile_shipped(level: str, names) -> None:
+    """Compile loops that are shipped for a level, for the CPU chosen for Numba.
 
-    Machine code of a loop contains that of the loops it calls, so that these need not
-    be shipped unless Python calls them too.
+    For builds: what another level calls, and with which types, is known from the files
+    of the first. The result is kept in the user's folder, as always.
+
+    Parameters
+    ----------
+    level : str
+        The level whose files are there.
+    names : collection of str
+        Names of its files.
     """
-    path = os.environ.get("PANSOPHY_USED_LOOPS")
-    if path and WATCH.depth == 0:
-        with open(path, "a", encoding="utf-8") as file:
-            file.write(name + "\n")
+    for name in names:
+        content = (SHIPPED / level / name).read_bytes()
+        module, _, function = loop_of_file(name).rpartition(".")
+        loop = getattr(importlib.import_module(module), function)
+        loop.compile(internals.signature_of(content).args)
 
 
 # ---- Numba's side
 
 
-class LoopCache(_Cache):
+class LoopCache:
     """Cache that Numba asks before it compiles a loop, and fills afterwards."""
 
     def __init__(self, loop):
         self.loop = loop
-        function = python_function(loop)
+        function = internals.made_from(loop).function
         name = f"{function.__module__}.{function.__qualname__}"
         self.name = name.replace("<locals>", "locals")
         self.enabled = True
@@ -609,7 +603,7 @@ class LoopCache(_Cache):
     def load_overload(self, sig, target_context):
         if not self.enabled:
             return None
-        target = target_context.codegen().magic_tuple()
+        target = internals.target_of(target_context)
         name, content = self.shipped_code(sig, target[0])
         if content is None:
             name = self.file_name(sig, target)
@@ -620,17 +614,15 @@ class LoopCache(_Cache):
         if content is None:
             return None
         self.release_lock(name)
-        note_direct_use(name)
-        target_context.refresh()
         try:
-            return CompileResult._rebuild(target_context, *pickle.loads(content))
+            return internals.unpickle_result(content, target_context)
         except Exception:  # made by something that the key does not tell: compile
             return None
 
     def save_overload(self, sig, data):
         if not self.enabled:
             return
-        if data.lifted or data.library.has_dynamic_globals:
+        if not internals.can_be_kept(data):
             warnings.warn(
                 f"{self.name} cannot be kept on disk: it reads an array or a pointer "
                 "that is a global of its module.",
@@ -639,9 +631,8 @@ class LoopCache(_Cache):
             )
             self.release_all()
             return
-        content = serialize.dumps(data._reduce())
-        name = self.file_name(sig, data.codegen.magic_tuple())
-        write_user_file(name, content)
+        name = self.file_name(sig, internals.target_of(data))
+        write_user_file(name, internals.pickle_result(data))
         self.release_lock(name)
 
     def acquire_lock(self, name):
@@ -665,7 +656,8 @@ def keep_on_disk(loop):
 
     No signal disturbs it while it is looked for, compiled and stored.
     """
-    loop._cache = LoopCache(loop)
+    cache = LoopCache(loop)
+    internals.set_cache(loop, cache)
     compile_loop = loop.compile
 
     @deferred_signals()
@@ -673,14 +665,14 @@ def keep_on_disk(loop):
         try:
             return compile_loop(*signature)
         except BaseException:
-            loop._cache.release_all()
+            cache.release_all()
             raise
 
     loop.compile = compile_and_store
     return loop
 
 
-def compiled_callback(function, signature, **options) -> CFunc:
+def compiled_callback(function, signature, **options):
     """A compiled function with an address, which C code and loops can call.
 
     Parameters
@@ -690,8 +682,9 @@ def compiled_callback(function, signature, **options) -> CFunc:
     options
         Options of `numba.cfunc`.
     """
-    arguments_and_result = sigutils.normalize_signature(signature)
-    callback = CFunc(function, arguments_and_result, locals={}, options=options)
+    if internals is None:
+        return numba.cfunc(signature, **options)(function)
+    callback = internals.callback_of(function, signature, options)
     keep_on_disk(callback).compile()
     return callback
 
@@ -699,7 +692,7 @@ def compiled_callback(function, signature, **options) -> CFunc:
 NOTICE_AFTER = 2.0  # seconds of compiling before the user is told
 
 
-class CompilationWatch(event.Listener):
+class CompilationWatch:
     """Stands by while Numba compiles: no garbage collection, a notice if it is long.
 
     Numba makes millions of objects that live as long as the process, and each
@@ -716,16 +709,16 @@ class CompilationWatch(event.Listener):
         self.timer = None
         self.noticed = False
 
-    def on_start(self, event):
+    def begin(self, loop):
         self.count += 1
         if self.depth == 0:
             self.collecting = gc.isenabled()
             gc.disable()
             self.began = time.perf_counter()
-            self.start_timer(event.data["dispatcher"])
+            self.start_timer(loop)
         self.depth += 1
 
-    def on_end(self, event):
+    def end(self):
         self.depth -= 1
         if self.depth > 0:
             return
@@ -738,10 +731,12 @@ class CompilationWatch(event.Listener):
     def start_timer(self, loop):
         """Let the notice come when the seconds so far and those to come are enough."""
         in_worker = multiprocessing.parent_process() is not None
-        ours = isinstance(loop._cache, LoopCache)  # others' loops are not kept by us
+        ours = isinstance(
+            internals.cache_of(loop), LoopCache
+        )  # others' loops are not kept by us
         if self.noticed or in_worker or not ours:
             return
-        name = python_function(loop).__qualname__
+        name = internals.made_from(loop).function.__qualname__
         left = max(NOTICE_AFTER - self.seconds, 0.0)
         self.timer = threading.Timer(left, self.notice, args=(name,))
         self.timer.daemon = True
@@ -757,4 +752,5 @@ class CompilationWatch(event.Listener):
 
 
 WATCH = CompilationWatch()
-event.register("numba:compile", WATCH)
+if internals is not None:
+    internals.watch_compilations(WATCH)

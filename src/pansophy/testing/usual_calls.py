@@ -6,7 +6,8 @@ joining it. Each is fitted to small tables:
     dense float64, small and of a few hundred rows; dense float32; C and Fortran order;
     with sample weights; sparse rows where they are taken;
     two classes, three classes, a number, two numbers;
-    each word that one of its parameters may take (`solver="saga"`), one at a time;
+    each word that one of its parameters may take (`solver="saga"`), one at a time,
+    unless it is a net;
 
 and asked for predictions, transformed rows and scores of the same kinds of rows. What
 is no estimator is covered by the examples in the docstrings of the public names of the
@@ -30,7 +31,7 @@ from scipy import sparse
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from .estimators import all_estimators, quick_instance, role_names
+from .estimators import OPTIONAL, all_estimators, quick_instance, role_names
 
 ROWS = 60
 MANY_ROWS = 700  # enough for the paths that only larger tables take
@@ -158,10 +159,16 @@ def usual_fits(cls) -> list[UsualFit]:
         add(arguments={"sample_weight": weights}, n_classes=2)
         if get_tags(cls()).input_tags.sparse:
             add(arguments={"sample_weight": weights}, change=sparse.csr_array)
-    for parameters in word_choices(cls):
+    # nets are made of torch's loops; what is ours in them does not depend on a word
+    for parameters in [] if is_net(cls) else word_choices(cls):
         add(parameters=parameters)
         add(parameters=parameters, n_classes=2)
     return fits
+
+
+def is_net(cls) -> bool:
+    """Whether a class is of a package that needs torch."""
+    return OPTIONAL.get(cls.__module__.split(".")[1]) == "torch"
 
 
 def run_fit(fit: UsualFit) -> None:

@@ -27,43 +27,59 @@ without, and quicker. Numba does not see if a count is missing, so that `LoopCom
 refuses loops that return an array all the same; one that makes an array does not
 compile.
 
-`HOOKS` lists the internals of Numba used here; `tests/core/test_loop_compiler.py` says
-which one is gone after an upgrade.
+**Private interfaces.** This is the only module that uses those of Numba. When it is
+imported it looks for all that it uses (`INTERFACES`), and under a version of Numba that
+it was not tried with it also compiles, stores and restores a small loop. If anything is
+not as expected the import fails, and `core/compiled.py` leaves everything to Numba's
+own compiler and its own cache: first calls take longer, results are the same.
 """
 
+import pickle
+import pydoc
+import re
+from functools import cache
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
-from numba import types
-from numba.core import codegen, compiler, ir, untyped_passes
+import numba
+import numpy as np
+from numba import njit, types
+from numba.core import codegen, compiler, event, ir, serialize, sigutils, untyped_passes
+from numba.core.ccallback import CFunc
+from numba.core.compiler import CompileResult
 from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.dispatcher import Dispatcher
 from numba.core.ir_utils import mk_unique_var
 from numba.cpython import builtins as number_functions
 
-HOOKS = (
-    "numba.core.compiler.Compiler",
-    "numba.core.compiler.Compiler._compile_core",
-    "numba.core.compiler.Compiler.define_pipelines",
-    "numba.core.compiler.Flags",
-    "numba.core.untyped_passes.WithLifting",
-    "numba.core.untyped_passes.FindLiterallyCalls",
-    "numba.core.untyped_passes.LiteralUnroll",
-    "numba.core.untyped_passes.LiteralPropagationSubPipelinePass",
-    "numba.core.untyped_passes.InlineClosureLikes",
-    "numba.core.untyped_passes.MakeFunctionToJitFunction",
-    "numba.core.untyped_passes.ReconstructSSA",
-    "numba.core.compiler_machinery.FunctionPass",
-    "numba.core.compiler_machinery.register_pass",
-    "numba.core.ir.Expr.build_tuple",
-    "numba.core.ir_utils.mk_unique_var",
-    "numba.cpython.builtins.max_vararg",
-    "numba.cpython.builtins.min_vararg",
+INTERFACES = (
+    "numba.core.ccallback.CFunc.compile",
+    "numba.core.codegen.JITCPUCodegen.magic_tuple",
+    "numba.core.codegen.JITCodeLibrary._ensure_finalized",
+    "numba.core.codegen.JITCodeLibrary._get_module_for_linking",
+    "numba.core.codegen.JITCodeLibrary._raise_if_finalized",
     "numba.core.codegen.JITCodeLibrary.codegen",
     "numba.core.codegen.JITCodeLibrary.finalize",
     "numba.core.codegen.JITCodeLibrary.get_pointer_to_function",
-    "numba.core.codegen.JITCodeLibrary._ensure_finalized",
-    "numba.core.codegen.JITCodeLibrary._get_module_for_linking",
+    "numba.core.compiler.CompileResult._rebuild",
+    "numba.core.compiler.CompileResult._reduce",
+    "numba.core.compiler.Compiler._compile_core",
+    "numba.core.compiler.Compiler.define_pipelines",
+    "numba.core.compiler.Flags",
+    "numba.core.compiler_machinery.FunctionPass.run_pass",
+    "numba.core.dispatcher.Dispatcher.compile",
+    "numba.core.event.Listener.on_end",
+    "numba.core.event.Listener.on_start",
+    "numba.core.event.register",
+    "numba.core.ir.Expr.build_tuple",
+    "numba.core.serialize.dumps",
+    "numba.core.sigutils.normalize_signature",
+    "numba.cpython.builtins.max_vararg",
+    "numba.cpython.builtins.min_vararg",
 )
+
+# the first and the last version of Numba with which all tests were run
+TRIED = (0, 66), (0, 68)
 
 
 # Passes for what no loop has: `with` blocks, `literally` and `literal_unroll`
@@ -102,12 +118,10 @@ class LoopFlags(compiler.Flags):
         return NotImplemented  # Numba's own functions keep theirs
 
 
-# what Numba's own `min` and `max` of numbers call, with a tuple of them; a version of
-# Numba without these functions compiles `min` and `max` its own way
+# what Numba's own `min` and `max` of numbers call, with a tuple of them
 MIN_MAX: dict[Any, Any] = {
-    function: getattr(number_functions, name)
-    for function, name in ((min, "min_vararg"), (max, "max_vararg"))
-    if hasattr(number_functions, name)
+    min: number_functions.min_vararg,
+    max: number_functions.max_vararg,
 }
 
 
@@ -237,3 +251,196 @@ class InnerCompiler(LoopCompiler):
         if library is None:
             library = InnerLibrary(context.codegen(), "inner")
         super().__init__(typing_context, context, library, *rest)
+
+
+# ---- options, cache and events
+
+
+def loop_options(inner: bool, refcount: bool) -> dict:
+    """Options of `njit` that a loop is compiled with; see `core.compiled.compiled`."""
+    options = {
+        "pipeline_class": InnerCompiler if inner else LoopCompiler,
+        "no_cfunc_wrapper": True,  # C code does not call loops
+        "forceinline": False,  # else what its first caller has
+        "_nrt": refcount,
+    }
+    if inner:
+        options["no_cpython_wrapper"] = True
+    return options
+
+
+def let_loops_call(loop, make_part) -> None:
+    """Let other loops call a part made for them in place of a loop.
+
+    A loop that Python calls is optimised and made into machine code. Where it is linked
+    into another one it needs neither.
+
+    Parameters
+    ----------
+    loop : Dispatcher
+    make_part : callable
+        Makes the `InnerCompiler` loop of the same function, at the first such call.
+    """
+    part = cache(make_part)
+    loop.get_call_template = lambda args, kws: part().get_call_template(args, kws)
+    loop.get_overload = lambda signature: part().get_overload(signature)
+
+
+class MadeFrom(NamedTuple):
+    """What a loop or a compiled callback was made from."""
+
+    function: Any  # in Python
+    options: dict
+    compiler_class: Any
+
+
+def made_from(loop) -> MadeFrom:
+    """The Python function of a loop or a compiled callback, and how it is compiled."""
+    function = loop._pyfunc if isinstance(loop, CFunc) else loop.py_func
+    compiled_by = getattr(loop, "_compiler", loop)
+    return MadeFrom(function, compiled_by.targetoptions, compiled_by.pipeline_class)
+
+
+def is_loop(value) -> bool:
+    """Whether a value is a function that Numba compiles at its first call."""
+    return isinstance(value, Dispatcher)
+
+
+def callback_of(function, signature, options) -> CFunc:
+    """A callback that is not compiled yet."""
+    arguments_and_result = sigutils.normalize_signature(signature)
+    return CFunc(function, arguments_and_result, locals={}, options=options)
+
+
+def set_cache(loop, cache) -> None:
+    """Let Numba ask this cache, and fill it, before and after it compiles a loop."""
+    loop._cache = cache
+
+
+def cache_of(loop):
+    return loop._cache
+
+
+def target_of(context_or_result) -> tuple:
+    """Triple, CPU and CPU features that machine code is made for."""
+    owner = context_or_result.codegen
+    return (owner() if callable(owner) else owner).magic_tuple()
+
+
+def can_be_kept(result) -> bool:
+    """Whether compiled code means the same in another process."""
+    return not result.lifted and not result.library.has_dynamic_globals
+
+
+def pickle_result(result) -> bytes:
+    """The code of a loop for one signature as a pickle."""
+    return serialize.dumps(result._reduce())
+
+
+def unpickle_result(content: bytes, context) -> CompileResult:
+    """Compiled code from its pickle, ready to be called."""
+    context.refresh()
+    return CompileResult._rebuild(context, *pickle.loads(content))
+
+
+def signature_of(content: bytes):
+    """The signature that a pickle of `pickle_result` was compiled for."""
+    _library, _description, _environment, signature, *_ = pickle.loads(content)
+    return signature
+
+
+class CompilationListener(event.Listener):
+    """Tells a watch that a compilation begins, with its loop, and that it ends."""
+
+    def __init__(self, watch):
+        self.watch = watch
+
+    def on_start(self, event):
+        self.watch.begin(event.data["dispatcher"])
+
+    def on_end(self, event):
+        self.watch.end()
+
+
+def watch_compilations(watch) -> None:
+    """Let a watch know of all compilations of this process."""
+    event.register("numba:compile", CompilationListener(watch))
+
+
+# ---- whether Numba is as expected
+
+
+class ProbePair(NamedTuple):
+    a: Any
+    b: Any
+
+
+def probe_inner(pair, i):
+    if i < 0:
+        raise ValueError("negative")
+    return max(pair.a[i], pair.b[i], 0.0)
+
+
+class ProbeCache:
+    """Keeps the code of one loop in memory, as a pickle."""
+
+    cache_path = ""
+    content = None
+
+    def load_overload(self, sig, target_context):
+        if self.content is None:
+            return None
+        return unpickle_result(self.content, target_context)
+
+    def save_overload(self, sig, data):
+        if can_be_kept(data) and len(target_of(data)) == 3:
+            self.content = pickle_result(data)
+
+
+def compile_probe() -> None:
+    """Compile, store and restore a loop that uses all that this module changes."""
+    inner = njit(error_model="numpy", **loop_options(True, False))(probe_inner)
+
+    def probe(pair, out):
+        for i in range(out.size):
+            out[i] = inner(pair, i)
+        return out.size
+
+    kept = ProbeCache()
+    pair = ProbePair(np.array([1.0, -2.0]), np.array([0.5, -3.0]))
+    for _ in range(2):  # compiled, then restored
+        loop = njit(error_model="numpy", nogil=True, **loop_options(False, False))(
+            probe
+        )
+        set_cache(loop, kept)
+        out = np.empty(2)
+        if loop(pair, out) != 2 or out.tolist() != [1.0, 0.0]:
+            raise ImportError("a small loop gives another result")
+    if kept.content is None or not is_loop(loop) or made_from(loop).function != probe:
+        raise ImportError("the code of a small loop is not kept")
+
+
+def tried_version(version: str) -> bool:
+    """Whether all tests were run with this version of Numba.
+
+    Examples
+    --------
+    >>> from pansophy.core.numba_internals import tried_version
+    >>> tried_version("0.66.0"), tried_version("0.61.2"), tried_version("1.0.0rc1")
+    (True, False, False)
+    """
+    numbers = tuple(int(n) for n in re.findall(r"\d+", version)[:2])
+    first, last = TRIED
+    return first <= numbers <= last
+
+
+def check_interfaces() -> None:
+    """Raise an ImportError if something that this module uses is not as expected."""
+    missing = [name for name in INTERFACES if pydoc.locate(name) is None]
+    if missing:
+        raise ImportError(f"it has no {', '.join(missing)}")
+    if not tried_version(numba.__version__):
+        compile_probe()
+
+
+check_interfaces()
