@@ -16,7 +16,7 @@ the command line are left alone. Then tests run until one fails:
 Each stage is cut when its time is over; an edit that no test has noticed by then has
 *survived*. A survivor is a missing test, an edit that changes no answer, or one whose
 tests had no time. Loops are compiled again for an edit of theirs. A test that fails
-without the edit too kills nothing: it is left out and the stage runs again.
+without the edit too kills nothing: at the end all that failed run once without edits.
 
 Draws visit the packages in turn. The sites of a seed are a fixed sequence for a given
 tree: `--start 60` goes on after the first 60. Exits with 0 whatever survives.
@@ -62,7 +62,6 @@ OPERATORS = {
 OWN_SECONDS = 240
 NEAR_SECONDS = 180
 NEAR_FILES = 25
-BROKEN = (2, 3, 4)  # pytest's status where it could not run the tests
 
 
 class Edit(NamedTuple):
@@ -113,10 +112,6 @@ class Edits(ast.NodeVisitor):
 
     def _add(self, kind, node, start, stop, new):
         edit = Edit(self.file, node.lineno, kind, start, stop, new, self.inside)
-        try:  # an operator inside a comment or a text, for example, is none
-            ast.parse(edit.apply(self.text))
-        except SyntaxError:
-            return
         self.found.append(edit)
 
     def _replace(self, kind, node, new):
@@ -228,11 +223,20 @@ class Edits(ast.NodeVisitor):
 
 
 def edits_of(file, root=ROOT):
-    """All edits of a file, in the order of the syntax tree."""
+    """All edits of a file, in the order of the syntax tree; some may be unsound."""
     text = (Path(root) / file).read_bytes()
     visitor = Edits(file, text)
     visitor.visit(ast.parse(text))
     return visitor.found
+
+
+def is_sound(edit, root=ROOT):
+    """Whether the edit gives another syntax tree: a bracket may be in its way."""
+    text = (Path(root) / edit.file).read_bytes()
+    try:
+        return ast.dump(ast.parse(edit.apply(text))) != ast.dump(ast.parse(text))
+    except SyntaxError:
+        return False
 
 
 def package_of(file):
@@ -274,7 +278,7 @@ def draw_edits(seed, package=None, root=ROOT):
                 if not by_kind:
                     continue
                 edit = rng.choice(by_kind[rng.choice(sorted(by_kind))])
-                if edit not in used:
+                if edit not in used and is_sound(edit, root):
                     used.add(edit)
                     yield edit
                     break
@@ -356,30 +360,28 @@ class Copy:
             ("own", own, own_seconds),
             ("near", near[:NEAR_FILES], near_seconds),
         ):
-            while files:
-                self.write(edit.file, edit.apply(original))
-                status, failure = self.test(files, seconds)
-                self.write(edit.file, original)
-                if status in (0, 5):  # all passed, or none was selected
-                    break
-                if status is not None and self.failing_anyway(failure, files):
-                    continue
+            if not files:
+                continue
+            self.write(edit.file, edit.apply(original))
+            status, failure = self.test(files, seconds)
+            self.write(edit.file, original)
+            if status not in (0, 5):  # all passed, or none was selected
                 return done("killed", failure, stage)
         left_out = len(near) - NEAR_FILES
         note = f"{left_out} files of tests left out" if left_out > 0 else ""
         return done("survived", note, "none")
 
-    def failing_anyway(self, failure, files):
-        """Whether a test fails without an edit too; it is then left out from now on."""
-        target = failure if "::" in failure else None
-        status, _ = self.test([target] if target else files, OWN_SECONDS)
-        if status in (0, 5):
-            return False
-        if target is None:
-            raise RuntimeError(f"{files} cannot be tested without an edit: {failure}")
-        self.fails_anyway.add(target)
-        print(f"      fails without an edit: {target}", flush=True)
-        return True
+    def failing_anyway(self, results):
+        """Tests that are said to have killed an edit and fail without any."""
+        killers = sorted({r.killer for r in results if "::" in r.killer})
+        failing = set()
+        while killers:
+            status, failure = self.test(killers, OWN_SECONDS)
+            if status in (0, 5) or failure not in killers:
+                break
+            failing.add(failure)
+            killers.remove(failure)
+        return failing
 
 
 def first_failure(output):
@@ -447,7 +449,7 @@ def main(arguments=None):
             found = [edit for edit in found if edit.line == options.line]
         else:
             random.Random(options.seed).shuffle(found)
-        edits = iter(found)
+        edits = filter(is_sound, found)
     else:
         edits = draw_edits(options.seed, options.package)
     chosen = [edit for edit, _ in zip(edits, range(options.start + options.count))]
@@ -459,11 +461,11 @@ def main(arguments=None):
         return 0
     graph = ImportGraph(ROOT)
     results = []
+    limits = (options.own_seconds, options.near_seconds)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = Copy(folder)
         try:
             for number, edit in enumerate(chosen, options.start):
-                limits = (options.own_seconds, options.near_seconds)
                 result = copy.judge(edit, graph, *limits)
                 results.append(result)
                 print(
@@ -474,6 +476,11 @@ def main(arguments=None):
                 )
         except KeyboardInterrupt:
             pass
+        copy.fails_anyway = copy.failing_anyway(results)
+        for number, result in enumerate(results):
+            if result.killer in copy.fails_anyway:
+                print(f"again: {result.killer} fails without an edit too", flush=True)
+                results[number] = copy.judge(result.edit, graph, *limits)
     report(results)
     return 0
 
