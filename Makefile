@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 # Two kinds of worker share the cores: test processes, and threads inside them.
 JOBS ?= 2
 
-.PHONY: demo test quick test-slow parity lint format bench docs wheel clean
+.PHONY: demo test quick test-slow mutants parity lint format bench docs wheel clean
 
 $(VENV)/core.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -16,7 +16,7 @@ $(VENV)/core.done: pyproject.toml constraints.txt
 # torch first and alone: the pinned release resolves to the CPU build.
 $(VENV)/dev.done: $(VENV)/core.done
 	$(PIP) install -c constraints.txt torch
-	$(PIP) install -c constraints.txt -e ".[all,dev]"
+	$(PIP) install -c constraints.txt -e ".[all,dev,oracles]"
 	touch $@
 
 $(VENV)/bench.done: $(VENV)/dev.done
@@ -27,13 +27,16 @@ demo: $(VENV)/core.done  ## the main job on a bundled table
 	$(BIN)/pansophy demo --out .demo
 
 test: $(VENV)/dev.done  ## the whole suite
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not gpu"
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --listed-skips -m "not slow and not gpu"
 
 quick: $(VENV)/dev.done  ## the daily loop: style, contracts, tests of what has changed
 	$(BIN)/python tools/quick.py
 
 test-slow: $(VENV)/dev.done  ## the heavy cases
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest --listed-skips -m slow
+
+mutants: $(VENV)/dev.done  ## wrong edits that no test notices: MUTANTS="--count 50 --seed 7"
+	$(BIN)/python tools/mutants.py $(MUTANTS)
 
 parity: $(VENV)/dev.done  ## tests of scikit-learn and hmmlearn on our classes
 	$(BIN)/python tools/parity.py
