@@ -286,7 +286,7 @@ def draw_edits(seed, package=None, root=ROOT):
 
 class Result(NamedTuple):
     edit: Edit
-    verdict: str  # "killed" or "survived"
+    verdict: str  # "killed", "survived", or "endless": the tests did not end
     killer: str  # the test that failed, or what ended the run
     stage: str  # "own", "near" or "none"
     seconds: float
@@ -365,6 +365,8 @@ class Copy:
             self.write(edit.file, edit.apply(original))
             status, failure = self.test(files, seconds)
             self.write(edit.file, original)
+            if status is None:
+                return done("endless", failure, stage)
             if status not in (0, 5):  # all passed, or none was selected
                 return done("killed", failure, stage)
         left_out = len(near) - NEAR_FILES
@@ -417,7 +419,8 @@ def report(results):
     counts = defaultdict(Counter)
     for result in results:
         counts[package_of(result.edit.file)][result.verdict] += 1
-        counts[package_of(result.edit.file)][result.stage] += 1
+        if result.verdict == "killed":
+            counts[package_of(result.edit.file)][result.stage] += 1
     print(f"\n{'package':28s} killed  by own file  survived")
     for name, count in sorted(counts.items()):
         print(
