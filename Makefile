@@ -8,7 +8,7 @@ JOBS ?= 2
 # Added to the integer seeds of tests by `make test-seeds`.
 SHIFT ?= 1000
 
-.PHONY: demo test quick test-slow test-elsewhere parity lint format bench docs wheel clean test-seeds explore test-lowest test-newest
+.PHONY: demo test quick test-slow test-elsewhere parity lint format bench docs wheel clean test-seeds explore test-lowest test-newest mutants
 
 $(VENV)/core.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -18,7 +18,7 @@ $(VENV)/core.done: pyproject.toml constraints.txt
 # torch first and alone: the pinned release resolves to the CPU build.
 $(VENV)/dev.done: $(VENV)/core.done
 	$(PIP) install -c constraints.txt torch
-	$(PIP) install -c constraints.txt -e ".[all,dev]"
+	$(PIP) install -c constraints.txt -e ".[all,dev,oracles]"
 	touch $@
 
 $(VENV)/bench.done: $(VENV)/dev.done
@@ -29,13 +29,16 @@ demo: $(VENV)/core.done  ## the main job on a bundled table
 	$(BIN)/pansophy demo --out .demo
 
 test: $(VENV)/dev.done  ## the whole suite
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not gpu"
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --listed-skips -m "not slow and not gpu"
 
 quick: $(VENV)/dev.done  ## the daily loop: style, contracts, tests of what has changed
 	$(BIN)/python tools/quick.py
 
 test-slow: $(VENV)/dev.done  ## the heavy cases
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest --listed-skips -m slow
+
+mutants: $(VENV)/dev.done  ## wrong edits that no test notices: MUTANTS="--count 50 --seed 7"
+	$(BIN)/python tools/mutants.py $(MUTANTS)
 
 test-elsewhere: $(VENV)/dev.done  ## the suite as on an old and on a new processor
 	$(BIN)/python tools/test_elsewhere.py -n $(JOBS) --dist worksteal

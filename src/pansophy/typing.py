@@ -51,9 +51,9 @@ Fittable = Annotated[Any, ParameterRule("an estimator", lambda v: hasattr(v, "fi
 def _is_splits(value):
     if isinstance(value, (int, np.integer)):
         return not isinstance(value, bool) and value >= 2
-    listed = hasattr(value, "__iter__") and not isinstance(value, str)
-    splitter = hasattr(value, "split") and not isinstance(value, (str, bytes))
-    return value is None or splitter or listed
+    if isinstance(value, (str, bytes)):  # both can be split and iterated over
+        return False
+    return value is None or hasattr(value, "split") or hasattr(value, "__iter__")
 
 
 Splits = Annotated[

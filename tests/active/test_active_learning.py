@@ -193,3 +193,12 @@ def test_an_oracle_that_answers_badly_is_told():
     with pytest.raises(ValueError, match="NaN or infinity"):
         run_active_learning(LogisticRegression(), X, y)
     assert "nan" not in str(run_active_learning(GaussianNB(), X[4:], y[4:], budget=3))
+
+
+def test_budgets_and_batches_have_least_values():
+    X, y, _ = pool(10)
+    for budget, batch in ((1, 1), (1, 3), (5, 0), (2, 0)):
+        with pytest.raises(ValueError, match="budget must be at least 2 and batch"):
+            run_active_learning(LogisticRegression(), X, y, budget=budget, batch=batch)
+    report = run_active_learning(LogisticRegression(), X, y, budget=2, start=[0, 9])
+    assert len(report.queried) == 2

@@ -3,6 +3,7 @@
 import inspect
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from unittest import SkipTest
 
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -11,7 +12,7 @@ from pansophy.base import Estimator
 from pansophy.params import rules_of
 from pansophy.testing import (
     all_estimators,
-    expected_failures,
+    expected_errors,
     quick_instance,
     role_names,
 )
@@ -63,21 +64,31 @@ CHECKS = [
 @pytest.mark.filterwarnings("ignore")  # the checks fit odd data on purpose
 @pytest.mark.parametrize(("estimator", "check"), CHECKS)
 def test_scikit_learn_check(estimator, check):
-    name = check_name(check)
-    reason = expected_failures(estimator).get(name)
-    if reason is None:
+    failure = expected_errors(estimator).get(check_name(check))
+    if failure is None:
         check(estimator)
-    else:
-        with pytest.raises(BaseException):
-            check(estimator)
+        return
+    with pytest.raises(failure.error) as caught:
+        check(estimator)
+    assert failure.message in " ".join(messages(caught.value))
+
+
+def messages(error):
+    """What an exception and those that led to it say."""
+    while error is not None:
+        yield str(error)
+        error = error.__cause__ or error.__context__
 
 
 def test_expected_failures_name_real_checks_and_give_reasons():
     for _, cls in ESTIMATORS:
         names = {check_name(check) for _, check in estimator_checks_generator(cls())}
-        for check, reason in expected_failures(cls()).items():
+        for check, failure in expected_errors(cls()).items():
             assert check in names, f"{cls.__name__} has no check {check}"
-            assert len(reason) > 20, f"say why {cls.__name__} fails {check}"
+            assert len(failure.reason) > 20, f"say why {cls.__name__} fails {check}"
+            assert len(failure.message) >= 10, f"say how {cls.__name__} fails {check}"
+            assert issubclass(failure.error, Exception)
+            assert failure.error not in (Exception, SkipTest), cls.__name__
 
 
 @pytest.mark.parametrize(("name", "cls"), ESTIMATORS)

@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from pansophy.distances import METRICS, distance_matrix_function, hamming, pairwise
-from pansophy.distances.pairwise_metrics import unit_length_rows
+from pansophy.distances.pairwise_metrics import cosine, unit_length_rows
 
 
 def test_hamming():
@@ -43,3 +43,15 @@ def test_rows_of_unit_length(kind, scale):
     X[1] = 0.0
     with pytest.raises(ValueError, match="row 1 of X has length 0"):
         unit_length_rows(kind(X))
+
+
+def test_rows_of_zeros_have_the_distance_that_is_asked_for():
+    X = np.array([[3.0, 4.0], [0.0, 0.0]])
+    Z = np.array([[4.0, -3.0], [0.0, 0.0], [-3.0, -4.0]])
+    for zero in (1.0, 0.25, 0.0):
+        expected = [[1, zero, 2], [zero, 0, zero]]
+        np.testing.assert_allclose(cosine(X, Z, zero=zero), expected, atol=1e-15)
+    np.testing.assert_allclose(cosine(X[:1], Z[::2], zero=None), [[1, 2]], atol=1e-15)
+    for A, B in ((X, Z[:1]), (X[:1], Z)):
+        with pytest.raises(ValueError, match="row of zeros"):
+            cosine(A, B, zero=None)

@@ -7,6 +7,7 @@ from pansophy.distributions import (
     SHAPES,
     Normal,
 )
+from pansophy.distributions.covariance import full_scatter, outer_full
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -45,3 +46,16 @@ def test_nested_shapes_fit_no_better(rng):
     full = Normal.from_stats(Normal(np.zeros(3), np.eye(3)).stats(X))
     values = [p.log_prob(X).sum() for p in (fit("spherical"), fit("diag"), full)]
     assert values == sorted(values)
+
+
+def test_scatter_of_weighted_rows_about_means(rng):
+    """The `outer` and `scatter` of the full shape, term by term."""
+    D, N = rng.normal(size=(4, 3)), rng.uniform(0.5, 3, 4)
+    expected = [n * np.outer(d, d) for n, d in zip(N, D, strict=True)]
+    np.testing.assert_allclose(outer_full(D, N), expected)
+    X, R = rng.normal(size=(7, 3)), rng.random((7, 4))
+    expected = np.zeros((4, 3, 3))
+    for k in range(4):
+        for i in range(7):
+            expected[k] += R[i, k] * np.outer(X[i] - D[k], X[i] - D[k])
+    np.testing.assert_allclose(full_scatter(X, D, R), expected)

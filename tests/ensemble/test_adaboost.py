@@ -297,3 +297,12 @@ def test_members_whose_fit_returns_nothing():
     X = np.arange(30.0)[:, None]
     model = AdaBoostRegressor(Silent(max_depth=2), n_estimators=3, random_state=0)
     assert model.fit(X, X[:, 0]).score(X, X[:, 0]) > 0.8
+
+
+def test_weights_do_not_vanish():
+    """As in scikit-learn: positive weights keep a least value, zeros stay zero."""
+    w = np.array([0.5, 1e-12, 0.0, 0.5])
+    wrong = np.array([1, 0, 0, 0], np.uint8)
+    assert loops.reweight_rows(w, wrong, 3.0, 1e-6)
+    np.testing.assert_allclose(w, [0.75, 1e-6, 0.0, 0.25], rtol=1e-9)
+    assert w[2] == 0

@@ -88,3 +88,21 @@ def test_proximity(classes):
     np.testing.assert_array_equal(np.diag(own), 1.0)
     same = y[:, None] == y[None]
     assert own[same].mean() > 1.5 * own[~same].mean()
+
+
+@pytest.mark.parametrize("forest", [RandomForestRegressor, ExtraTreesRegressor])
+def test_quantiles_of_weighted_rows_without_bootstrap(forest, numbers):
+    """Each row counts with its own weight in its leaf."""
+    X, y = numbers
+    X = X.astype(np.float32)
+    w = np.random.default_rng(1).choice([0.25, 1.0, 8.0], len(y))
+    model = forest(
+        5, min_samples_leaf=10, random_state=0, keep_targets=True, bootstrap=False
+    ).fit(X, y, sample_weight=w)
+    same = np.stack([m.apply(X)[:, None] == m.apply(X[:40]) for m in model.estimators_])
+    shares = same * w[:, None]
+    shares = (shares / shares.sum(axis=1, keepdims=True)).mean(axis=0)
+    q = [0.1, 0.5, 0.9]
+    slow = [[oracle.quantile(y, share, level) for level in q] for share in shares.T]
+    np.testing.assert_array_equal(model.predict_quantiles(X[:40], q), slow)
+    np.testing.assert_allclose(shares.T @ y, model.predict(X[:40]), rtol=1e-6)

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from pansophy.ensemble import AdaBoostClassifier, BaggingClassifier, tree_table
-from pansophy.tree import DecisionTreeClassifier
+from pansophy.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
+    tree_table,
+)
+from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from pansophy.tree.prepared_columns import prepare_columns
 
 
@@ -59,3 +64,27 @@ def test_balanced_members_count_rows_by_weight(ensemble, rng):
     np.testing.assert_allclose(
         weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-10
     )
+
+
+@pytest.mark.parametrize("constraints", [None, [1, 0, -1]])
+def test_members_on_some_columns_equal_trees_of_these_columns(constraints, rng):
+    """Whether members share one prepared table or are fitted alone."""
+    X = rng.normal(size=(200, 3))
+    y = X @ [1.0, 2.0, -1.0] + rng.normal(size=200)
+    tree = DecisionTreeRegressor(max_depth=3, monotonic_cst=constraints)
+    ensemble = BaggingRegressor(
+        tree, 4, max_features=3, bootstrap=False, random_state=0
+    )
+    alone = DecisionTreeRegressor(max_depth=3, monotonic_cst=constraints).fit(X, y)
+    np.testing.assert_allclose(ensemble.fit(X, y).predict(X), alone.predict(X))
+    some = BaggingRegressor(tree, 4, max_features=2, bootstrap=False, random_state=0)
+    if constraints is not None:
+        with pytest.raises(ValueError, match="monotonic_cst"):
+            some.fit(X, y)  # as in scikit-learn: three constraints for two columns
+        return
+    some.fit(X, y)
+    expected = [
+        DecisionTreeRegressor(max_depth=3).fit(X[:, c], y).predict(X[:, c])
+        for c in some.estimators_features_
+    ]
+    np.testing.assert_allclose(some.predict(X), np.mean(expected, axis=0))

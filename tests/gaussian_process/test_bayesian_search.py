@@ -6,6 +6,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from pansophy.gaussian_process import bayesian_search, expected_improvement
+from pansophy.gaussian_process.bayesian_search import propose_point
 from pansophy.optim import random_search
 
 
@@ -58,3 +59,13 @@ def test_choices_logarithms_and_failures():
 def test_all_trials_fail():
     run = bayesian_search(lambda x: np.nan, [(0.0, 1.0)], 6, random_state=0)
     assert np.isinf(run.state.values).all()
+
+
+def test_no_point_is_tried_twice_while_others_are_left():
+    """Even where all others look hopeless: a steep line, with one level left."""
+    levels = np.array([6])
+    U = (np.arange(5) + 0.5)[:, None] / 6
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        point = propose_point(levels, U, 10.0 * np.arange(5), rng)
+        assert point[0] == pytest.approx(5.5 / 6)

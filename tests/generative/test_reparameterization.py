@@ -49,6 +49,8 @@ def test_estimate_is_unbiased_and_its_variance_falls_as_one_over_n():
         draws = [mc_elbo(log_likelihood, m, s, n, random_state=i) for i in range(800)]
         spread[n] = np.var(draws)
         assert abs(np.mean(draws) - exact) < 5 * (spread[n] / 800) ** 0.5
+    # a ratio of variances of 800 draws is off by 0.08, the draws having heavy tails;
+    # one that fell as 1 / sqrt(n) or not at all would be 2 or 1
     assert spread[1] / spread[4] == pytest.approx(4, rel=0.3)
     assert spread[4] / spread[16] == pytest.approx(4, rel=0.3)
 

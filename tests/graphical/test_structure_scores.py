@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_t
 
 from pansophy.graphical import (
     ContingencyTables,
@@ -13,7 +14,10 @@ from pansophy.graphical import (
     markov_equivalent,
     structure_score,
 )
-from pansophy.graphical.structure_scores import DiscreteFamilyScores
+from pansophy.graphical.structure_scores import (
+    DiscreteFamilyScores,
+    GaussianFamilyScores,
+)
 from tests.graphical.small_tables import correlated_codes
 
 from ..oracles import network_learning as oracle
@@ -102,3 +106,35 @@ def test_bad_input_is_told_in_a_sentence():
         bic_score({"rain": [0, 1], "wet": [0, 1]}, [("rian", "wet")])
     with pytest.raises(ValueError, match="'b' must hold numbers"):
         structure_score({"a": [0.5, 1], "b": ["x", "y"]}, [(), ()], "bge")
+
+
+def test_bge_is_a_product_of_predictive_densities():
+    """Row by row, rows have Student densities under a Normal-Wishart prior.
+
+    The prior mean is the mean of the rows and counts as one row; the prior of the
+    precision is Wishart with d + 2 degrees of freedom and scatter I / 2. The row after
+    i rows is then Student t with 3 + i degrees of freedom, and any columns of it are,
+    with their part of the scatter.
+    """
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(12, 3)) @ rng.normal(size=(3, 3)) + [1.0, -2.0, 0.5]
+    center = X.mean(axis=0)
+
+    def evidence(columns):
+        Z = X[:, columns] - center[columns]
+        scatter, mean, total = 0.5 * np.eye(len(columns)), np.zeros(len(columns)), 0.0
+        for i, z in enumerate(Z):
+            shape = scatter * (i + 2) / ((i + 1) * (i + 3))
+            total += multivariate_t(mean, shape, df=i + 3).logpdf(z)
+            scatter = scatter + (i + 1) / (i + 2) * np.outer(z - mean, z - mean)
+            mean = mean + (z - mean) / (i + 2)
+        return total
+
+    scores = GaussianFamilyScores(X, "bge")
+    assert scores.score(0, ()) == pytest.approx(evidence([0]), rel=1e-10)
+    want = evidence([0, 2]) - evidence([2])
+    assert scores.score(0, (2,)) == pytest.approx(want, rel=1e-10)
+    want = evidence([0, 1, 2]) - evidence([0, 2])
+    assert scores.score(1, (0, 2)) == pytest.approx(want, rel=1e-10)
+    graph = [(), (0,), (0, 1)]
+    assert structure_score(X, graph, "bge") == pytest.approx(evidence([0, 1, 2]))

@@ -50,3 +50,15 @@ def test_on_a_function_of_the_rows(points):
 def test_adding_something_else_is_a_type_error():
     with pytest.raises(TypeError):
         RBF() + "rbf"
+
+
+def test_constants_are_added_and_multiplied():
+    """Worked values of a constant alone, in a sum and in a product."""
+    x, z = np.array([[0.0], [1.0]]), np.array([[1.0]])
+    np.testing.assert_array_equal(K.Constant(2.5)(x, z), [[2.5], [2.5]])
+    np.testing.assert_array_equal(K.Constant(2.5).diag(x), [2.5, 2.5])
+    np.testing.assert_array_equal((K.Constant(2.5) + K.Linear())(x, z), [[2.5], [3.5]])
+    np.testing.assert_array_equal((K.Constant(2.5) * K.Linear())(x, z), [[0.0], [2.5]])
+    assert K.Constant(0.0)(x, z).tolist() == [[0.0], [0.0]]
+    with pytest.raises(ValueError, match="value"):
+        K.Constant(-1.0)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn import linear_model as peer
 
 from pansophy.linear_model import HuberRegressor, LinearRegression, RobustRegressor
-from pansophy.linear_model.huber import huber_scale
+from pansophy.linear_model.huber import ConcentratedHuber, huber_scale
 from tests.linear_model.small_problems import rows_with_outliers
 
 
@@ -147,3 +147,26 @@ def test_an_infinite_penalty_is_refused(rng):
     X, y = rows_with_outliers(rng, n=20)
     with pytest.raises(ValueError, match="alpha of HuberRegressor must be a number"):
         HuberRegressor(alpha=np.inf).fit(X, y)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_the_hessian_is_the_derivative_of_the_gradient(intercept, weighted, rng):
+    X, y = rows_with_outliers(rng)
+    w = rng.uniform(0.5, 2, len(y)) if weighted else None
+    f = ConcentratedHuber(X, y, w, 1.35, 0.1, intercept=intercept)
+    f.set_scale_floor(1e-8, float(np.std(y)))
+    x = np.append(np.linalg.lstsq(X, y)[0], 0.1 if intercept else 0.0)
+    step = 1e-6
+    free = len(x) if intercept else len(x) - 1
+    slopes = [
+        (f(x + step * e)[1] - f(x - step * e)[1]) / (2 * step) for e in np.eye(len(x))
+    ]
+    values = [
+        (f(x + step * e)[0] - f(x - step * e)[0]) / (2 * step) for e in np.eye(len(x))
+    ]
+    _, g = f(x)
+    np.testing.assert_allclose(g[:free], values[:free], rtol=1e-5, atol=1e-5)
+    H = f.hessian(x)[:free, :free]
+    scale = np.abs(H).max()
+    np.testing.assert_allclose(H, np.array(slopes)[:free, :free], atol=1e-5 * scale)

@@ -134,3 +134,16 @@ def test_buckets_give_up_where_they_do_not_suit():
     assert done < n
     np.testing.assert_array_equal(D[:done], known[:done])
     np.testing.assert_array_equal(shortest_paths(G), known)
+
+
+@pytest.mark.parametrize(
+    "how", [{"n_neighbors": 7}, {"n_neighbors": None, "radius": 6}]
+)
+def test_new_rows_lie_beside_the_rows_that_they_repeat(roll, how):
+    """Sign and order of the axes included: rows of the fit are where they were."""
+    X, _ = roll
+    model = Isomap(**how).fit(X)
+    scale = np.abs(model.embedding_).max()
+    np.testing.assert_allclose(
+        model.transform(X[:30]), model.embedding_[:30], atol=1e-6 * scale
+    )

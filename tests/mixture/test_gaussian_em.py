@@ -3,6 +3,8 @@
 import warnings
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
@@ -10,10 +12,11 @@ from sklearn.decomposition import FactorAnalysis
 from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.cluster.kmeans import lloyd
-from pansophy.core.rows import as_rows
+from pansophy.core.rows import DatasetRows, as_rows
 from pansophy.distributions import NormalInverseWishart
 from pansophy.distributions.normal import Normal, moments
 from pansophy.mixture import GaussianMixture, gaussian_em
+from pansophy.mixture.gaussian_em import mean_imputed
 from pansophy.params import ParameterError
 from tests.oracles.mixture import em_turn_with_gaps
 
@@ -329,9 +332,6 @@ def test_gaps_hardly_move_what_is_well_determined(rng):
 
 
 def test_gaps_in_a_table_on_disk(rng, tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     X, _ = blobs(rng, n=3000)
     X = with_gaps(X, rng)
     path = tmp_path / "gaps.parquet"
@@ -372,3 +372,19 @@ def test_torch_iterations_equal_numpy_iterations(shape, hard, rng):
         assert a[1] == pytest.approx(other[1], rel=1e-10)
         for name in ("weight", "mean", "scatter"):
             assert np.allclose(getattr(a[0], name), getattr(other[0], name), rtol=1e-8)
+
+
+def test_weighted_gaps_in_a_table_on_disk(rng, tmp_path):
+    X, _ = blobs(rng, n=400)
+    X = with_gaps(X, rng)
+    w = rng.uniform(0.1, 3, len(X))
+    path = tmp_path / "gaps.parquet"
+    pq.write_table(pa.table({f"x{j}": X[:, j] for j in range(3)}), path)
+    rows, kept = mean_imputed(DatasetRows(path), w, np.arange(3.0))
+    np.testing.assert_array_equal(kept, w)
+    np.testing.assert_array_equal(rows, np.where(np.isnan(X), np.arange(3.0), X))
+    how = {"random_state": 0, "max_iter": 3}
+    a = fit(GaussianMixture(3, **how), X, sample_weight=w)
+    b = fit(GaussianMixture(3, **how), path, sample_weight=w)
+    np.testing.assert_allclose(a.means_, b.means_, rtol=1e-6)
+    np.testing.assert_allclose(a.weights_, b.weights_, rtol=1e-6)

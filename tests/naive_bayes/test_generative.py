@@ -204,7 +204,7 @@ def test_normals_learn_from_incomplete_rows(shape, rng):
         holed.distribution_.mean, whole.distribution_.mean, atol=0.12
     )
     np.testing.assert_allclose(
-        holed.distribution_.cov, whole.distribution_.cov, rtol=0.12, atol=0.3
+        holed.distribution_.cov, whole.distribution_.cov, rtol=0.08, atol=0.1
     )
 
 

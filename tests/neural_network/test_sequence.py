@@ -1,10 +1,5 @@
 """Nets for sequences as estimators: forms of input, searches, weights, files."""
 
-import io
-import warnings
-import zipfile
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -426,56 +421,3 @@ def test_tagger_names_bad_labels():
         model.fit(STEPS, None)
     with pytest.raises(ValueError, match="a sequence of labels"):
         model.fit(STEPS, np.zeros(120))
-
-
-# -- real sequences ----------------------------------------------------------------
-
-
-def japanese_vowels():
-    """Train and test part from the wheel of aeon or sktime, if it lies in /tmp."""
-    for wheel in [*Path("/tmp").glob("aeon-*.whl"), *Path("/tmp").glob("sktime-*.whl")]:
-        with zipfile.ZipFile(wheel) as file:
-            names = [n for n in file.namelist() if "JapaneseVowels_T" in n]
-            parts = {}
-            for name in names:
-                if name.endswith(".ts"):
-                    text = io.TextIOWrapper(file.open(name), "utf-8", errors="replace")
-                    parts["TRAIN" in name] = read_ts(text)
-            if len(parts) == 2:
-                return parts[True], parts[False]
-    return None
-
-
-def read_ts(lines):
-    """Sequences and labels of a .ts file: columns by colons, steps by commas."""
-    found, labels, inside = [], [], False
-    for line in lines:
-        line = line.strip()
-        if inside and line:
-            *columns, label = line.split(":")
-            found.append(np.array([c.split(",") for c in columns], dtype=float).T)
-            labels.append(label)
-        inside = inside or line.lower() == "@data"
-    return Ragged.from_list(found), np.array(labels)
-
-
-@pytest.mark.slow
-def test_japanese_vowels():
-    """Nine speakers, 12 columns, 7 to 29 steps: published baselines are 95 to 97 %."""
-    parts = japanese_vowels()
-    if parts is None:
-        pytest.skip("the wheel of aeon or sktime is not in /tmp")
-    (train, a), (test, b) = parts
-    assert (len(train), len(test)) == (270, 370)
-    model = SequenceClassifier(
-        "gru",
-        bidirectional=True,
-        pool="mean",
-        dropout=0.2,
-        random_state=0,
-        device="cpu",
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model.fit(train, a)
-    assert model.score(test, b) > 0.95

@@ -43,3 +43,20 @@ def test_strong_wolfe_at_the_edge():
     s = State(np.zeros(1), *wall(np.zeros(1)), 1.0)
     new = optim.strong_wolfe(wall, s, np.ones(1), 100.0, curvature=0.1)
     assert new.position[0] == pytest.approx(0.8, abs=0.05)
+
+
+def test_the_first_step_that_is_good_enough_ends_the_search():
+    """p(t) = (3 - t)^2 has slopes -6 at 0, -4 at 1 and 0 at 3."""
+    positions = []
+
+    def square(x):
+        positions.append(float(x[0]))
+        return float(x @ x), 2 * x
+
+    start = State(np.array([3.0]), *square(np.array([3.0])), 1.0)
+    for words, tries in (({}, 1), ({"curvature": 0.7}, 1), ({"curvature": 0.6}, 2)):
+        positions.clear()
+        new = optim.strong_wolfe(square, start, np.array([-1.0]), 1.0, **words)
+        assert len(positions) == tries, words
+        # the second try is the zero of the slopes' secant, which is the minimum
+        assert new.position[0] == pytest.approx(2.0 if tries == 1 else 0.0)

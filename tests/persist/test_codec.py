@@ -1,5 +1,6 @@
 """Values as JSON and tensors: they survive, stay shared, and cycles are refused."""
 
+import dataclasses
 import json
 import math
 from collections import OrderedDict, defaultdict
@@ -13,7 +14,8 @@ from sklearn.linear_model import Ridge
 
 from pansophy import persist
 from pansophy.core.iterate import Result
-from pansophy.persist import PersistError, file
+from pansophy.kernels import RBF
+from pansophy.persist import PersistError, codec, file
 from tests.persist.model_files import attack, decoded, refuse, same, turned
 
 VALUES = [
@@ -197,3 +199,17 @@ def test_deep_nesting_is_refused(tmp_path):
     save_file({}, tmp_path / "deep", metadata=note)
     with pytest.raises(PersistError):
         persist.load(tmp_path / "deep")
+
+
+def test_only_frozen_dataclasses_of_ours_are_checked_by_their_constructor():
+    @dataclasses.dataclass(frozen=True)
+    class Foreign:
+        x: int
+
+        def __post_init__(self):
+            pass
+
+    assert codec.is_checked_by_constructor(RBF)
+    assert not codec.is_checked_by_constructor(Foreign)
+    assert not codec.is_checked_by_constructor(PersistError)
+    assert not codec.is_checked_by_constructor(Ridge)

@@ -1,17 +1,10 @@
 """Pictures of activations."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 pytest.importorskip("torch")
 from pansophy import plot
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def test_curves_and_slopes():

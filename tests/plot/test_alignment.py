@@ -1,16 +1,9 @@
 """Pictures of alignments."""
 
-import matplotlib.pyplot as plt
 import pytest
 
 from pansophy import plot
 from pansophy.text import edit_alignment
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def test_symbols_and_costs():

@@ -2,15 +2,8 @@
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 
 from pansophy import plot
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 def test_a_panel_for_each_head():

@@ -1,16 +1,9 @@
 """Correlograms of Markov chains."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from pansophy import plot
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture

@@ -1,15 +1,8 @@
 """Every figure is drawn on the axes that are given."""
 
 import matplotlib.pyplot as plt
-import pytest
 
 from pansophy import plot
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def test_axes_given_are_used(rng):

@@ -1,17 +1,10 @@
 """Beliefs as pictures."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from pansophy import plot
 from pansophy.rl import AlphaVectors, solve_pomdp, tiger_problem
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def test_two_states():

@@ -2,17 +2,10 @@
 
 from collections import namedtuple
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from pansophy import diagnose, plot
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def labels(ax):

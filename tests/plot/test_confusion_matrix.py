@@ -1,6 +1,5 @@
 """Confusion matrix."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.metrics import (
@@ -13,12 +12,6 @@ from sklearn.metrics import (
 from pansophy import plot
 
 W1 = np.array([[5, 2, 0], [3, 7, 0], [1, 0, 6]])  # predicted by rows
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def words(axis_labels):

@@ -1,6 +1,5 @@
 """Decision regions."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -8,12 +7,6 @@ from pansophy import plot
 from pansophy.linear_model import LogisticRegression
 from pansophy.plot.decision_regions import over_grid
 from pansophy.tree import DecisionTreeClassifier
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def labels(ax):

@@ -1,17 +1,10 @@
 """Densities in the plane."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from pansophy import plot
 from pansophy.mixture import GaussianMixture
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def test_colours_are_the_density():

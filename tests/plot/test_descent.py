@@ -1,18 +1,11 @@
 """Paths of optimisers on contours."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from pansophy import optim, plot
 
 bowl = lambda x: (float(x[0] ** 2 + 4 * x[1] ** 2), np.array([2 * x[0], 8 * x[1]]))
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def test_descent_path():

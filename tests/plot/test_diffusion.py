@@ -10,12 +10,6 @@ from pansophy import plot
 from pansophy.generative import DiffusionModel
 
 
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
-
-
 def fitted(X):
     return DiffusionModel(
         hidden_layer_sizes=(8,), n_channels=(4,), n_epochs=1, n_sampling_steps=4,

@@ -10,12 +10,6 @@ from matplotlib import pyplot as plt
 from pansophy import plot
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def points(n=60, m=2):
     return np.random.default_rng(0).normal(size=(n, m))
 

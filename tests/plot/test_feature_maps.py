@@ -11,12 +11,6 @@ from pansophy import nn, plot  # noqa: E402
 from pansophy.neural_network import ConvClassifier  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
-
-
 def shown(panel):
     return np.asarray(panel.images[0].get_array())
 

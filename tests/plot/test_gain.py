@@ -1,17 +1,10 @@
 """Cumulative gain and lift."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from pansophy import plot
 from pansophy.plot.gain import cumulative_gains
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def labels(ax):

@@ -1,19 +1,12 @@
 """Grid worlds as pictures."""
 
 import gymnasium
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from pansophy import plot
 from pansophy.rl import value_iteration
 from pansophy.rl.envs import CartPole, CliffWalking, DeepSea, FrozenLake, GridWorld
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 @pytest.mark.parametrize("make", [GridWorld, FrozenLake, CliffWalking, DeepSea])

@@ -1,16 +1,9 @@
 """Score of a tree against its size."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from pansophy import plot
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def test_growth_curve(rng):

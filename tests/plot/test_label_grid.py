@@ -10,12 +10,6 @@ from pansophy.graphical import (
 )
 
 
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
-
-
 def test_grid():
     model = IsingGrid((6, 8), coupling=0.5)
     x = model.sample(2, random_state=0)

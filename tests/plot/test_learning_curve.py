@@ -1,17 +1,9 @@
 """Learning and complexity curves."""
 
-import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 
 from pansophy import diagnose, plot
 from pansophy.linear_model import Ridge
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def test_learning_and_complexity_curves(rng):

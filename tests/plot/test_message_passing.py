@@ -1,6 +1,5 @@
 """Factor graphs with messages."""
 
-import matplotlib.pyplot as plt
 import pytest
 
 from pansophy import plot
@@ -10,12 +9,6 @@ from pansophy.graphical import (
     loopy_bp,
     sum_product,
 )
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 @pytest.mark.parametrize("loop", [False, True])

@@ -1,18 +1,10 @@
 """The figure of a network."""
 
-import matplotlib.pyplot as plt
-import pytest
 from matplotlib.colors import to_hex
 from matplotlib.patches import Ellipse, FancyArrowPatch, FancyBboxPatch
 
 from pansophy import plot
 from pansophy.graphical import BayesianNetwork, LinearGaussian, student_network
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def test_graph_draws_a_box_for_each_node_and_an_arrow_for_each_edge():

@@ -1,17 +1,10 @@
 """Partial dependence."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from pansophy import diagnose, plot
 from pansophy.linear_model import LinearRegression, LogisticRegression
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def words(axis_labels):

@@ -1,14 +1,5 @@
 """The package: importing it does not load matplotlib."""
 
-import matplotlib.pyplot as plt
-import pytest
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
-
 
 def test_import_leaves_matplotlib_alone():
     import subprocess

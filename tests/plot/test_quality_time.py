@@ -1,16 +1,9 @@
 """Score against time, and scores with intervals."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from pansophy import plot
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def words(axis_labels):

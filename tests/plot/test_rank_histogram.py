@@ -1,17 +1,10 @@
 """Rank histograms of Markov chains."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy import stats
 
 from pansophy import plot
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture

@@ -1,17 +1,9 @@
 """Regret curves."""
 
-import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 
 from pansophy import plot
 from pansophy.rl import UCB1, Bandit, play_bandit
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def test_curves_bands_and_bound():

@@ -1,17 +1,10 @@
 """Rejection sampling under an envelope."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy import stats
 
 from pansophy import plot
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture

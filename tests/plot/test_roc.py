@@ -1,6 +1,5 @@
 """ROC curve."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.metrics import (
@@ -11,12 +10,6 @@ from pansophy import plot
 
 W14 = ([1, 1, 0, 1, 1, 1, 0, 0, 1, 0],
        [0.9, 0.8, 0.7, 0.6, 0.55, 0.54, 0.53, 0.52, 0.51, 0.505])  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def labels(ax):

@@ -1,16 +1,9 @@
 """Points of a search."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from pansophy import optim, plot
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def test_search_points():

@@ -6,7 +6,6 @@ import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -21,12 +20,6 @@ HARM = [
     "x" * 200,
     "100 %",
 ]
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def test_names_do_no_harm(rng):

@@ -1,6 +1,5 @@
 """Threshold curves: models and classes, confidence bands, weights."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.metrics import (
@@ -9,12 +8,6 @@ from sklearn.metrics import (
 
 from pansophy import plot
 from pansophy.plot.threshold_curves import curves_to_draw
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def labels(ax):

@@ -8,12 +8,6 @@ from pansophy import plot
 from pansophy.text import PLSA
 
 
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
-
-
 def words(ax):
     return [t.get_text() for t in ax.get_yticklabels()]
 

@@ -1,17 +1,10 @@
 """Trace plots of Markov chains."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from pansophy import plot
 from pansophy.sampling import Metropolis, sample
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Pictures of training runs."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -8,12 +7,6 @@ torch = pytest.importorskip("torch")
 from pansophy import nn, plot  # noqa: E402
 
 torch.set_num_threads(1)
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def test_report_and_range(rng):

@@ -1,15 +1,6 @@
 """Decision trees as figures."""
 
-import matplotlib.pyplot as plt
-import pytest
-
 from pansophy import plot
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def test_tree():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.special import gammaln
 
 from pansophy.sampling import MeanField, elbo
@@ -76,3 +77,35 @@ def test_discrete_fields(seed):
     q = np.einsum("a,b,c->abc", *(run[f"z{i}"] for i in range(3)))
     joint = np.log(np.einsum("ab,bc,ac,b->abc", ab, bc, ac, b))
     assert run.bound == pytest.approx(elbo(joint.ravel(), q.ravel()).value)
+
+
+def test_the_bound_of_a_regression_is_the_mean_of_log_p_less_log_q():
+    """Against draws from q, with SciPy's densities.
+
+    The mean of 40,000 draws is off by more than six standard errors in 2e-9 of all
+    samples, as far as it is Gaussian.
+    """
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(25, 2))
+    y = X @ [1.0, -0.5] + 0.4 * rng.normal(size=25)
+    shape, rate = 2.0, 1.5
+    run = MeanField(LinearARD(X, y, shape, rate)).run()
+    w, alpha, noise = (run[name] for name in ("w", "alpha", "noise"))
+    q_w = stats.multivariate_normal(w.mean, w.cov)
+    gamma = lambda g: stats.gamma(np.asarray(g.shape), scale=1 / np.asarray(g.rate))
+    q_alpha, q_noise, prior = (
+        gamma(alpha),
+        gamma(noise),
+        stats.gamma(shape, scale=1 / rate),
+    )
+    n = 40_000
+    W = q_w.rvs(n, random_state=rng)
+    A = q_alpha.rvs((n, 2), random_state=rng)
+    t = np.ravel(q_noise.rvs(n, random_state=rng))
+    log_p = stats.norm(W @ X.T, 1 / np.sqrt(t)[:, None]).logpdf(y).sum(axis=1)
+    log_p += stats.norm(0, 1 / np.sqrt(A)).logpdf(W).sum(axis=1)
+    log_p += prior.logpdf(A).sum(axis=1) + prior.logpdf(t)
+    log_q = q_w.logpdf(W) + q_alpha.logpdf(A).sum(axis=1) + np.ravel(q_noise.logpdf(t))
+    gap = log_p - log_q
+    assert abs(gap.mean() - run.bound) < 6 * gap.std() / np.sqrt(n)
+    assert gap.std() / np.sqrt(n) < 0.02

@@ -91,7 +91,9 @@ def test_warmup_reaches_the_target_rate(d, target):
     assert draws.acceptance.mean() == pytest.approx(target, abs=0.06)
     # the covariance is learnt: scales that differ by 10^4 mix alike
     learnt = np.sqrt(np.diag(draws.state.proposal.covariance))
-    np.testing.assert_allclose(learnt / scales, 1.0, rtol=0.5)
+    # the widest scale is reached last: the first positions, which are near 0, count too
+    limits = np.where(scales == 1e4, 0.4, 0.15)
+    assert (np.abs(learnt / scales - 1) < limits).all()
     assert (draws.summary().r_hat < 1.05).all()
 
 

@@ -46,7 +46,9 @@ def test_nested_evidence_within_its_error(d, moves):
     H = runs[0].information
     exact = d * np.log(16) - 0.5 * (np.linalg.slogdet(2 * np.pi * C)[1] + d)
     assert pytest.approx(exact, abs=6 * runs[0].error) == H
-    assert runs[0].error == pytest.approx(np.sqrt(H / 150), rel=0.35)
+    # several points are replaced at a time, which costs 8 % (see the module)
+    errors = [r.error / np.sqrt(exact / 150) for r in runs]
+    assert np.mean(errors) == pytest.approx(1.1, abs=0.15)
     x = np.concatenate([r.resample(random_state=0) for r in runs])
     n = len(x) / 3
     assert (np.abs(x.mean(axis=0) - 0.5) < 6 / np.sqrt(n)).all()

@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from pansophy.serve import request_middleware
 from pansophy.serve.request_middleware import (
     AccessRule,
     RequestMiddleware,
@@ -61,3 +63,22 @@ def test_a_failure_is_a_sentence_with_an_id():
     assert head["status"] == 500 and (b"x-request-id", b"r1") in head["headers"]
     told = json.loads(body["body"])
     assert told["request_id"] == "r1" and "secret" not in told["error"]
+
+
+def test_the_log_says_how_many_milliseconds_an_answer_took(monkeypatch, caplog):
+    clock = iter([10.0, 10.25])
+    fake = SimpleNamespace(perf_counter=lambda: next(clock))
+    monkeypatch.setattr(request_middleware, "time", fake)
+
+    async def answers(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def send(message):
+        pass
+
+    caplog.set_level("INFO", logger=request_middleware.LOG.name)
+    # uvicorn's set-up of logs may have cut this one off from those above it
+    monkeypatch.setattr(request_middleware.LOG, "propagate", True)
+    asked = scope(x_request_id="r1")
+    asyncio.run(RequestMiddleware(answers)(asked, None, send))
+    assert caplog.messages == ["r1 GET /predict 200 250.0 ms"]

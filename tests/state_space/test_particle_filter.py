@@ -51,19 +51,20 @@ def test_particles_smooth_like_kalman():
         lambda x, z, t: log_normal(x[0] - H * z[:, 0], R),
         lambda rng, n: m.m + np.sqrt(m.P[0]) * rng.normal(size=(n, 1)),
         log_transition=lambda new, old, t: log_normal(new - F * old - c, Q)[:, 0],
-        n_particles=800,
+        n_particles=3000,
         random_state=1,
     )
     mean, cov, _ = kalman_beliefs(m, X, smooth=True)
     found = model.smooth(X)
-    np.testing.assert_allclose(found.means, mean, atol=0.15)
-    np.testing.assert_allclose(found.covs, cov, rtol=0.35)
+    # four seeds gave at most 0.10 and 0.07
+    np.testing.assert_allclose(found.means, mean, atol=0.2)
+    np.testing.assert_allclose(found.covs, cov, rtol=0.2)
     guided = ParticleFilter(
         model.transition,
         model.log_likelihood,
         model.initial,
         proposal=lambda rng, z, x, t: best_move(rng, z, x, F, Q, H, R, c),
-        n_particles=800,
+        n_particles=3000,
         random_state=1,
     ).filter(X)
     blind = model.filter(X)

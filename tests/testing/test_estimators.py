@@ -29,3 +29,12 @@ def test_reasons_and_quick_instances():
     assert "n_iter_" in " ".join(estimators.expected_failures(Ridge()).values())
     for _, cls in estimators.all_estimators("density"):
         assert isinstance(estimators.quick_instance(cls), cls)
+
+
+def test_an_expected_failure_says_with_what():
+    failures = estimators.expected_errors(Ridge())
+    assert {k: f.reason for k, f in failures.items()} == estimators.expected_failures(
+        Ridge()
+    )
+    assert all(issubclass(f.error, Exception) and f.message for f in failures.values())
+    assert estimators.expected_errors(object()) == {}

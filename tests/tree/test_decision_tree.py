@@ -332,3 +332,22 @@ def test_a_sparse_target_is_refused_with_what_to_do():
         with pytest.raises(error, match="sparse multilabel-indicator"):
             model.fit(X, Y)
         model.fit(X, Y.toarray())
+
+
+@pytest.mark.parametrize("criterion", ["gaussian", "gaussian_joint"])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_gaussian_leaves_predict_the_mean_of_their_rows(criterion, scale, rng):
+    """Whatever the unit of each output, which does not change the splits either."""
+    X = rng.normal(size=(120, 2))
+    Y = np.c_[X[:, 0] > 0, X[:, 1]] + 0.1 * rng.normal(size=(120, 2)) + 3
+    w = rng.uniform(0.5, 2, 120)
+    how = {"criterion": criterion, "max_depth": 3, "min_samples_leaf": 10}
+    plain = DecisionTreeRegressor(**how).fit(X, Y, sample_weight=w)
+    model = DecisionTreeRegressor(**how).fit(X, Y * [scale, 1], sample_weight=w)
+    np.testing.assert_array_equal(model.apply(X), plain.apply(X))
+    leaf = model.apply(X)
+    expected = [
+        np.average(Y[leaf == v], axis=0, weights=w[leaf == v]) * [scale, 1]
+        for v in leaf
+    ]
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-9)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import tree as peer
 from sklearn.datasets import make_classification, make_regression
 
 from pansophy import datasets
@@ -16,6 +17,7 @@ from pansophy.tree import (
     ID3Classifier,
     prune_reduced_error,
 )
+from pansophy.tree import _pruning as loops
 from pansophy.tree.pruning import collapse_nodes
 
 
@@ -126,3 +128,18 @@ def test_permutation_importance_finds_the_column():
     assert np.argmax(found.importances_mean) == 2
     assert found.importances_mean[2] > 0.3
     np.testing.assert_allclose(np.delete(found.importances_mean, 2), 0, atol=0.05)
+
+
+def test_a_node_whose_link_is_as_weak_as_alpha_is_cut():
+    """At alpha = g exactly, as in scikit-learn; the numbers are powers of two."""
+    X, y = np.arange(8.0)[:, None], np.array([0, 0, 1, 1, 2, 2, 3, 3.0])
+    for alpha, leaves in ((0.125, 2), (np.nextafter(0.125, 0), 4), (1.0, 1)):
+        ours = DecisionTreeRegressor(ccp_alpha=alpha).fit(X, y)
+        theirs = peer.DecisionTreeRegressor(ccp_alpha=alpha).fit(X, y)
+        assert ours.get_n_leaves() == theirs.get_n_leaves() == leaves
+    left, right = np.array([1, -1, -1]), np.array([2, -1, -1])
+    parent, by_depth = np.array([-1, 0, 0]), np.array([2, 1, 0])
+    risk = np.array([1.0, 0.25, 0.25])
+    for alpha, cut in ((0.5, [0]), (np.nextafter(0.5, 0), [])):
+        found = loops.cut_weakest_links(left, right, parent, by_depth, risk, alpha)
+        assert found[0].tolist() == cut

@@ -253,9 +253,9 @@ def cosine(X, Z=None, *, zero=1.0):
     U, x0 = unit_rows(X, zero)
     V, z0 = unit_rows(Z, zero)
     D = 0.5 * squared_euclidean(U, V)
-    if bool(xp.any(x0)) or bool(xp.any(z0)):
+    if bool(xp.any(x0)) or bool(xp.any(z0)):  # then `zero` is a number
         one, both = x0[:, None] | z0[None, :], x0[:, None] & z0[None, :]
-        D = xp.where(one, xp.full_like(D, 0.0 if zero is None else zero), D)
+        D = xp.where(one, xp.full_like(D, zero), D)
         D = xp.where(both, xp.zeros_like(D), D)
     return D
 

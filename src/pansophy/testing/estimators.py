@@ -4,6 +4,10 @@ import importlib
 import importlib.util
 import inspect
 import pkgutil
+from typing import NamedTuple
+
+from numpy.linalg import LinAlgError
+from sklearn.exceptions import NotFittedError
 
 import pansophy
 
@@ -36,70 +40,152 @@ ELSEWHERE = {
     "cli", "compare", "testing", "core", "plot", "play", "datasets", "tables", "serve",
 }  # fmt: skip
 
+
+class ExpectedFailure(NamedTuple):
+    """Why a check fails, and with what: an exception and a piece of its message.
+
+    The message is that of the exception or of one that caused it.
+    """
+
+    reason: str
+    error: type[Exception]
+    message: str
+
+
 # Which of scikit-learn's checks fail, and why that is right. Nothing else may fail.
-SEQUENCE = (
-    "a sequence of symbols is one column: the check reduces X to one dimension and "
-    "then indexes or measures two"
+DENSE_WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
+SPARSE_WEIGHTS = "check_sample_weight_equivalence_on_sparse_data"
+NOT_REPETITIONS = "with `sample_weight` is not equivalent to fitting"
+
+
+def unlike_repetitions(reason, *checks):
+    """Checks that fail since a weight of k is not exactly k repetitions."""
+    failure = ExpectedFailure(reason, AssertionError, NOT_REPETITIONS)
+    return dict.fromkeys(checks or (DENSE_WEIGHTS, SPARSE_WEIGHTS), failure)
+
+
+FRACTIONS = ExpectedFailure(
+    "the check gives fractions as categories, which are refused, not truncated",
+    ValueError,
+    "numbers that are not whole",
 )
-FRACTIONS = "the check gives fractions as categories, which are refused, not truncated"
-SINGULAR = (
+SINGULAR = ExpectedFailure(
     "a class of the check has a singular covariance (too few rows, or dependent "
-    "columns), which is refused as scikit-learn refuses it"
+    "columns), which is refused as scikit-learn refuses it",
+    LinAlgError,
+    "is not full rank",
 )
-ROW_BY_ROW = {
-    f"check_sample_weight_equivalence_on_{kind}_data": (
-        "rows are drawn or visited one at a time, so a weight of k is k repetitions "
-        "in expectation only"
-    )
-    for kind in ("dense", "sparse")
-}
-DRAWN = {
-    f"check_sample_weight_equivalence_on_{kind}_data": (
-        "members are fitted to rows drawn by weight, so a weight of k is k "
-        "repetitions in distribution only"
-    )
-    for kind in ("dense", "sparse")
-}
+ROW_BY_ROW = unlike_repetitions(
+    "rows are drawn or visited one at a time, so a weight of k is k repetitions in "
+    "expectation only"
+)
+DRAWN = unlike_repetitions(
+    "members are fitted to rows drawn by weight, so a weight of k is k repetitions in "
+    "distribution only"
+)
+DRAWN_DENSE = {DENSE_WEIGHTS: DRAWN[DENSE_WEIGHTS]}
+NOISE_BY_ROW = unlike_repetitions(
+    "a code is drawn for each row, so a weight of k is k repetitions in expectation "
+    "only",
+    DENSE_WEIGHTS,
+)
+TAKES_LENGTHS = ExpectedFailure(
+    "the second argument is `lengths`, as in hmmlearn",
+    AssertionError,
+    "Expected y or Y as second argument for method fit",
+)
+VECTOR_IS_A_SERIES = ExpectedFailure(
+    "a vector is a sequence of one column", AssertionError, "Did not raise"
+)
 IN_TIME = {
-    "check_fit_score_takes_y": "the second argument is `lengths`, as in hmmlearn",
-    "check_n_features_in_after_fitting": "the check gives `score` a y, not `lengths`",
-    "check_methods_sample_order_invariance": "the rows are ordered in time",
-    "check_methods_subset_invariance": "a row's state depends on its neighbours",
-    "check_fit1d": "a vector is a sequence of one column",
-    "check_fit2d_predict1d": "a vector is a sequence of one column",
+    "check_fit_score_takes_y": TAKES_LENGTHS,
+    "check_n_features_in_after_fitting": ExpectedFailure(
+        "the check gives `score` a y, not `lengths`",
+        AssertionError,
+        "got an unexpected keyword argument 'y'",
+    ),
+    "check_methods_sample_order_invariance": ExpectedFailure(
+        "score_samples gives the log-likelihood and the posteriors, as in hmmlearn, "
+        "and the check takes rows of that pair; the rows are ordered in time besides",
+        IndexError,
+        "tuple index out of range",
+    ),
+    "check_methods_subset_invariance": ExpectedFailure(
+        "score_samples gives one log-likelihood of the sequence, as in hmmlearn, and a "
+        "row's state depends on its neighbours",
+        AssertionError,
+        "(shapes (1,), (20,) mismatch)",
+    ),
+    "check_fit1d": VECTOR_IS_A_SERIES,
+    "check_fit2d_predict1d": ExpectedFailure(
+        "a vector is a sequence of one column, which the model of three refuses",
+        AssertionError,
+        "X has 1 features, but",
+    ),
 }
 FORECASTS = {
-    "check_fit_score_takes_y": "the second argument is `lengths`, as in hmmlearn",
-    "check_methods_sample_order_invariance": "the rows are ordered in time",
-    "check_methods_subset_invariance": "a row's likelihood depends on those before",
-    "check_fit1d": "a vector is a series of one column",
+    "check_fit_score_takes_y": TAKES_LENGTHS,
+    "check_methods_sample_order_invariance": ExpectedFailure(
+        "the rows are ordered in time",
+        AssertionError,
+        "is not invariant when applied to a dataset",
+    ),
+    "check_methods_subset_invariance": ExpectedFailure(
+        "a row's likelihood depends on those before",
+        AssertionError,
+        "is not invariant when applied to a subset",
+    ),
+    "check_fit1d": VECTOR_IS_A_SERIES,
 }
-NO_LABEL = {"check_classifiers_classes": "-1 in y means a row without a label"}
+ONE_COLUMN = (
+    "a sequence of symbols is one column: the check reduces X to one dimension "
+)
+INDEXES_TWO = ExpectedFailure(
+    ONE_COLUMN + "and then indexes two", IndexError, "too many indices for array"
+)
+MEASURES_TWO = ExpectedFailure(
+    ONE_COLUMN + "and then measures two", IndexError, "tuple index out of range"
+)
+
+
+def unlabelled(error, message):
+    """The check has classes -1 and 1, of which -1 is no class here."""
+    why = "-1 in y means a row without a label"
+    return {"check_classifiers_classes": ExpectedFailure(why, error, message)}
+
+
+ONE_CLASS_LEFT = unlabelled(ValueError, "the data contains only one class: 1")
 NO_TURN = {
-    "check_non_transformer_estimators_n_iter": (
-        "every label of the check is known, so that there is nothing to repeat"
+    "check_non_transformer_estimators_n_iter": ExpectedFailure(
+        "every label of the check is known, so that there is nothing to repeat",
+        AssertionError,
+        "should expose an `n_iter_` attribute",
     )
 }
 DIRECT = {
-    "check_non_transformer_estimators_n_iter": (
-        "n_iter_ of a direct solver is None, as in scikit-learn"
+    "check_non_transformer_estimators_n_iter": ExpectedFailure(
+        "n_iter_ of a direct solver is None, as in scikit-learn",
+        TypeError,
+        "'>=' not supported between instances of 'NoneType' and 'int'",
     )
 }
-INFEASIBLE = "the class weights of the check leave one class too little for nu = 0.5"
-DRAWN_DENSE = {k: why for k, why in DRAWN.items() if "dense" in k}
-NOISE_BY_ROW = {
-    "check_sample_weight_equivalence_on_dense_data": (
-        "a code is drawn for each row, so a weight of k is k repetitions in "
-        "expectation only"
-    )
-}
-EXPECTED: dict[str, dict[str, str]] = {
-    "AttackGenerator": {
-        "check_sample_weight_equivalence_on_dense_data": (
-            "gradients summed by weight and by rows differ by rounding, which training "
-            "magnifies"
-        )
-    },
+INFEASIBLE = ExpectedFailure(
+    "the class weights of the check leave one class too little for nu = 0.5",
+    ValueError,
+    "specified nu is infeasible",
+)
+TOO_FEW_FOR_A_DRAW = ExpectedFailure(
+    "the check has fewer rows than the d + 1 of a draw; rows are drawn one at a time "
+    "besides, so a weight of k is k repetitions in expectation only",
+    ValueError,
+    "`min_samples` may not be larger than number of samples",
+)
+EXPECTED: dict[str, dict[str, ExpectedFailure]] = {
+    "AttackGenerator": unlike_repetitions(
+        "gradients summed by weight and by rows differ by rounding, which training "
+        "magnifies",
+        DENSE_WEIGHTS,
+    ),
     "IWAE": NOISE_BY_ROW,
     "VAE": NOISE_BY_ROW,
     "VaDE": NOISE_BY_ROW,
@@ -111,52 +197,58 @@ EXPECTED: dict[str, dict[str, str]] = {
     "AdaBoostRegressor": DRAWN,
     "RotationForestClassifier": DRAWN_DENSE,
     "RotationForestRegressor": DRAWN_DENSE,
-    "GaussianMixtureClassifier": NO_LABEL,
-    "SeededKMeans": NO_LABEL,
-    "FeatureThenClassify": NO_LABEL
-    | {
-        "check_sample_weight_equivalence_on_dense_data": (
-            "the weights reach the reducer only if it takes any, and PCA does not"
-        )
-    },
-    "CoTraining": NO_LABEL | NO_TURN,
-    "TransductiveSVM": NO_LABEL | NO_TURN,
+    "GaussianMixtureClassifier": unlabelled(ValueError, "needs 2 classes, got 1 class"),
+    "SeededKMeans": unlabelled(AssertionError, "expected '-1, 1', got '1'"),
+    "FeatureThenClassify": ONE_CLASS_LEFT
+    | unlike_repetitions(
+        "the weights reach the reducer only if it takes any, and PCA does not",
+        DENSE_WEIGHTS,
+    ),
+    "CoTraining": ONE_CLASS_LEFT | NO_TURN,
+    "TransductiveSVM": NO_TURN
+    | unlabelled(ValueError, "y must hold at least 2 classes, got 1 class"),
     "SelfTrainingClassifier": NO_TURN,
     "Ridge": DIRECT,
     "RidgeClassifier": DIRECT,
     "MultipleInstance": NO_TURN,
     "LabelPropagation": NO_TURN,
-    "LabelModel": {"check_sample_weight_equivalence_on_dense_data": FRACTIONS},
+    "LabelModel": {DENSE_WEIGHTS: FRACTIONS._replace(message="whole numbers")},
     "KernelPCA": {
-        "check_array_api_input": (
+        "check_array_api_input": ExpectedFailure(
             "inverse_transform without fit_inverse_transform=True raises "
-            "NotFittedError, as scikit-learn's does"
+            "NotFittedError, as scikit-learn's does",
+            NotFittedError,
+            "fit_inverse_transform parameter was not set to True",
         )
     },
-    "NuSVC": {
-        "check_sample_weight_equivalence_on_dense_data": INFEASIBLE,
-        "check_sample_weight_equivalence_on_sparse_data": INFEASIBLE,
-        "check_class_weight_classifiers": INFEASIBLE,
-    },
+    "NuSVC": dict.fromkeys(
+        (DENSE_WEIGHTS, SPARSE_WEIGHTS, "check_class_weight_classifiers"), INFEASIBLE
+    ),
     "MiniBatchKMeans": ROW_BY_ROW,
     "SGDClassifier": ROW_BY_ROW,
     "SGDRegressor": ROW_BY_ROW,
     "Perceptron": ROW_BY_ROW,
-    "RANSACRegressor": ROW_BY_ROW,
+    "RANSACRegressor": dict.fromkeys(
+        (DENSE_WEIGHTS, SPARSE_WEIGHTS), TOO_FEW_FOR_A_DRAW
+    ),
     "QuadraticDiscriminantAnalysis": {
         "check_sample_weights_shape": SINGULAR,
         "check_sample_weights_not_overwritten": SINGULAR,
-        "check_sample_weight_equivalence_on_dense_data": SINGULAR,
-        "check_sample_weight_equivalence_on_sparse_data": SINGULAR,
+        DENSE_WEIGHTS: SINGULAR,
+        SPARSE_WEIGHTS: SINGULAR,
         "check_array_api_input": SINGULAR,
     },
     "JointTableClassifier": {
-        "check_sample_weight_equivalence_on_dense_data": FRACTIONS,
-        "check_classifiers_one_label_sample_weights": FRACTIONS,
+        DENSE_WEIGHTS: FRACTIONS,
+        "check_classifiers_one_label_sample_weights": FRACTIONS._replace(
+            error=AssertionError  # of the check, for the refusal
+        ),
     },
     "TreeAugmentedNB": {
-        "check_sample_weight_equivalence_on_dense_data": FRACTIONS,
-        "check_classifiers_one_label_sample_weights": FRACTIONS,
+        DENSE_WEIGHTS: FRACTIONS,
+        "check_classifiers_one_label_sample_weights": FRACTIONS._replace(
+            error=AssertionError
+        ),
     },
     "GaussianHMM": IN_TIME,
     "KalmanFilter": FORECASTS,
@@ -167,19 +259,23 @@ EXPECTED: dict[str, dict[str, str]] = {
     "MixedHMM": IN_TIME,
     "AutoregressiveHMM": IN_TIME,
     "CategoricalHMM": {
-        "check_fit_score_takes_y": "the second argument is `lengths`, as in hmmlearn",
-        "check_estimator_sparse_array": "the check cannot build a 1-D sparse array",
-        "check_dont_overwrite_parameters": SEQUENCE,
-        "check_n_features_in_after_fitting": SEQUENCE,
-        "check_n_features_in": SEQUENCE,
-        "check_dtype_object": SEQUENCE,
-        "check_f_contiguous_array_estimator": SEQUENCE,
-        "check_fit2d_1sample": SEQUENCE,
-        "check_fit2d_1feature": SEQUENCE,
-        "check_fit2d_predict1d": SEQUENCE,
-        "check_dict_unchanged": SEQUENCE,
-        "check_methods_sample_order_invariance": "the rows are ordered in time",
-        "check_methods_subset_invariance": "a row's state depends on its neighbours",
+        "check_fit_score_takes_y": TAKES_LENGTHS,
+        "check_estimator_sparse_array": ExpectedFailure(
+            "the check cannot build a 1-D sparse array",
+            ValueError,
+            "Cannot convert a 1d sparse array",
+        ),
+        "check_dont_overwrite_parameters": INDEXES_TWO,
+        "check_n_features_in_after_fitting": MEASURES_TWO,
+        "check_n_features_in": MEASURES_TWO,
+        "check_dtype_object": INDEXES_TWO,
+        "check_f_contiguous_array_estimator": INDEXES_TWO,
+        "check_fit2d_1sample": INDEXES_TWO,
+        "check_fit2d_1feature": INDEXES_TWO,
+        "check_fit2d_predict1d": INDEXES_TWO,
+        "check_dict_unchanged": INDEXES_TWO,
+        "check_methods_sample_order_invariance": INDEXES_TWO,
+        "check_methods_subset_invariance": INDEXES_TWO,
     },
 }
 
@@ -395,4 +491,17 @@ def quick_instance(cls):
 
 def expected_failures(estimator) -> dict[str, str]:
     """Checks of scikit-learn's that this estimator is known to fail, with reasons."""
+    return {check: f.reason for check, f in expected_errors(estimator).items()}
+
+
+def expected_errors(estimator) -> dict[str, ExpectedFailure]:
+    """Checks of scikit-learn's that this estimator fails: reason, error and message.
+
+    Examples
+    --------
+    >>> from pansophy.linear_model import Ridge
+    >>> from pansophy.testing import expected_errors
+    >>> [failure.error.__name__ for failure in expected_errors(Ridge()).values()]
+    ['TypeError']
+    """
     return EXPECTED.get(type(estimator).__name__, {})

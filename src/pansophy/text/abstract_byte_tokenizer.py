@@ -359,4 +359,5 @@ def blocks_at_spaces(text):
                 end += 1
         yield text[at:end]
         at = end
-    yield text[at:]
+    if at < len(text):
+        yield text[at:]
