@@ -196,6 +196,6 @@ def test_packed_documents_are_sequences_of_their_own(positions, causal):
     )
     H = model.hidden(packed)
     for row, cuts in ((0, (0, 2, 6, 10)), (1, (0, 4, 6, 10))):
-        for first, stop in zip(cuts[:-1], cuts[1:], strict=True):
+        for first, stop in itertools.pairwise(cuts):
             alone = model.hidden(packed[row : row + 1, first:stop])[0]
             torch.testing.assert_close(H[row, first:stop], alone)

@@ -64,7 +64,7 @@ class PositionalEncoding(nn.Module):
         self.d, self.base = d, base
 
     def forward(self, X: Tensor, start: int = 0, steps: Tensor | None = None) -> Tensor:
-        """X with the rows of eq. (1) added; `steps` (n, L) counts from 0 in its place."""
+        """X with rows of eq. (1) added; `steps` (n, L), if given, says which."""
         P = sinusoidal_positions(X.shape[-2], self.d, start, self.base).to(X)
         return X + (P if steps is None else P[steps])
 
@@ -87,7 +87,7 @@ class LearnedPositions(nn.Module):
         self.P = nn.Parameter(0.02 * torch.randn(max_length, d))
 
     def forward(self, X: Tensor, start: int = 0, steps: Tensor | None = None) -> Tensor:
-        """X with the learnt rows added; `steps` (n, L) counts from 0 in its place."""
+        """X with learnt rows added; `steps` (n, L), if given, says which."""
         stop = start + X.shape[-2]
         if stop > len(self.P):
             raise ValueError(
