@@ -37,6 +37,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import nn
 from ..core.random import draw_seed, make_rng
+from ..neural_network.conv import refuse_channels_first
 from ..neural_network.mlp import LayerSizes
 from ..nn.devices import seeded_torch
 from ..params import (
@@ -171,6 +172,7 @@ class AbstractDiffusion(AbstractContinuousDensity):
                 n_features, sizes, n_context=n_classes, n_outputs=parts * n_features
             )
         else:
+            refuse_channels_first(self.image_shape_)
             C = self.image_shape_[2] if len(self.image_shape_) == 3 else 1
             widths = layer_sizes(self.n_channels)
             images = UNet(C, widths, n_context=n_classes, n_outputs=parts * C)
