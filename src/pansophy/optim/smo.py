@@ -90,6 +90,7 @@ MAX_CLIPPED = 6  # Newton steps in a row, each of which took a variable to a bou
 ROUNDING = 16 * np.finfo(float).eps  # violation, relative to t, below which none counts
 STALL_STEPS = 10_000_000  # pair steps (1000 a variable, if more) without a better state
 STALL_ITERATIONS = 2000  # iterations without one
+ROUNDED_ITERATIONS = 50  # and where the violation may be rounding error of K b
 EXACT = 1e-11  # violation, relative to the scores, that counts as rounding error
 STEPS_PER_VARIABLE = 100  # pair steps on a working set, for each of its variables
 SHRINK_PERIOD = 8  # iterations between attempts to shrink
@@ -407,6 +408,7 @@ class DualSolver:
         self.max_steps = max_steps
         self.best: SMOState | None = None  # of least violation
         self.best_iteration = 0
+        self.largest_entry = 0.0  # of the diagonal of K, as far as it was seen
         self.patience = max(STALL_STEPS, 1000 * len(problem.row))
         requested = cache.working if working is None else working
         self.working = min(requested, cache.capacity)
@@ -520,6 +522,8 @@ class DualSolver:
         index = self.cache.columns[places]
         slots = self.cache.slots_of(index)
         square = self.cache.square(index, slots, places)
+        entry = float(np.abs(np.diagonal(square)).max(initial=0.0))
+        self.largest_entry = max(self.largest_entry, entry)
         before, start = values_at(at, active_beta, scores)
         beta, e = before.copy(), start.copy()
         tol = self.tol
@@ -746,7 +750,13 @@ class DualSolver:
         if self.best is None:
             return False
         waited = self.iteration - self.best_iteration
-        return s.steps - self.best.steps > self.patience or waited > STALL_ITERATIONS
+        most = ROUNDED_ITERATIONS if self.is_rounded(self.best) else STALL_ITERATIONS
+        return s.steps - self.best.steps > self.patience or waited > most
+
+    def is_rounded(self, s) -> bool:
+        """Whether the violation is no larger than rounding errors of K b may be."""
+        size = float(arrays.namespace(s.beta).sum(abs(s.beta))) * self.largest_entry
+        return s.violation <= np.finfo(float).eps * size
 
     def unbounded(self, s) -> bool:
         """Whether the objective fell below every value that a solution could have."""
@@ -769,7 +779,8 @@ class DualSolver:
         if result.reason == "tolerance" and result.state.violation > self.tol:
             s = result.state
             stalled = self.is_stalled(s)
-            spent = s.steps >= self.max_steps or stalled
+            rounded = stalled and self.is_rounded(self.best)
+            spent = s.steps >= self.max_steps or (stalled and not rounded)
             reason = "max_iter" if spent else result.reason
             if stalled and self.best.products.shape == s.products.shape:
                 result = result._replace(state=self.best)
