@@ -97,6 +97,8 @@ def like_rows(X, Z):
         raise ValueError(
             f"X and Z must have like columns, got {X.shape} and {Z.shape}."
         )
+    if not (len(X) and len(Z)):
+        raise ValueError("X and Z must both have rows.")
     return X.reshape(len(X), -1), Z.reshape(len(Z), -1)
 
 
