@@ -782,8 +782,9 @@ class DualSolver:
             rounded = stalled and self.is_rounded(self.best)
             spent = s.steps >= self.max_steps or (stalled and not rounded)
             reason = "max_iter" if spent else result.reason
-            if stalled and self.best.products.shape == s.products.shape:
-                result = result._replace(state=self.best)
+            best = self.best
+            if stalled and best and best.products.shape == s.products.shape:
+                result = result._replace(state=best)
             reason = "unbounded" if self.unbounded(s) else reason
             result = result._replace(reason=reason)
         return result

@@ -237,8 +237,10 @@ def with_tensors(part, like):
         given = {f.name: getattr(part, f.name) for f in fields(part) if f.init}
         changed = {name: with_tensors(value, like) for name, value in given.items()}
         return replace(part, **changed)  # pyrefly: ignore
-    if type(part) in (list, tuple):
-        return type(part)(with_tensors(item, like) for item in part)
+    if type(part) is list:
+        return [with_tensors(item, like) for item in part]
+    if type(part) is tuple:
+        return tuple(with_tensors(item, like) for item in part)
     return part
 
 

@@ -118,7 +118,7 @@ class PassageIndex:
             kept = [self._holds(number, phrases) for number in documents]
             kept = np.array(kept, dtype=bool)
             return fuse_rankings({"words": (documents[kept], scores[kept])})
-        if by == "hybrid" and self._prefixes is not None:
+        if by == "hybrid" and self._words is not None and self._prefixes is not None:
             cut = spaced_words(self._terms_of_query(query), PREFIX)
             found, _ = best_documents(self._prefixes, cut, depth)
             numbers = list(
