@@ -136,3 +136,10 @@ def test_tensors(library, n, rng):
     same_up_to_sign(np.asarray(found.transform(T)), known.transform(X))
     same_up_to_sign(np.asarray(found.fit_transform(T)), known.fit_transform(X))
     same_up_to_sign(found.transform(X), known.transform(X))
+
+
+def test_an_asymmetric_function_is_refused(rng):
+    X, Q = rng.standard_normal((12, 2)), np.array([[1.0, 2.0], [0.0, 1.0]])
+    with pytest.raises(ValueError, match="not symmetric"):
+        KernelPCA(2, kernel=lambda a, b: a @ Q @ b).fit(X)
+    assert KernelPCA(2, kernel=lambda a, b: a @ b).fit(X).eigenvalues_.shape == (2,)

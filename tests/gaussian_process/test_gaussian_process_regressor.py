@@ -319,3 +319,14 @@ def test_errors(table):
         fixed(RBF(), solver="none").fit(X, y)
     with pytest.raises(RuntimeError, match="At most one"):
         fixed(RBF()).fit(X, y).predict(X, return_std=True, return_cov=True)
+
+
+def test_without_a_kernel_the_parameters_are_learnt_as_in_scikit_learn(rng):
+    """scikit-learn 1.9 learns C() * RBF(); older versions kept both fixed."""
+    X = rng.standard_normal((30, 2))
+    y = np.sin(4 * X[:, 0]) + 0.1 * rng.standard_normal(30)
+    ours = GaussianProcessRegressor(alpha=0.01, prior=None).fit(X, y)
+    theirs = Theirs(alpha=0.01).fit(X, y)
+    np.testing.assert_allclose(ours.kernel_.theta, theirs.kernel_.theta, atol=1e-3)
+    value = theirs.log_marginal_likelihood_value_
+    assert ours.log_marginal_likelihood_value_ == pytest.approx(value, abs=1e-5)

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.base import InterruptedFitWarning
 from pansophy.core.linalg import NotPositiveDefiniteError
@@ -68,3 +69,17 @@ def test_ctrl_c_leaves_a_usable_model(coarse, table, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert not model.fit(X, y).interrupted_
+
+
+def test_rows_that_no_length_scale_relates_are_named(rng):
+    X = rng.standard_normal((40, 2))
+    y = np.sin(X[:, 0])
+    with pytest.warns(ConvergenceWarning, match="relates no row of X to any other"):
+        GaussianProcessRegressor(1.0 * RBF() + White()).fit(X * 1e8, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GaussianProcessRegressor(1.0 * RBF() + White()).fit(X, y)
+        GaussianProcessRegressor("auto").fit(X * 1e8, y)
+        # noise: a kernel that ends with unrelated rows has been learnt
+        noise = rng.standard_normal(40)
+        GaussianProcessRegressor(1.0 * RBF(0.3), alpha=1e-4).fit(X, noise)

@@ -211,3 +211,15 @@ def test_detectors_of_other_models_are_refused():
     detector = AutoencoderDetector(GaussianMixture(1)).fit(X)
     with pytest.raises(TypeError, match="GaussianMixture in AutoencoderDetector"):
         fgsm(detector, X, np.ones(40), 0.1)
+
+
+def test_norms_by_number_and_wrong_columns(rng):
+    X = rng.standard_normal((40, 3))
+    y = (X[:, 0] > 0).astype(int)
+    model = LogisticRegression().fit(X, y)
+    for name, number in (("2", 2), ("inf", np.inf)):
+        np.testing.assert_array_equal(
+            fgsm(model, X, y, 0.3, norm=number), fgsm(model, X, y, 0.3, norm=name)
+        )
+    with pytest.raises(ValueError, match="X has 2 features, but LogisticRegression"):
+        fgsm(model, X[:, :2], y, 0.1)

@@ -134,6 +134,8 @@ def test_missing_values_are_drawn_given_the_others(normal_model):
     assert (made[:, 0] == 7.0).all() and np.isfinite(made).all()
     mean = MEAN[1] + COV[0, 1] / COV[0, 0] * (7.0 - MEAN[0])
     assert abs(made[:, 1].mean() - mean) < 0.25  # the plain mean is 1.2 away
+    variance = COV[1, 1] - COV[0, 1] ** 2 / COV[0, 0]
+    assert 0.7 < made[:, 1].var() / variance < 1.4
     whole = normal_rows(3)
     np.testing.assert_array_equal(normal_model.inpaint(whole, n_repeats=1), whole)
 

@@ -197,6 +197,33 @@ def test_known_columns_are_kept_and_the_others_follow():
     assert abs(x[:, 1].var() - var) < 0.1
 
 
+@pytest.mark.parametrize(("n_levels", "n_repeats"), [(3, 1), (18, 1), (18, 3)])
+def test_conditioned_steps_draw_from_the_conditional_normal(n_levels, n_repeats):
+    """Rows with other columns known: means and variances, 5 standard errors wide."""
+    n = 8000
+    known = torch.tensor([[True, False, True], [False, True, False]]).repeat(n, 1)
+    x = torch.tensor([[2.0, 9.0, 0.0], [9.0, -1.0, 9.0]], dtype=torch.float64)
+    z, generator = start(2 * n, 40.0)
+    made = denoise_rows(
+        gaussian_denoiser, z, noise_levels(n_levels, sigma_min=0.01, sigma_max=40.0),
+        "ancestral", SamplerOptions(variance="optimal"), generator=generator,
+        inpainting=KnownColumns(x.repeat(n, 1), known), n_repeats=n_repeats,
+    )  # fmt: skip
+    for row in range(2):
+        k, u = known[row].nonzero()[:, 0], (~known[row]).nonzero()[:, 0]
+        gain = COV[u][:, k] @ torch.linalg.inv(COV[k][:, k])
+        mean = MEAN[u] + gain @ (x[row, k] - MEAN[k])
+        cov = COV[u][:, u] - gain @ COV[k][:, u]
+        drawn = made[row::2]
+        assert (drawn[:, k] == x[row, k]).all()
+        spread = cov.diagonal().sqrt()
+        gap = (drawn[:, u].mean(0) - mean).abs() / spread
+        assert (gap < 5 / math.sqrt(n) + 0.01).all()  # 0.01: noise of the first level
+        found = torch.atleast_2d(torch.cov(drawn[:, u].T))
+        scale = spread[:, None] * spread
+        assert ((found - cov).abs() / scale < 5 * math.sqrt(2 / n) + 0.01).all()
+
+
 def test_bad_levels_are_refused():
     z = torch.zeros(1, 3, dtype=torch.float64)
     for levels, text in (

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.linalg
 from scipy.spatial.distance import cdist
@@ -183,3 +184,27 @@ def test_refusals(rng):
         frechet_distance(np.empty((0, 2)), X)
     with pytest.raises(ValueError, match="fake_weight"):
         frechet_distance(X, X, fake_weight=-np.ones(20))
+
+
+def mixed_table(n, rng, shift=0.0):
+    x = rng.normal(size=n) + shift
+    days = pd.to_timedelta(rng.integers(0, 99, n), unit="D")
+    city = np.where(x + rng.normal(size=n) > 0, "Bern", "Rome")
+    return pd.DataFrame(
+        {"x": x, "city": city, "day": days + pd.Timestamp("2020-01-01")}
+    )
+
+
+def test_mixed_tables_are_compared():
+    rng = np.random.default_rng(0)
+    real, alike, other = (mixed_table(400, rng, s) for s in (0, 0, 1.5))
+    good, bad = (sample_quality(real, t, permutations=200) for t in (alike, other))
+    assert good["mmd_pvalue"] > 0.001 and bad["mmd_pvalue"] < 0.01
+    assert good["c2st"] < 0.6 < bad["c2st"]
+    assert good["frechet"] < bad["frechet"]
+    assert good["recall"] > 0.8 and frechet_distance(real, real) < 1e-6
+    # a set of tables against itself: the same category, another label for it
+    swapped = real.assign(city=real["city"].map({"Bern": "Rome", "Rome": "Bern"}))
+    assert classifier_two_sample_accuracy(real, swapped, random_state=0).accuracy > 0.6
+    with pytest.raises(ValueError, match=r"values a row|columns"):
+        frechet_distance(real, real[["x", "city"]])

@@ -66,3 +66,8 @@ def test_bound_is_tight_at_the_posterior_and_below_elsewhere():
         ValueError, match="n_samples must be a whole number of at least 2"
     ):
         mc_elbo(log_likelihood, [0.5], [1.0], 1, return_std_error=True)
+
+
+def test_negative_scales_are_refused():
+    with pytest.raises(ValueError, match="scale must be at least 0"):
+        reparameterize(np.zeros(2), np.array([1.0, -1.0]))

@@ -126,3 +126,13 @@ def test_distributions_and_functions_agree():
     compiled = lambda x: Normal(MEAN, COV).log_prob(x)
     s = score(compiled, X, grad=lambda x: -(x - MEAN) @ PRECISION)
     np.testing.assert_allclose(s, score(normal_log_prob, X))
+
+
+def test_scores_of_distributions_with_numpy_parameters(rng):
+    C = np.array([[2.0, 0.6], [0.6, 1.0]])
+    m = np.array([1.0, -1.0])
+    X = rng.standard_normal((5, 2))
+    expected = -(X - m) @ np.linalg.inv(C)
+    np.testing.assert_allclose(score(Normal(m, C), X), expected, atol=1e-12)
+    diagonal = Normal(m, np.array([2.0, 0.5]), shape="diag")
+    np.testing.assert_allclose(score(diagonal, X), -(X - m) / [2.0, 0.5], atol=1e-12)

@@ -154,3 +154,18 @@ def test_columns_that_cannot_be_modelled_are_named():
         codec.encode(FRAME.assign(income=np.nan))
     with pytest.raises(ValueError, match="'age' held numbers in training"):
         codec.encode(FRAME.assign(age="old"))
+
+
+@pytest.mark.parametrize(("unit", "step"), [("s", 1), ("min", 15), ("h", 1), ("ms", 5)])
+def test_times_keep_their_unit(unit, step, rng):
+    """What comes back, from any number, is a whole multiple of the unit."""
+    steps = pd.to_timedelta(rng.integers(0, 50_000, 300) * step, unit=unit)
+    frame = pd.DataFrame({"at": pd.Timestamp("2020-03-01") + steps, "took": steps})
+    codec = learn_table_codec(frame)
+    back = codec.decode(codec.encode(frame))
+    inner = np.argsort(steps)[2:-2]  # the extremes may move inwards
+    assert (back.astype(frame.dtypes).iloc[inner] == frame.iloc[inner]).all(axis=None)
+    drawn = codec.decode(rng.standard_normal((200, 2)))
+    one = pd.Timedelta(1, unit=unit)
+    assert ((drawn["at"] - pd.Timestamp(0)) % one == pd.Timedelta(0)).all()
+    assert (drawn["took"] % one == pd.Timedelta(0)).all()

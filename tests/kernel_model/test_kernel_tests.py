@@ -76,3 +76,8 @@ def test_samples_of_other_columns_are_refused():
             ValueError, match=r"like columns, got \(5, 2\) and \(4, 3\)"
         ):
             test(X, np.zeros((4, 3)))
+
+
+def test_samples_without_rows_are_refused():
+    with pytest.raises(ValueError, match="must both have rows"):
+        mmd(np.ones((3, 2)), np.ones((0, 2)))

@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from pansophy import load, save
+from pansophy.cluster import KernelKMeans
+from pansophy.decomposition import KernelPCA
 from pansophy.gaussian_process import (
     GaussianProcessClassifier,
     GaussianProcessRegressor,
 )
+from pansophy.kernel_approximation import Nystroem
 from pansophy.kernel_model import (
     AsymmetricLSSVM,
     KernelLogisticRegression,
@@ -66,3 +70,33 @@ def test_processes_as_the_precomputed_matrix(cls):
     np.testing.assert_allclose(
         getattr(own, name)(WORDS[TEST]), getattr(given, name)(numbers[TEST]), atol=1e-9
     )
+
+
+def test_nystroem_features_of_strings(tmp_path):
+    model = Nystroem(KERNEL, n_components=45, random_state=0).fit(WORDS)
+    phi = model.transform(WORDS)
+    np.testing.assert_allclose(phi @ phi.T, MATRIX, atol=1e-9)
+    save(model, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").transform(WORDS), phi)
+
+
+def test_kernel_pca_and_k_means_of_strings(tmp_path):
+    for model in (
+        KernelPCA(3, kernel=KERNEL),
+        KernelKMeans(3, kernel=KERNEL, random_state=0),
+    ):
+        precomputed = clone(model).set_params(kernel="precomputed")
+        model.fit(WORDS[TRAIN])
+        precomputed.fit(MATRIX[TRAIN, TRAIN])
+        ours, theirs = (
+            model.transform(WORDS[TEST]),
+            precomputed.transform(MATRIX[TEST, TRAIN]),
+        )
+        if isinstance(model, KernelKMeans):  # precomputed: squared, less k(x, x)
+            theirs = np.sqrt(theirs + np.diagonal(MATRIX)[TEST][:, None])
+        np.testing.assert_allclose(ours, theirs, atol=1e-9)
+        save(model, tmp_path / "model")
+        back = load(tmp_path / "model").transform(WORDS[TEST])
+        np.testing.assert_array_equal(back, ours)
+    with pytest.raises(ValueError, match="rows of numbers"):
+        KernelPCA(kernel=KERNEL, fit_inverse_transform=True).fit(WORDS)

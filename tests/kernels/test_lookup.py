@@ -1,13 +1,18 @@
 """Kernels by name and from scikit-learn's objects."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise
 
 from pansophy import kernels as K
+from pansophy.active.query_strategies import information_density
+from pansophy.kernel_model import hsic_test, mmd_test, representer, rkhs_norm
+from pansophy.kernel_ridge import KernelRidge
 from pansophy.kernels import RBF, get_kernel
+from pansophy.params import ParameterError
 
 
 @pytest.mark.parametrize(
@@ -98,3 +103,50 @@ def test_fixed_bounds_and_refusals(rows):
             get_kernel(bad)
     with pytest.raises(ValueError, match="no parameter 'width' to fix"):
         RBF().fixed("width")
+
+
+@pytest.mark.filterwarnings("ignore::pansophy.kernels.IndefiniteKernelWarning")
+@pytest.mark.parametrize("name", K.KERNEL_NAMES)
+def test_a_name_is_one_kernel_for_these_rows_everywhere(name, rng):
+    X, Z = rng.random((14, 3)) + 0.1, rng.random((5, 3)) + 0.1
+    y = rng.standard_normal(14)
+    metric = "poly" if name == "polynomial" else name
+    theirs = pairwise.pairwise_kernels(X, metric=metric)
+    across = pairwise.pairwise_kernels(X, Z, metric=metric)
+    np.testing.assert_allclose(K.gram(name, X), theirs, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(K.gram(name, X, Z), across, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        K.gram(name, pd.DataFrame(X)), theirs, rtol=1e-9, atol=1e-12
+    )
+    model = KernelRidge(50.0, kernel=name).fit(X, y)
+    f = representer(name, X, model.dual_coef_)
+    np.testing.assert_allclose(f(Z), model.predict(Z), rtol=1e-9)
+    a = rng.standard_normal(14)
+    squared = max(a @ theirs @ a, 0.0)
+    assert rkhs_norm(name, X, a) == pytest.approx(np.sqrt(squared), abs=1e-7)
+    smallest = np.linalg.eigvalsh(0.5 * (theirs + theirs.T))[0]
+    assert K.check_psd(name, X).smallest == pytest.approx(smallest, abs=1e-10)
+    both = pairwise.pairwise_kernels(np.vstack([X, Z]), metric=metric)
+    contrast = np.r_[np.full(14, 1 / 14), np.full(5, -1 / 5)]
+    found = mmd_test(X, Z, kernel=name, permutations=1).statistic
+    other = hsic_test(X, y, kernel=name, kernel_y="linear", permutations=1)
+    assert found == pytest.approx(max(contrast @ both @ contrast, 0.0), abs=1e-10)
+    J = np.eye(14) - 1 / 14
+    expected = np.trace(theirs @ J @ np.outer(y, y) @ J) / 14**2
+    assert other.statistic == pytest.approx(expected, rel=1e-6, abs=1e-12)
+
+
+def test_a_name_without_its_gamma_is_refused():
+    for name in ("rbf", "poly", "laplacian", "sigmoid"):
+        with pytest.raises(ParameterError, match="give gamma or n_features"):
+            get_kernel(name)
+    theirs = gp.PairwiseKernel(gamma=0.3, metric="poly")
+    X = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_allclose(K.from_sklearn(theirs)(X), theirs(X))
+
+
+def test_names_in_query_strategies_and_asymmetric_kernels(rng):
+    X = rng.standard_normal((8, 2))
+    density = information_density(X, "rbf")
+    np.testing.assert_allclose(density, pairwise.rbf_kernel(X).mean(axis=1))
+    np.testing.assert_allclose(K.Asymmetric("rbf")(X), pairwise.rbf_kernel(X))

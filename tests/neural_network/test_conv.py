@@ -399,3 +399,22 @@ def test_digits_are_read():
     )  # fmt: skip
     model = ConvClassifier((16, 32), n_epochs=20, random_state=0, device="cpu")
     assert model.fit(parts[0], parts[2]).score(parts[1], parts[3]) >= 0.96
+
+
+def test_channels_first_is_refused_with_image_shape_too(rng):
+    X, y = rng.random((12, 3, 8, 8)), np.arange(12) % 2
+    for shape in (None, (3, 8, 8)):
+        with pytest.raises(ValueError, match=r"looks like channels first.*moveaxis"):
+            ConvClassifier((4,), image_shape=shape).fit(X, y)
+    model = ConvClassifier((4,), image_shape=(3, 8, 8), n_epochs=1, random_state=0)
+    assert model.fit(X.reshape(12, -1), y).image_shape_ == (3, 8, 8)
+
+
+def test_lists_and_object_arrays_of_images(rng):
+    X, y = rng.random((12, 8, 8)), np.arange(12) % 2
+    objects = np.empty(12, object)
+    objects[:] = list(X)
+    model = ConvClassifier((4,), n_epochs=1, random_state=0).fit(list(X), y)
+    np.testing.assert_array_equal(model.predict_proba(objects), model.predict_proba(X))
+    with pytest.raises(ValueError, match="all images must have one size"):
+        model.fit([X[0], X[1][:7]], y[:2])

@@ -12,7 +12,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from pansophy import nn, persist  # noqa: E402
+from pansophy import load, nn, persist, save  # noqa: E402
 from pansophy.base import InterruptedFitWarning  # noqa: E402
 from pansophy.core.ragged import Ragged  # noqa: E402
 from pansophy.neural_network import (  # noqa: E402
@@ -273,7 +273,7 @@ def test_ensembles_and_dropout_passes():
         ([np.ones((3, 2)), np.array([[1.0, np.nan]])], "in sequence 1"),
         ([np.ones((3, 2)), np.ones((2, 3))], "same columns"),
         ([np.ones((3, 2)), np.ones((0, 2))], "sequence 1 has no rows"),
-        ([np.array(["a", "b"]), np.array(["c"])], "encode texts as numbers"),
+        ([np.array([{}, 1]), np.array([2, 3])], "give tokens=True for words"),
     ],
 )
 def test_bad_sequences_are_named(bad, words):
@@ -421,3 +421,78 @@ def test_tagger_names_bad_labels():
         model.fit(STEPS, None)
     with pytest.raises(ValueError, match="a sequence of labels"):
         model.fit(STEPS, np.zeros(120))
+
+
+def token_task(n=360):
+    """Class: whether a sequence holds one of three tokens of twelve, none first."""
+    rng = np.random.default_rng(3)
+    X = [rng.integers(0, 12, rng.integers(3, 8)) for _ in range(n)]
+    return X, np.array([int(np.isin(x, [2, 5, 9]).any()) for x in X])
+
+
+def test_tokens_are_not_magnitudes(tmp_path):
+    X, y = token_task()
+    words = [[f"w{i}" for i in x] for x in X]
+    with pytest.raises(ValueError, match="tokens=True or tokens=False"):
+        SequenceClassifier().fit(X, y)
+    make = lambda **more: SequenceClassifier(
+        "gru", hidden_size=24, n_epochs=15, random_state=0, **more
+    )
+    model = make(tokens=True).fit(X[:300], y[:300])
+    assert model.vocabulary_.tolist() == list(range(12))
+    assert model.score(X[300:], y[300:]) > 0.95
+    # what the codes are called does not matter to a net of tokens
+    renamed = np.random.default_rng(0).permutation(12)
+    order = np.argsort(renamed)
+    other = make(tokens=True).fit([renamed[x] for x in X[:300]], y[:300])
+    with torch.no_grad():
+        ours, theirs = (m.nets_[0].layer.embedding.weight for m in (model, other))
+        assert ours.shape == theirs.shape and not ours[0].any()
+    assert len(order) == len(other.vocabulary_)
+    text = make().fit(words[:300], y[:300])
+    assert text.score(words[300:], y[300:]) > 0.95
+    sentences = np.array([" ".join(line) for line in words[300:]])
+    P = text.predict_proba(words[300:])
+    np.testing.assert_array_equal(text.predict_proba(sentences), P)
+    save(text, tmp_path / "model")
+    np.testing.assert_array_equal(
+        load(tmp_path / "model").predict_proba(words[300:]), P
+    )
+    assert text.predict([["never", "seen"]]).shape == (1,)
+    with pytest.raises(ValueError, match="tokens that are texts"):
+        text.predict(X[:3])
+
+
+def test_words_of_equal_length_and_taggers_of_words():
+    rng = np.random.default_rng(0)
+    X = [[f"w{i}" for i in rng.integers(0, 8, 5)] for _ in range(120)]
+    y = [["a" if w in ("w1", "w6") else "b" for w in line] for line in X]
+    tagger = SequenceTagger("gru", hidden_size=16, n_epochs=12, random_state=0)
+    assert tagger.fit(X[:90], y[:90]).score(X[90:], y[90:]) > 0.95
+    sentences = [" ".join(line) for line in X[90:]]
+    found = tagger.predict(sentences)
+    assert [len(tags) for tags in found] == [5] * 30
+    counts = [sum(w == "w1" for w in line) for line in X]
+    model = SequenceRegressor("gru", pool="sum", n_epochs=25, random_state=0)
+    assert model.fit(X[:90], counts[:90]).score(X[90:], counts[90:]) > 0.7
+
+
+def test_forms_of_numbers_and_tokens():
+    rng = np.random.default_rng(0)
+    lists = [rng.normal(size=(rng.integers(2, 5), 2)) for _ in range(12)]
+    objects = np.empty(12, object)
+    objects[:] = lists
+    y = np.arange(12) % 2
+    model = SequenceClassifier("gru", hidden_size=4, n_epochs=1, random_state=0)
+    P = model.fit(lists, y).predict_proba(lists)
+    np.testing.assert_array_equal(model.fit(objects, y).predict_proba(objects), P)
+    bits = [
+        rng.integers(0, 2, 4) for _ in range(12)
+    ]  # 0 and 1 mean the same either way
+    assert model.fit(bits, y).vocabulary_ is None
+    whole = [rng.integers(0, 9, 4) for _ in range(12)]
+    assert model.set_params(tokens=False).fit(whole, y).vocabulary_ is None
+    with pytest.raises(ValueError, match="have one column"):
+        model.set_params(tokens=True).fit(lists, y)
+    with pytest.raises(ValueError, match="whole numbers or all be texts"):
+        model.fit([x[:, 0] for x in lists], y)

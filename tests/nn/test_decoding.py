@@ -182,3 +182,20 @@ def test_decoding_leaves_the_mode():
     one = nn.decode(model, prompt, max_new=5, temperature=0)
     assert model.training
     assert torch.equal(nn.decode(model, prompt, max_new=5, temperature=0), one)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", None])
+@pytest.mark.parametrize("causal", [True, False])
+def test_packed_documents_are_sequences_of_their_own(positions, causal):
+    torch.manual_seed(0)
+    options = nn.BlockOptions(positions=positions, max_length=12)
+    layer = nn.TransformerEncoder(16, 2, 2, options=options, causal=causal)
+    model = nn.TokenModel(10, layer, 16, separator=0).double().eval()
+    packed = torch.tensor(
+        [[5, 6, 0, 3, 4, 5, 0, 7, 8, 2], [0, 1, 2, 3, 0, 4, 0, 5, 6, 7]]
+    )
+    H = model.hidden(packed)
+    for row, cuts in ((0, (0, 2, 6, 10)), (1, (0, 4, 6, 10))):
+        for first, stop in itertools.pairwise(cuts):
+            alone = model.hidden(packed[row : row + 1, first:stop])[0]
+            torch.testing.assert_close(H[row, first:stop], alone)

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
 from pansophy import nn  # noqa: E402
-from pansophy.neural_network import ConvClassifier  # noqa: E402
+from pansophy.neural_network import ConvClassifier, SequenceClassifier  # noqa: E402
 
 
 def test_gradients_of_a_linear_net_are_its_weights():
@@ -64,3 +64,31 @@ def test_the_likeliest_class_is_the_default_and_bad_methods_are_refused(trained)
     assert np.array_equal(nn.saliency(model, X[:3]), nn.saliency(model, X[:3], best))
     with pytest.raises(ValueError, match='method must be "gradient"'):
         nn.saliency(model, X[:3], method="occlusion")
+
+
+def test_sequences_against_differences(rng):
+    X = [rng.normal(2.0, 3.0, size=(n, 2)) for n in rng.integers(3, 7, 30)]
+    y = np.array([int(x[0, 0] > 2) for x in X])
+    model = SequenceClassifier("gru", hidden_size=4, n_epochs=2, random_state=0)
+    model.fit(X, y)
+    S = nn.saliency(model, X, 1)
+    score = lambda x: model._raw_outputs([x])[0, 0, 1]
+    h = 1e-5
+    for t, j in ((0, 0), (2, 1)):
+        step = np.zeros_like(X[0])
+        step[t, j] = h
+        slope = (score(X[0] + step) - score(X[0] - step)) / (2 * h)
+        assert S[0][t, j] == pytest.approx(slope, rel=1e-5, abs=1e-8)
+    assert [s.shape for s in S] == [x.shape for x in X]
+    whole = nn.saliency(model, X, 1, method="integrated", baseline=1.0, steps=64)
+    gap = score(X[3]) - score(np.ones_like(X[3]))
+    assert whole[3].sum() == pytest.approx(gap, rel=1e-6)
+    cube = np.stack([x[:3] for x in X])
+    assert nn.saliency(model, cube).shape == cube.shape
+    features = nn.FeatureExtractor(model)
+    F = features.fit_transform(X)
+    assert F.shape == (30, 4)
+    np.testing.assert_allclose(features.transform(X[4:5]), F[4:5], atol=1e-6)
+    words = SequenceClassifier("gru", hidden_size=4, n_epochs=1)
+    with pytest.raises(ValueError, match="not tokens"):
+        nn.saliency(words.fit([["a", "b"], ["b", "a"]], [0, 1]), [["a", "b"]])

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from pansophy import nn  # noqa: E402
+from pansophy import load, nn, save  # noqa: E402
+from pansophy.nn.heads import HEADS  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -44,3 +45,13 @@ def test_it_trains_in_bfloat16(rng):
         pass
 
     assert not nn.Sequential(Own()).capturable
+
+
+def test_a_sequential_net_is_saved_with_its_head(tmp_path):
+    for head in HEADS:
+        net = nn.Sequential(torch.nn.Linear(2, 3), nn.ELU(), head=head)
+        save(net, tmp_path / "net")
+        back = load(tmp_path / "net")
+        assert back.head is HEADS[head]
+        x = torch.randn(4, 2)
+        assert torch.equal(back(x), net(x))

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+from sklearn.exceptions import ConvergenceWarning  # noqa: E402
+
 from pansophy import nn  # noqa: E402
 from pansophy.core.progress import FitTask  # noqa: E402
 from tests.nn.linear_net import LinearNet, train  # noqa: E402
@@ -75,7 +77,8 @@ def test_interrupted_run_is_usable(data):
 
 def test_divergence_keeps_the_last_finite_weights(data):
     rule = nn.SGD(1e80)
-    result = train(LinearNet(), data, epochs=9, batch_size=40, optimiser=rule)
+    with pytest.warns(ConvergenceWarning, match="diverged: a loss was not finite"):
+        result = train(LinearNet(), data, epochs=9, batch_size=40, optimiser=rule)
     assert result.reason == "diverged"
     assert torch.isfinite(result.state.net.w).all()
     assert np.isfinite(result.history["loss"]).all()
@@ -173,3 +176,10 @@ def test_resuming_a_stopped_run_changes_nothing(data, tmp_path):
     again = train(LinearNet(), data, **options, evaluate=scripted(values), resume=True)
     assert first.reason == again.reason == "tolerance" and again.n_iter == 4
     assert torch.equal(first.state.net.w, again.state.net.w)
+
+
+def test_nan_in_the_data_is_no_silent_end(data):
+    broken = (torch.full_like(torch.as_tensor(data[0]), torch.nan), *data[1:])
+    with pytest.warns(ConvergenceWarning, match="in the first epoch"):
+        result = train(LinearNet(), broken, epochs=3)
+    assert result.reason == "diverged" and not result.history

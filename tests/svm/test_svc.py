@@ -383,7 +383,7 @@ def test_an_interrupted_fit_of_two_classes_is_a_model(small_limits):
 
     with pytest.warns(InterruptedFitWarning):
         model = SVC(kernel=kernel).fit(X, y)
-    assert model.interrupted_
+    assert model.interrupted_ and model.fit_status_ == 1
     assert model.predict(X).shape == (400,)
     with pytest.raises(KeyboardInterrupt):
         calls.clear()

@@ -101,3 +101,14 @@ def test_epsilon_from_the_noise():
         suggest_epsilon(X, y[:3])
     with pytest.raises(ValueError, match="noise"):
         suggest_epsilon(X, y, noise=-1.0)
+
+
+def test_huge_targets_and_C_come_to_an_end():
+    """Scores of 1e12 are not known to 1e-3: the fit ends at rounding error."""
+    X, t = load_diabetes(return_X_y=True)
+    ours = SVR(C=1e12).fit(X, t * 1e10)
+    theirs = libsvm.SVR(C=1e12).fit(X, t * 1e10)
+    loss = [np.abs(m.predict(X) / 1e10 - t).sum() for m in (ours, theirs)]
+    assert loss[0] <= loss[1] * (1 + 1e-4) and ours.fit_status_ == 0
+    larger = SVR(C=1e15).fit(X, t * 1e10)  # where sums of K b are known to 20 only
+    assert np.abs(larger.predict(X) / 1e10 - t).sum() <= loss[0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pansophy
-from pansophy.text import BM25, CountVectorizer
+from pansophy.text import BM25, BM25Index, CountVectorizer
 
 DOCUMENTS = ["the cat sat on the mat", "the dog sat", "cats and dogs"]
 METHODS = ["bm25", "lucene", "robertson", "atire", "bm25l", "bm25+", "printed"]
@@ -220,3 +220,26 @@ def test_bad_input():
     with pytest.raises(ValueError, match="k must be"):
         BM25().fit(DOCUMENTS).search("cat", k=0)
     assert BM25().fit([]).search("cat").documents.tolist() == [[-1]]
+
+
+def test_every_script_in_memory_as_on_disk(tmp_path):
+    """Scores of `BM25` are those of `BM25Index`, where single characters are too."""
+    documents = [
+        "日本語の文章です", "これは中国語", "C is a language", "R and C++ too",
+        "東京都 京都 ภาษาไทย", "plain text about a cat", "한국어를 배운다", "नमस्ते",
+    ]  # fmt: skip
+    index = BM25Index.create(tmp_path / "index")
+    index.add(documents)
+    model = BM25().fit(documents)
+    for query, first in [
+        ("日本語", 0), ("語", 1), ("中国", 1), ("京", 4), ("C", 2), ("C++", 2),
+        ("R", 3), ("a cat 京", 5), ("ไทย", 4), ("한국", 6), ("नमस्ते", 7),
+    ]:  # fmt: skip
+        expected = np.zeros(len(documents))
+        found = index.search(query, k=len(documents))
+        held = found.documents[0] >= 0
+        expected[found.documents[0][held]] = found.scores[0][held]
+        np.testing.assert_allclose(model.scores(query), expected, rtol=1e-5, atol=1e-6)
+        assert model.search(query, k=1).documents[0, 0] == first
+        numbers = np.arange(len(documents))
+        np.testing.assert_allclose(index.scores(query, numbers), expected, rtol=1e-6)

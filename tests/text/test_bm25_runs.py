@@ -82,8 +82,8 @@ def test_fields_count_by_their_weights():
 
 @pytest.mark.parametrize("weights", [None, {"title": 2.0, "body": 1.0}])
 def test_documents_without_words(weights):
-    """A run may have no term at all: letters alone are no words."""
-    documents = ["a", "", "?"] if weights is None else [{"title": "a"}, {}, {}]
+    """A run may have no term at all: signs are no words."""
+    documents = ["-", "", "?"] if weights is None else [{"title": "-"}, {}, {}]
     run = one_run(documents, IndexSettings(field_weights=weights))
     assert run.terms == [] and run.lengths.tolist() == [0, 0, 0]
     assert len(run.postings.documents) == 0

@@ -238,3 +238,13 @@ def test_bad_input():
     with pytest.raises(ValueError, match="text must be str or bytes"):
         model.encode(["a", "b"])
     assert len(BPE(300).fit([]).merges_) == 0
+
+
+def test_ids_that_are_none_are_refused():
+    model = BPE(260).fit(["low lower lowest"])
+    for bad in ([-1], [65.7], [len(model.tokens_)]):
+        with pytest.raises(
+            ValueError, match=r"ids must be below .* whole and at least 0"
+        ):
+            model.decode(bad)
+    assert model.decode([]) == ""

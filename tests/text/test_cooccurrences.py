@@ -1,7 +1,10 @@
 """Pairs of words and their mutual information: worked numbers and properties."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from scipy.stats import chi2_contingency
 
 from pansophy.text import collocations, cooccurrence, pmi, remove_stop_words
 
@@ -100,3 +103,26 @@ def test_sentences_may_be_texts():
         cooccurrence("one text")
     with pytest.raises(ValueError, match="got None"):
         collocations([None])
+
+
+def test_likelihood_ratio_is_that_of_the_table_of_pairs():
+    """Against SciPy's G2 of the contingency table of every pair."""
+    twice = collocations(
+        [["a", "b"]] * 10 + [["c", "d"]] * 10, measure="likelihood_ratio", min_count=1
+    )
+    assert twice[0].score == pytest.approx(20 * np.log(4))  # [[10, 0], [0, 10]]
+    rng = np.random.default_rng(0)
+    p = np.arange(1, 9) / 36
+    sentences = [[f"w{i}" for i in rng.choice(8, 12, p=p)] for _ in range(60)]
+    found = collocations(sentences, measure="likelihood_ratio", min_count=1, top=99)
+    pairs = [pair for s in sentences for pair in pairwise(s)]
+    assert len(found) == len(set(pairs))
+    for c in found:
+        starts = np.array([a == c.words[0] for a, _ in pairs])
+        ends = np.array([b == c.words[1] for _, b in pairs])
+        table = [
+            [(starts & ends).sum(), (starts & ~ends).sum()],
+            [(~starts & ends).sum(), (~starts & ~ends).sum()],
+        ]
+        ratio = chi2_contingency(table, correction=False, lambda_="log-likelihood")
+        assert c.score == pytest.approx(ratio.statistic, rel=1e-9, abs=1e-9)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pansophy.text import RAG, PassageIndex
+from pansophy.text import RAG, FolderIndex, PassageIndex
 from pansophy.text.rag import extracted_answer
 
 PAGES = {
@@ -43,3 +43,23 @@ def test_a_sentence_of_overlapping_chunks_is_answered_once():
     index = PassageIndex({"a.txt": text}, by="sentences", size=6, overlap=4)
     assert sum("sour" in p.text for p in index.passages) == 2
     assert RAG(index).answer("sour lime").text == "The lime is sour. [1]"
+
+
+def test_a_rare_word_is_found_among_many_that_begin_alike(tmp_path):
+    """Every one of 300 words that share five letters finds its own passage."""
+    texts = {f"m{i}": f"text about topic{i} and more words" for i in range(100, 400)}
+    index = PassageIndex(texts)
+    (tmp_path / "docs").mkdir()
+    for name, text in texts.items():
+        (tmp_path / "docs" / f"{name}.md").write_text(text)
+    folder = FolderIndex.create(tmp_path / "index", tmp_path / "docs")
+    folder.update()
+    for i in range(100, 400, 25):
+        assert index.search(f"topic{i}", 1)[0].path == f"m{i}"
+        assert folder.search(f"topic{i}", 1)[0].path == f"m{i}.md"
+
+
+def test_words_of_one_letter_are_found():
+    index = PassageIndex({"c": "C is a language.", "r": "R is another."})
+    assert [p.path for p in index.search("C", by="words")] == ["c"]
+    assert [p.path for p in index.search("C++", by="words")] == ["c"]

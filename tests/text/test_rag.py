@@ -95,3 +95,24 @@ def test_bad_input():
         RAG({}, 3)
     with pytest.raises(ValueError, match="k must be"):
         RAG({}, k=0)
+
+
+def test_extracts_leave_out_questions_and_underlines_and_keep_code():
+    pages = {
+        "a.md": "# Install\nHow do I install the zebra package? "
+        "Install the zebra package with:\n\n```\npip install zebra\n```\n",
+        "b.rst": "Zebra dataset\n-------------\n\nThe zebra dataset has 569 samples.\n",
+    }
+    text = RAG(pages).answer("how to install the zebra package").text
+    assert "pip install zebra" in text and "?" not in text
+    text = RAG(pages).answer("how many samples has the zebra dataset").text
+    assert "569 samples" in text and "---" not in text
+
+
+def test_one_common_word_is_no_answer():
+    pages = {
+        f"{i}.md": f"The letter {c} is a capital letter." for i, c in enumerate("ABCD")
+    }
+    answer = RAG(pages).answer("what is the capital of France")
+    assert answer.text == "No passage answers the question." and not answer.cited
+    assert RAG(pages).answer("capital letter B").cited

@@ -46,3 +46,8 @@ def test_score_fusion():
     np.testing.assert_allclose(one.scores, other.scores)
     with pytest.raises(ValueError, match="weights must hold 1"):
         score_fusion([([1], [1.0])], weights=[1, 2])
+
+
+def test_a_ranking_needs_a_score_for_each_document():
+    with pytest.raises(ValueError, match="2 documents, but 1 scores"):
+        score_fusion([(["a", "b"], [1.0])])

@@ -13,7 +13,7 @@ def test_scripts_without_blanks_have_pairs_of_characters():
     assert indexed_words("東京都") == ["東京", "京都", "都"]
     assert query_words("東京都") == ["東京", "京都"]
     assert query_words("猫") == indexed_words("猫") == ["猫"]
-    assert indexed_words("Python入門 2") == ["python", "入門", "門"]
+    assert indexed_words("Python入門 2") == ["python", "入門", "門", "2"]
     assert query_words("서울에서") == ["서울", "울에", "에서"]
 
 
@@ -22,7 +22,8 @@ def test_words_keep_their_marks_and_forms_are_one():
     assert indexed_words("cafe\u0301") == indexed_words("CAFÉ") == ["café"]
     assert indexed_words("ｐｙｔｈｏｎ") == ["python"]
     assert indexed_words("ｶﾞｽ") == indexed_words("ガス")
-    assert indexed_words("") == indexed_words(" \n ") == indexed_words("a ?") == []
+    assert indexed_words("") == indexed_words(" \n ") == indexed_words("- ?") == []
+    assert indexed_words("C or c?") == query_words("C or c?") == ["c", "or", "c"]
 
 
 def test_a_text_holds_its_own_words(rng):

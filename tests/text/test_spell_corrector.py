@@ -1,9 +1,10 @@
 """Spelling: worked ties, frequencies, context."""
 
+import numpy as np
 import pytest
 
 import pansophy
-from pansophy.text import NGramModel, SpellCorrector
+from pansophy.text import NGramModel, SpellCorrector, edit_distances
 
 WORDS = ["cat", "car", "cart", "care", "cards", "cast"]
 
@@ -47,3 +48,31 @@ def test_bad_input():
         SpellCorrector().fit([])
     with pytest.raises(ValueError, match="above 0"):
         SpellCorrector().fit({"a": 0})
+
+
+@pytest.mark.parametrize("kind", ["levenshtein", "osa", "damerau", "indel"])
+def test_the_letters_leave_out_no_near_word(rng, kind):
+    draw = lambda: "".join(rng.choice(list("abcdeé日"), rng.integers(1, 7)))
+    words = sorted({draw() for _ in range(400)})
+    model = SpellCorrector(kind=kind).fit(words)
+    for _ in range(60):
+        word = draw()
+        distance = edit_distances([word], words, kind)[0]
+        near = {w for w, d in zip(words, distance, strict=True) if d <= 2}
+        assert {c.word for c in model.candidates(word, top=999)} == near
+
+
+def test_few_words_of_a_large_dictionary_are_compared(rng):
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    words = ["".join(rng.choice(letters, n)) for n in rng.integers(3, 12, 50_000)]
+    model = SpellCorrector().fit(words)
+    compared = [len(model._words_of_like_letters(w + "x")) for w in words[:20]]
+    assert np.mean(compared) < 0.02 * len(model.words_)
+
+
+def test_capitals_signs_and_empty_words():
+    model = SpellCorrector().fit(["the", "cat", "data", "Paris", "a"])
+    assert model.correct("") == "" and model.correct("...") == "..."
+    assert model.correct_sentence(["Teh", "Cat,", "(dtaa)", "Pariss!", "TEH"]) == [
+        "The", "Cat,", "(data)", "Paris!", "THE",
+    ]  # fmt: skip

@@ -44,6 +44,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from ..core.rows import Rows
 from ..distributions import entropy
 from ..kernels import RBF
+from ..kernels.lookup import kernel_for_rows
 from ..params import Count, NonNegative, check_params
 from ..typing import Fittable
 
@@ -83,6 +84,8 @@ def information_density(X, kernel=None):
         var = X.multiply(X).mean(axis=0) - m**2 if is_sparse else np.var(X, axis=0)
         gamma = 1 / (2 * X.shape[1] * (float(np.mean(var)) or 1.0))
         kernel = partial(rbf_kernel, gamma=gamma) if is_sparse else RBF(gamma=gamma)
+    elif not callable(kernel) or isinstance(kernel, str):
+        kernel = kernel_for_rows(kernel, X)
     step = max(1, (1 << 22) // max(X.shape[0], 1))
     return Rows(X, block=step).map(lambda x: np.asarray(kernel(x, X)).mean(axis=1))
 
@@ -143,7 +146,7 @@ class UncertaintySampler(QueryStrategy):
         All three choose alike between two classes.
     beta : float, default=0
         Power of the information density of eq. (7); 0 leaves it out.
-    kernel : kernel of `pansophy.kernels` or None
+    kernel : kernel, its name, function of two sets of rows, or None
         Likeness of eq. (7); None is Gaussian, as wide as the rows are spread.
 
     Examples

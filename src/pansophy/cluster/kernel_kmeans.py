@@ -27,6 +27,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels
 from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
@@ -34,7 +35,9 @@ from ..core import rows
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
 from ..core.random import make_rng
+from ..kernels.base import object_rows, takes_objects
 from ..params import Count, NonNegative, Number, Positive, Verbosity
+from ..persist.saved_state import AnyArray, IfArray, saved_state
 from ..typing import Matrix, Seed
 from .initialization import (
     check_enough_rows,
@@ -143,6 +146,7 @@ def kernel_change(old, new):
     return 0.0 if new.moved == 0 else fall
 
 
+@saved_state(X_fit_=IfArray(AnyArray(..., ...)))  # numbers, or strings
 @dataclass(eq=False, repr=False)
 class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     """Kernel k-means clustering; the module text gives the method.
@@ -229,13 +233,19 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
+        if takes_objects(self.kernel):
+            X, _ = object_rows(X)
+            rows_only = np.zeros((len(X), 1))
+            _, w = self._check_training_data(rows_only, sample_weight=sample_weight)
+        else:
+            X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
         n = len(X)
         k = self.n_clusters
         check_enough_rows(X, k)
         if self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(f"a precomputed kernel must be square, got {X.shape}.")
-        w = np.ones(n, X.dtype) if w is None else w
+        dtype = np.float64 if takes_objects(self.kernel) else X.dtype
+        w = np.ones(n, dtype) if w is None else w
         self.kernel_ = self._kernel(X, w)
         with np.errstate(over="ignore", invalid="ignore"):
             G = GramSource(X, self.kernel_)
@@ -258,7 +268,7 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             X=X,
         )
         self.inertia_ = result.state.objective
-        self.coefficients_ = mean_coefficients(result.state.labels, w, k, X.dtype)
+        self.coefficients_ = mean_coefficients(result.state.labels, w, k, dtype)
         D, self.norms_ = feature_space_distances(
             G, result.state.labels, w.astype(np.float64), k
         )
@@ -286,7 +296,11 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         return D if self._precomputed else np.sqrt(np.maximum(D, 0.0))
 
     def _squared_distances(self, X, with_self):
-        X = self._check_new_data(X, order="C")
+        if takes_objects(self.kernel):
+            check_is_fitted(self)
+            X, _ = object_rows(X)
+        else:
+            X = self._check_new_data(X, order="C")
         some = self.coefficients_.any(axis=0)
 
         def block(x):
@@ -312,6 +326,8 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         if not isinstance(self.kernel, (str, kernels.AbstractKernel)):
             return kernels.FunctionKernel(self.kernel)
         gamma = self.gamma
+        if takes_objects(self.kernel):
+            return self.kernel
         if gamma is None and isinstance(self.kernel, str) and self.kernel != "linear":
             check_scale(self, X)
             V = X - np.average(X, axis=0, weights=w)

@@ -44,6 +44,8 @@ def asarray(values, like):
     if not is_foreign(like):
         return np.asarray(to_numpy(values), dtype=like.dtype)
     xp = namespace(like)
+    if is_torch(values) and is_torch(like):
+        return values.to(dtype=like.dtype, device=like.device)
     if is_numpy(values) and not values.flags.writeable:
         values = values.copy()  # torch warns about sharing memory it may not write
     return xp.asarray(values, dtype=like.dtype, device=device(like))

@@ -38,12 +38,17 @@ from ..core.random import make_rng
 from ..core.rows import as_rows
 from ..core.truncated_svd import svd_flip, truncated_svd
 from ..kernels import AbstractKernel, get_kernel
+from ..kernels.base import object_rows, takes_objects
+from ..kernels.given import refuse_asymmetric
 from ..params import Count, Flag, Jobs, Natural, NonNegative, Number, ParameterError
+from ..persist.saved_state import AnyArray, IfArray, saved_state
 from ..typing import Seed
 from .abstract_pca import SPARSE
 
 SHARP = 1e-9  # residual of an eigenpair, relative to the largest, that is let pass
 FEW = 200  # rows below which LAPACK is quickest
+ASYMMETRY = 1e-5  # share by which a matrix may be asymmetric by rounding
+LOOKED_AT = 50  # rows on which the symmetry of a function is tested
 OURS = ("linear", "poly", "rbf")
 
 
@@ -104,6 +109,7 @@ def nonnegative_eigenvalues(values, name):
     return np.where(values > small, values, 0.0)
 
 
+@saved_state(X_fit_=IfArray(AnyArray(..., ...)))  # numbers, or strings
 @dataclass(eq=False, repr=False)
 class KernelPCA(PrefixedOutput, Transformer, Estimator):
     """Kernel PCA; the module text gives the method.
@@ -198,6 +204,8 @@ or kernel of `pansophy.kernels`, default="linear"
                 "Cannot fit_inverse_transform with a precomputed kernel: KernelPCA has "
                 "no rows to return to."
             )
+        if takes_objects(self.kernel):
+            return self._fit_objects(X)
         X, _ = self._check_training_data(X, **SPARSE, order="C")
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
@@ -211,8 +219,23 @@ or kernel of `pansophy.kernels`, default="linear"
             self._fit_inverse(X)
         return self
 
+    def _fit_objects(self, X):
+        """`fit` for a kernel of strings or other objects."""
+        if self.fit_inverse_transform:
+            raise ParameterError(
+                "fit_inverse_transform of KernelPCA needs rows of numbers."
+            )
+        X, _ = object_rows(X)
+        self._check_training_data(np.zeros((len(X), 1)))
+        self.X_fit_ = X
+        self._solve(X)
+        return self
+
     def _solve(self, X):
         K = self._kernel(X, None)
+        if callable(self.kernel) and not isinstance(self.kernel, AbstractKernel):
+            some = X[:LOOKED_AT]  # both triangles: pairwise_kernels mirrors one
+            refuse_asymmetric(self._kernel(some, some.copy()), ASYMMETRY)
         own = self.kernel != "precomputed" or sp.issparse(X)
         self._means = column_means(K)
         K = centered_kernel(K, self._means, own)
@@ -250,6 +273,8 @@ or kernel of `pansophy.kernels`, default="linear"
         if kernel == "precomputed":
             K = X.toarray() if sp.issparse(X) else X
             return K
+        if takes_objects(kernel):
+            return kernel(X) if Z is None else kernel(X, Z)
         native = isinstance(kernel, AbstractKernel) or kernel in OURS
         whole = self.degree == int(self.degree) and self.degree >= 1
         if kernel == "poly" and not (whole and self.coef0 >= 0 and self.gamma_ > 0):
@@ -294,7 +319,11 @@ or kernel of `pansophy.kernels`, default="linear"
 
     def transform(self, X):
         """Scores of new rows, eq. (3), block by block."""
-        X = self._check_new_data(X, **SPARSE, order="C")
+        if takes_objects(self.kernel):
+            check_is_fitted(self)
+            X, _ = object_rows(X)
+        else:
+            X = self._check_new_data(X, **SPARSE, order="C")
         X = X.tocsr() if sp.issparse(X) else X
         a = self._duals()
         Z = self.X_fit_
@@ -336,7 +365,7 @@ or kernel of `pansophy.kernels`, default="linear"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = not takes_objects(self.kernel)
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

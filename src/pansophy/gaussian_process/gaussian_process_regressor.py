@@ -156,8 +156,9 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
     ----------
     kernel : kernel, function, "auto" or None, default=None
         A kernel of `pansophy.kernels` or of `sklearn.gaussian_process.kernels`. None
-        is 1.0 * RBF(1.0). "auto" is a Matern kernel with a length scale for each
-        column, starting from the scales of the columns and of y, and noise.
+        is 1.0 * RBF(1.0), whose parameters are learnt as any. "auto" is a Matern kernel
+        with a length scale for each column, starting from the scales of the columns and
+        of y, and noise.
     alpha : float or array of shape (n,), default=1e-10
         Variance of the noise, one for all rows or one for each.
     optimizer : "fmin_l_bfgs_b", function or None, default="fmin_l_bfgs_b"

@@ -36,6 +36,8 @@ SLOPE = 1e-3  # largest gradient at which a search on many rows ends
 FAR = 1e10  # added to the last objective where there is none
 COARSE_FROM = 1000  # rows from which the search begins on fewer
 COARSE_ROWS = 400
+LOOKED_AT = 50  # rows that are compared with all others
+UNRELATED = 1e-12  # correlation that is none
 OWN_STEPS = 100  # most iterations where the solver has parameters of its own
 
 
@@ -242,6 +244,30 @@ def descend_from_coarse(objective, coarse, limits, growth) -> bool:
     return objective.theta is not None
 
 
+def warn_if_unrelated(family, theta, X):
+    """Warn if the kernel related no two rows, neither at its start nor where it ended.
+
+    The likelihood then has no slope in a length scale, which stays where it was.
+    """
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind != "f":
+        return
+    for values in (family.theta, theta):
+        kernel = family.at(values).without_noise()
+        at = np.linspace(0, len(X) - 1, min(len(X), LOOKED_AT)).astype(int)
+        near = np.abs(kernel(X[at], X))
+        near[np.arange(len(at)), at] = 0.0
+        size = np.sqrt(np.abs(kernel.diag(X)))
+        if len(X) < 2 or (near > UNRELATED * size[at][:, None] * size).any():
+            return
+    warnings.warn(
+        "the kernel relates no row of X to any other, so that its length scales could "
+        "not be learnt: scale X, or give length scales of the size of the distances "
+        'between rows (kernel="auto" does).',
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+
+
 def warn_at_bounds(family, theta, slope):
     """Name each parameter that ended at a bound, and what moving on would gain.
 
@@ -354,6 +380,7 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
         x = vector.split(vector.start)
         return FoundParameters(*x, None, objective.n_evaluations)
     p = len(family.theta)
+    warn_if_unrelated(family, objective.theta[:p], data.X)
     slope = None if objective.slope is None else objective.slope[:p]
     warn_at_bounds(family, objective.theta[:p], slope)
     value = -objective.value - prior.value(objective.theta)

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..base import PrefixedOutput
-from ..neural_network.conv import flat_image_shape
+from ..neural_network.conv import flat_image_shape, refuse_channels_first
 from ..params import Count
 from .abstract_generator import AbstractGenerator
 
@@ -31,6 +31,7 @@ def convolved_shape(model, n_features) -> tuple[int, int, int] | None:
     images = model.architecture == "conv" or given is not None
     if model.architecture == "dense" or not images:
         return None
+    refuse_channels_first(model.image_shape_ or ())
     return flat_image_shape(n_features, given)
 
 

@@ -271,10 +271,16 @@ class AttackProblem(NamedTuple):
         return x if self.bounds is None else x.clamp(*self.bounds)
 
 
+def check_norm(norm) -> Norm:
+    """ "inf" or "2"; the numbers are taken for their names."""
+    names = {"inf": "inf", "2": "2", np.inf: "inf", 2: "2"}
+    if isinstance(norm, (str, int, float)) and norm in names:
+        return names[norm]  # pyrefly: ignore
+    raise ValueError(f'norm must be "inf" or "2", got {norm!r}.')
+
+
 def attack_problem(model, X, y, budget, norm, bounds) -> AttackProblem:
     """Everything an attack needs, checked."""
-    if norm not in ("inf", "2"):
-        raise ValueError(f'norm must be "inf" or "2", got {norm!r}.')
     if not (np.ndim(budget) == 0 and 0 <= budget < np.inf):
         raise ValueError(f"budget must be a number of at least 0, got {budget!r}.")
     X = np.asarray(X)
@@ -293,6 +299,12 @@ def attack_problem(model, X, y, budget, norm, bounds) -> AttackProblem:
                 f"{tuple(bounds)}."
             )
         bounds = (low, high)
+    expected = getattr(model, "n_features_in_", None)
+    if expected is not None and X[0].size != expected:
+        raise ValueError(
+            f"X has {X[0].size} features, but {type(model).__name__} is expecting "
+            f"{expected} features as input."
+        )
     victim = victim_of(model, X)
     x = torch.as_tensor(X.astype(float))
     return AttackProblem(X, x, victim.targets(y), victim, bounds)
@@ -341,6 +353,7 @@ def fgsm(model, X, y, budget, *, norm: Norm = "inf", bounds=None, targeted=False
     >>> model.predict(bad).tolist(), float(abs(bad - X).max())
     ([0, 1, 0, 1], 1.5)
     """
+    norm = check_norm(norm)
     problem = attack_problem(model, X, y, budget, norm, bounds)
     _, g = input_gradient(problem.victim, problem.x, problem.Y)
     step = ascent_step(-g if targeted else g, float(budget), norm)
@@ -382,6 +395,7 @@ def pgd(
     """
     n_steps = check_count("n_steps", n_steps)
     n_restarts = check_count("n_restarts", n_restarts)
+    norm = check_norm(norm)
     problem = attack_problem(model, X, y, budget, norm, bounds)
     if step_size is None:
         step_size = STEP_SHARE * budget / n_steps

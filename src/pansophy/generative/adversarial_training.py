@@ -30,6 +30,7 @@ from .adversarial_attacks import (
     STEP_SHARE,
     Norm,
     ascent_step,
+    check_norm,
     inside_ball,
     random_start,
     wrong_log_odds,
@@ -138,8 +139,7 @@ def adversarial_training(
     check_is_fitted(model)
     if not 0 <= clean_share <= 1:
         raise ValueError(f"clean_share must be from 0 to 1, got {clean_share!r}.")
-    if norm not in ("inf", "2"):
-        raise ValueError(f'norm must be "inf" or "2", got {norm!r}.')
+    norm = check_norm(norm)
     n_steps = check_count("n_steps", n_steps)
     epochs = check_count("n_epochs", n_epochs)
     rng = make_rng(random_state)

@@ -14,7 +14,12 @@ Refs      [Masci2011]; [Dumoulin2016]
 from dataclasses import KW_ONLY, dataclass
 
 from ..base import Transformer
-from ..neural_network.conv import Activation, ImageShape, flat_image_shape
+from ..neural_network.conv import (
+    Activation,
+    ImageShape,
+    flat_image_shape,
+    refuse_channels_first,
+)
 from ..neural_network.mlp import LayerSizes
 from ..params import Count, NonNegative, Positive
 from .abstract_autoencoder import AbstractAutoencoder
@@ -86,6 +91,7 @@ default="elu"
         return self._fit(X, y, sample_weight)
 
     def _build_net(self, n_features, n_classes):
+        refuse_channels_first(self.image_shape_ or ())
         given = self.image_shape_ if self.image_shape is None else self.image_shape
         shape = flat_image_shape(n_features, given)
         k = int(self.n_components)

@@ -37,6 +37,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import nn
 from ..core.random import draw_seed, make_rng
+from ..neural_network.conv import refuse_channels_first
 from ..neural_network.mlp import LayerSizes
 from ..nn.devices import seeded_torch
 from ..params import (
@@ -90,6 +91,9 @@ class DenoisingPath(NamedTuple):
 
     rows: np.ndarray  # (frames, n, d) or images, in the units of the data
     sigma: np.ndarray  # (frames,), levels of noise, the last 0
+
+
+CONDITIONED_COLUMNS = 64  # up to which `inpaint` conditions its steps by gradients
 
 
 @dataclass(eq=False, repr=False)
@@ -171,6 +175,7 @@ class AbstractDiffusion(AbstractContinuousDensity):
                 n_features, sizes, n_context=n_classes, n_outputs=parts * n_features
             )
         else:
+            refuse_channels_first(self.image_shape_)
             C = self.image_shape_[2] if len(self.image_shape_) == 3 else 1
             widths = layer_sizes(self.n_channels)
             images = UNet(C, widths, n_context=n_classes, n_outputs=parts * C)
@@ -294,8 +299,13 @@ class AbstractDiffusion(AbstractContinuousDensity):
         rows = [self._decode_rows(frames[i][0].cpu().numpy()) for i in chosen]
         return DenoisingPath(np.stack(rows), np.array([frames[i][1] for i in chosen]))
 
-    def inpaint(self, X, y=None, random_state=None, *, n_repeats=10, n_steps=None):
+    def inpaint(self, X, y=None, random_state=None, *, n_repeats=None, n_steps=None):
         """Rows with their missing values drawn given the others.
+
+        Up to 64 columns, every step is conditioned on the known values, eq. (6) of
+        `diffusion_samplers`, at the cost of a gradient for each column. Beyond, known
+        values are only put back after each step, and what is drawn follows them less
+        closely.
 
         Parameters
         ----------
@@ -303,8 +313,9 @@ class AbstractDiffusion(AbstractContinuousDensity):
             NaN where a value is missing.
         y : label, array of n labels, or None
         random_state : int, RandomState, Generator or None
-        n_repeats : int
+        n_repeats : int or None
             Passes through every step; more make drawn and known values agree better.
+            None: 3 up to 64 columns and 10 beyond.
         n_steps : int or None
             None: those of the model.
 
@@ -325,11 +336,15 @@ class AbstractDiffusion(AbstractContinuousDensity):
         device = next(net.parameters()).device
         place = lambda a: torch.as_tensor(a, device=device)
         columns = KnownColumns(place(Z).double(), place(known))
+        narrow = rows.shape[1] <= CONDITIONED_COLUMNS
+        if n_repeats is None:
+            n_repeats = 3 if narrow else 10
         with seeded_torch(device, draw_seed(rng)), torch.no_grad():
             made = self._run_sampler(
                 net, len(rows), None if codes is None else place(codes),
                 n_steps=n_steps, inpainting=columns, n_repeats=n_repeats,
                 sampler="ancestral",
+                options=SamplerOptions(variance="optimal" if narrow else "beta"),
             )  # fmt: skip
         made = self._finish_samples(self._decode_rows(made.cpu().numpy()))
         return np.where(known.reshape(made.shape), rows.reshape(made.shape), made)

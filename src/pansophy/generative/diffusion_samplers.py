@@ -29,9 +29,16 @@ Variances v of (1), for x_0 known or not:
 For Gaussian data it is exact in any number of steps, one included, where the others
 return the mean. It costs d gradients a step.
 
-Known columns of a row (inpainting) are put back after every step with noise of the
-level, and each step is repeated `n_repeats` times, with the noise it removed added
-again, so that known and unknown columns come to agree. The state is float64: D of a
+Known columns of a row (inpainting): with the variance "optimal" of (1) a step draws x_0
+from N(D, C), C = Cov[x_0 | z], conditioned on the known columns k,
+
+    x_0 = x + C_:k C_kk^-1 (x_k - x), x ~ N(D, C),
+    z <- x_0 + (r/s)^2 (z - x_0) + r sqrt(1 - r^2/s^2) noise                      (6)
+
+which is exact for Gaussian data in any number of steps. Otherwise known columns are put
+back after every step with noise of the level, which leaves the others too narrow. Each
+step is repeated `n_repeats` times, with the noise it removed added again, so that known
+and unknown columns come to agree. The state is float64: D of a
 net is float32, but sums of steps are not rounded.
 
 Cost      n_steps evaluations of D, 2 n_steps - 1 for heun
@@ -53,6 +60,7 @@ from .denoiser import interpolated_variance, reverse_variance_bounds
 
 SamplerName = Literal["heun", "ancestral", "ddim", "dpmpp_2m"]
 VarianceName = Literal["posterior", "beta", "learned", "optimal"]
+CONDITIONING_RIDGE = 1e-6  # variance of a known column in eq. (6), in units of s^2
 OPTIMAL_LIMIT = 256  # columns for which the matrix of eq. (5) is made
 
 
@@ -104,6 +112,25 @@ def ancestral_step(denoise, state, s, r, options, noise) -> SamplerState:
     else:
         width = math.sqrt(least if options.variance == "posterior" else largest)
     return SamplerState(mean + width * noise(z))
+
+
+def conditioned_step(denoise, state, s, r, inpainting, noise) -> SamplerState:
+    """Eq. (6): a step whose x_0 has the known columns."""
+    z = state.z
+    D, root = denoised_with_root_covariance(denoise, z, s)
+    C = root @ root.transpose(1, 2)
+    known = inpainting.known.flatten(1)
+    m = known.to(z)
+    drawn = D.flatten(1) + torch.einsum("nij,nj->ni", root, noise(D.flatten(1)))
+    # rows and columns of what is not known are those of the identity
+    ridge = torch.where(known, CONDITIONING_RIDGE * s * s, 1.0).to(z)
+    C_kk = C * m[:, :, None] * m[:, None, :] + torch.diag_embed(ridge)
+    gap = m * (inpainting.values.flatten(1) - drawn)
+    shift = torch.einsum("nij,nj->ni", C, m * torch.linalg.solve(C_kk, gap))
+    x = (drawn + shift).view_as(z)
+    x = torch.where(inpainting.known, inpainting.values, x)
+    least, _ = reverse_variance_bounds(s, r)
+    return SamplerState(x + (r / s) ** 2 * (z - x) + math.sqrt(least) * noise(z))
 
 
 def denoised_with_root_covariance(denoise, z, s):
@@ -208,7 +235,8 @@ def denoise_rows(
     generator : torch.Generator or None
         Draws the noise of the steps.
     inpainting : KnownColumns or None
-        What must be found again in the result.
+        What must be found again in the result; "ancestral" with the variance "optimal"
+        conditions each step on it, eq. (6).
     n_repeats : int
         Passes through each step, for inpainting.
     report : function of (z, sigma) or None
@@ -234,6 +262,11 @@ def denoise_rows(
 
     if inpainting is not None:
         z = inpainting.put_back(z, levels[0], noise)
+    conditioned = (
+        inpainting is not None
+        and sampler == "ancestral"
+        and options.variance == "optimal"
+    )
     state = SamplerState(z)
     if report is not None:
         report(z, levels[0])
@@ -242,6 +275,9 @@ def denoise_rows(
             if repeat:  # back up to s, with fresh noise
                 again = state.z + math.sqrt(s * s - r * r) * noise(state.z)
                 state = SamplerState(again)
+            if conditioned:
+                state = conditioned_step(denoise, state, s, r, inpainting, noise)
+                continue
             state = step(denoise, state, s, r, options, noise)
             if inpainting is not None:
                 state = state._replace(z=inpainting.put_back(state.z, r, noise))

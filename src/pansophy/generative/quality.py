@@ -18,7 +18,9 @@ the nuclear norm of L_1^T L_2, which needs no matrix root and takes singular S_i
 sees two moments only and falls with the number of rows: compare sets of one size. (3)
 tells bad samples (low precision) from missing ones (low recall). In (5) equal rows stay
 in one fold, so that a set against its copy scores 1/2 exactly. Distances are only as
-good as the space they are taken in: for images give `features` of a trained net.
+good as the space they are taken in: for images give `features` of a trained net. A
+table with text, categories or times is compared as `table_codec` encodes it, numbers by
+their normal scores and levels as indicators.
 
 Weights count rows in means, covariances and shares, as repeated rows would; the balls
 of (3) and (4) are those of the distinct rows.
@@ -44,6 +46,8 @@ from ..distributions.normal import moments
 from ..kernel_model.kernel_tests import drawn_rows, mmd
 from ..neighbors import NearestNeighbors
 from ..params import check_count
+from .memorisation import as_table, comparable, joined_tables
+from .table_codec import learn_table_codec
 
 BLOCK_ROWS = 1024  # rows whose distances to the other set are held at once
 
@@ -106,10 +110,25 @@ def rows_of_set(X, name) -> np.ndarray:
     return X
 
 
+def is_mixed_table(X) -> bool:
+    """Whether X is a table with columns that are no numbers."""
+    if arrays.is_foreign(X):
+        return False
+    try:
+        np.asarray(X, dtype=float)
+    except (TypeError, ValueError):
+        return True
+    return False
+
+
 def real_and_fake(real, fake, features=None):
     """Both sets as rows of the same columns, or of the features of both."""
     if features is not None:
         real, fake = (features_of_rows(features, X) for X in (real, fake))
+    elif is_mixed_table(real) or is_mixed_table(fake):
+        tables = [as_table(t) for t in (real, fake)]
+        codec = learn_table_codec(joined_tables(*tables))
+        real, fake = (comparable(codec, t) for t in tables)
     X, Z = rows_of_set(real, "real"), rows_of_set(fake, "fake")
     if X.shape[1] != Z.shape[1]:
         raise ValueError(

@@ -51,6 +51,8 @@ def reparameterize(mean, scale, noise=None, *, random_state=None) -> Any:
     (2.0, [1.0, 0.5])
     """
     mean = mean if arrays.is_foreign(mean) else np.asarray(mean, float)
+    if bool((scale if arrays.is_foreign(scale) else np.asarray(scale)).min() < 0):
+        raise ValueError("scale must be at least 0 everywhere.")
     if noise is None:
         noise = make_rng(random_state).standard_normal(tuple(mean.shape))
     return mean + scale * arrays.asarray(noise, like=mean)

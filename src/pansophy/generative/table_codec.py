@@ -7,7 +7,8 @@ A column of many different numbers is mapped to normal scores by its own quantil
 F being the distribution of the training rows, linear between 1001 quantiles; a
 value that many rows share has the middle of its steps. So skewed columns, columns with
 atoms and outliers all become roughly normal, and what comes back has the range, the
-decimals and the atoms of the column. Where values are missing, a second column says so.
+decimals and the atoms of the column, times the unit (seconds, minutes). Where values
+are missing, a second column says so.
 
 All other columns (text, categories, booleans, numbers of few values) become the number
 of their level; a missing value is a level of its own. Dates and durations are numbers
@@ -42,6 +43,8 @@ MOST_DECIMALS = 6
 MOST_ROWS = 1 << 53  # so that a share of them is above 0
 NUMBER_KINDS = ("number", "date", "duration")
 DAY = np.timedelta64(1, "D")
+# days, hours, minutes, seconds and thousandths of them in microseconds
+UNITS = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1_000)
 
 
 def is_sound_column(column) -> bool:
@@ -58,6 +61,7 @@ def is_sound_column(column) -> bool:
     knots=FloatArray(None, finite=True),
     dtype=Part(ColumnType),
     decimals=Whole(-1, MOST_DECIMALS),
+    unit=Whole(1, UNITS[0]),
     n_rows=Whole(1, MOST_ROWS),
     check=is_sound_column,
 )
@@ -72,6 +76,7 @@ class TableColumn(NamedTuple):
     decimals: int  # of the numbers; -1: as many as floating point has
     some_missing: bool
     n_rows: int
+    unit: int = 1  # microseconds of which times are whole multiples
 
     @property
     def width(self) -> int:
@@ -106,7 +111,9 @@ class TableColumn(NamedTuple):
             return levels[places.astype(int)]
         q = np.linspace(0, 1, len(self.knots))
         x = np.interp(ndtr(encoded[:, 0]), q, self.knots)
-        if self.decimals >= 0:
+        if self.kind != "number":
+            x = np.rint(x * (UNITS[0] / self.unit)) / (UNITS[0] / self.unit)
+        elif self.decimals >= 0:
             x = np.round(x, self.decimals)
         if self.some_missing:
             x = np.where(encoded[:, 1] > 0.5, np.nan, x)
@@ -246,6 +253,18 @@ def count_decimals(x) -> int:
     return -1
 
 
+def unit_of_times(days) -> int:
+    """The largest unit, in microseconds, of which all times are whole multiples.
+
+    Examples
+    --------
+    >>> unit_of_times(np.array([1 / 24, 0.5]))  # whole hours
+    3600000000
+    """
+    micros = np.rint(days * UNITS[0]).astype(np.int64)
+    return next((unit for unit in UNITS if not (micros % unit).any()), 1)
+
+
 def smoothed_quantiles(x, w=None) -> np.ndarray:
     """Quantiles of weighted numbers, flat at atoms and linear between single values.
 
@@ -275,9 +294,11 @@ def learn_column(name, values, dtype, w) -> TableColumn:
         if len(distinct) > FEW_VALUES:
             knots = smoothed_quantiles(here, None if w is None else w[~gone])
             kind = kind_of_numbers(values)
+            unit = 1 if kind == "number" else unit_of_times(here)
             return TableColumn(
-                name, kind, dtype, [], knots, count_decimals(here), bool(gone.any()), n
-            )
+                name, kind, dtype, [], knots, count_decimals(here), bool(gone.any()), n,
+                unit,
+            )  # fmt: skip
     codes, levels = encode_values(values)
     listed = levels.tolist()
     if x is None and len(listed) > max(50, n // 2):

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
@@ -27,8 +28,9 @@ from ..core.random import make_rng
 from ..core.rows import as_rows
 from ..kernel_model.abstract_kernel_model import KernelParameter
 from ..kernels import get_kernel
+from ..kernels.base import object_rows, takes_objects
 from ..params import Count, Jobs, NonNegative, Number, ParameterError
-from ..persist.saved_state import IntArray, NumberArray, saved_state
+from ..persist.saved_state import AnyArray, IntArray, NumberArray, saved_state
 from ..typing import Seed
 
 SPARSE = {"accept_sparse": "csr"}
@@ -53,7 +55,7 @@ def inverse_square_root(K):
 @saved_state(
     component_indices_=IntArray("m", low=0),
     normalization_=NumberArray("m", "m"),
-    components_=NumberArray("m", "n_features_in_"),
+    components_=AnyArray("m", ...),  # numbers, or strings and other objects
 )
 @dataclass(eq=False, repr=False)
 class Nystroem(PrefixedOutput, Transformer, Estimator):
@@ -63,7 +65,8 @@ class Nystroem(PrefixedOutput, Transformer, Estimator):
     ----------
     kernel : str, kernel or function, default="rbf"
         A name of scikit-learn's, a kernel of `pansophy.kernels`, one of
-        `sklearn.gaussian_process.kernels`, a function or "precomputed".
+        `sklearn.gaussian_process.kernels`, a function or "precomputed". With a kernel
+        of strings X is a list of them.
     gamma : float or None, default=None
         Of the kernel; None is 1 / d.
     coef0, degree : float or None
@@ -109,7 +112,11 @@ class Nystroem(PrefixedOutput, Transformer, Estimator):
 
     def fit(self, X, y=None):
         """Draw the rows Z and prepare eq. (1); y is not used."""
-        X, _ = self._check_training_data(X, **SPARSE)
+        if takes_objects(self.kernel):
+            X, _ = object_rows(X)
+            self._check_training_data(np.zeros((len(X), 1)))
+        else:
+            X, _ = self._check_training_data(X, **SPARSE)
         n = int(X.shape[0])
         rng = make_rng(self.random_state)
         at = rng.permutation(n)[: min(self.n_components, n)]
@@ -124,12 +131,15 @@ class Nystroem(PrefixedOutput, Transformer, Estimator):
             self.components_ = np.empty((len(at), n))
             self.components_[:] = to_numpy(K)[at]
         else:
-            refuse_overflowing_squares(self, X)
+            if not takes_objects(self.kernel):
+                refuse_overflowing_squares(self, X)
             self.components_ = take_array_rows(X, at)
             with threads.limit_threads(self.n_jobs):
                 inner = to_numpy(self._kernel()(self.components_))
         root = inverse_square_root(inner)
-        like = np.empty(0, X.dtype) if sparse.issparse(X) else X[:0]
+        like = X[:0]
+        if sparse.issparse(X) or takes_objects(self.kernel):
+            like = np.empty(0, X.dtype if sparse.issparse(X) else np.float64)
         self.normalization_ = asarray(root, like=like)
         self._n_features_out = len(at)
         return self
@@ -150,11 +160,16 @@ class Nystroem(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X):
         """phi of the rows, (n, m), block by block."""
-        X = self._check_new_data(X, **SPARSE)
+        if takes_objects(self.kernel):
+            check_is_fitted(self)
+            X, _ = object_rows(X)
+        else:
+            X = self._check_new_data(X, **SPARSE)
         if self._precomputed:
             K = X.toarray() if sparse.issparse(X) else X
             return K[:, self.component_indices_] @ self.normalization_
-        refuse_overflowing_squares(self, X)
+        if not takes_objects(self.kernel):
+            refuse_overflowing_squares(self, X)
         kernel = self._kernel()
         Z: Any = self.components_
         root = self.normalization_
@@ -168,7 +183,7 @@ class Nystroem(PrefixedOutput, Transformer, Estimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = not takes_objects(self.kernel)
         tags.input_tags.pairwise = self._precomputed
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -18,7 +18,7 @@ from ..base import Estimator
 from ..core.arrays import asarray, is_foreign, to_numpy
 from ..core.overflow import refuse_overflowing_squares
 from ..kernels import KERNEL_NAMES, AbstractKernel, get_kernel
-from ..kernels.base import object_rows
+from ..kernels.base import object_rows, takes_objects
 from ..kernels.given import refuse_asymmetric
 from ..kernels.lookup import is_sklearn_kernel
 from ..params import NonNegative, Number, ParameterRule
@@ -64,8 +64,7 @@ class AbstractKernelModel(Estimator):
 
     @property
     def _takes_objects(self) -> bool:
-        kernel: Any = self.kernel
-        return isinstance(kernel, AbstractKernel) and not kernel.requires_vector_input
+        return takes_objects(self.kernel)
 
     def _check_kernel_data(self, X, y, sample_weight, y_kind):
         """Checked X, y and weights; sets `kernel_` (None if precomputed)."""

@@ -23,7 +23,9 @@ from ..core.random import make_rng
 from ..core.threads import single_blas
 from ..core.weighted import check_sample_weight, weighted_median
 from ..distances.pairwise_metrics import euclidean
-from ..kernels import RBF, AbstractKernel, center, get_kernel
+from ..kernels import RBF, AbstractKernel, center
+from ..kernels.base import takes_objects
+from ..kernels.lookup import kernel_for_rows
 
 FEW = 500  # rows of which the median distance is taken
 ROUNDING = 1e-12  # a squared discrepancy below it is 0
@@ -78,7 +80,9 @@ def median_distance(X, rng=None, sample_weight=None) -> float:
 
 
 def chosen_kernel(kernel, X, rng) -> AbstractKernel:
-    return RBF(median_distance(X, rng)) if kernel is None else get_kernel(kernel)
+    if kernel is None:
+        return RBF(median_distance(X, rng))
+    return kernel_for_rows(kernel, X)
 
 
 def permutation_pvalue(observed, values) -> float:
@@ -93,6 +97,8 @@ def like_rows(X, Z):
         raise ValueError(
             f"X and Z must have like columns, got {X.shape} and {Z.shape}."
         )
+    if not (len(X) and len(Z)):
+        raise ValueError("X and Z must both have rows.")
     return X.reshape(len(X), -1), Z.reshape(len(Z), -1)
 
 
@@ -177,7 +183,7 @@ def mmd_test(
     n, m = len(X), len(Z)
     if min(n, m) == 0:
         raise ValueError("mmd_test needs rows in both samples.")
-    objects = isinstance(kernel, AbstractKernel) and not kernel.requires_vector_input
+    objects = takes_objects(kernel)
     both = [*X, *Z] if objects else np.vstack(like_rows(np.asarray(X), np.asarray(Z)))
     k = chosen_kernel(kernel, both, rng)
     values = permuted_mmd(k(both), n, m, permutations, rng)
@@ -227,10 +233,7 @@ def hsic_test(
     rng = make_rng(random_state)
     matrices, used = [], []
     for rows, choice in ((X, kernel), (Y, kernel_y)):
-        objects = (
-            isinstance(choice, AbstractKernel) and not choice.requires_vector_input
-        )
-        if not objects:
+        if not takes_objects(choice):
             rows = np.asarray(rows, dtype=float)
             rows = rows[:, None] if rows.ndim == 1 else rows
         k = chosen_kernel(choice, rows, rng)

@@ -12,7 +12,7 @@ Refs      [ScholkopfSmola2002] 4.2
 from typing import Any, NamedTuple
 
 from ..core.arrays import namespace
-from ..kernels import get_kernel
+from ..kernels.lookup import kernel_for_rows
 
 
 class KernelExpansion(NamedTuple):
@@ -54,7 +54,7 @@ def representer(kernel, X, coef, *, intercept=0.0) -> KernelExpansion:
     >>> f([[1.0, 1.0]]), round(float(f.norm) ** 2, 6)  # w = X^T a = (2, -2)
     (array([0.]), 8.0)
     """
-    return KernelExpansion(get_kernel(kernel), X, coef, intercept)
+    return KernelExpansion(kernel_for_rows(kernel, X), X, coef, intercept)
 
 
 def rkhs_norm(kernel, X, coef):
@@ -67,7 +67,7 @@ def rkhs_norm(kernel, X, coef):
     >>> rkhs_norm("rbf", [[0.0], [0.0]], np.array([1.0, 1.0])).round(6)
     np.float64(2.0)
     """
-    KA = get_kernel(kernel).matmul(X, None, coef)
+    KA = kernel_for_rows(kernel, X).matmul(X, None, coef)
     xp = namespace(KA)
     squared = xp.sum(xp.asarray(coef) * KA, axis=0)
     return xp.sqrt(xp.where(squared > 0, squared, xp.zeros_like(squared)))

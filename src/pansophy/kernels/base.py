@@ -396,6 +396,11 @@ def holds_objects(X) -> bool:
     return len(X) > 0 and isinstance(X[0], (str, bytes))
 
 
+def takes_objects(kernel) -> bool:
+    """Whether a parameter `kernel` is a kernel of strings or other objects."""
+    return isinstance(kernel, AbstractKernel) and not kernel.requires_vector_input
+
+
 def object_rows(X, Z=None):
     """Sequences or other objects as arrays of one object a row."""
     rows = []

@@ -158,7 +158,7 @@ class Asymmetric:
 
     Parameters
     ----------
-    similarity : kernel, callable or array of shape (N, N)
+    similarity : kernel, its name, callable or array of shape (N, N)
         a(x, z) of eq. (1); an asymmetric function of two rows, or of two arrays of
         rows; or the matrix of a directed graph, eq. (2), whose rows are row numbers.
     reference : array of shape (n, d), optional
@@ -194,6 +194,10 @@ class Asymmetric:
 
     def _affinities(self, X, Z):
         given = self.similarity
+        if isinstance(given, str):
+            from .lookup import kernel_for_rows
+
+            given = kernel_for_rows(given, X)
         if isinstance(given, AbstractKernel):
             return given(X, Z)
         if callable(given):

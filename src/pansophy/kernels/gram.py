@@ -25,7 +25,7 @@ def gram(kernel, X, Z=None):
     Parameters
     ----------
     kernel : kernel, name of scikit-learn's or function
-        As `get_kernel` takes it.
+        As `get_kernel` takes it; the gamma of a name is 1 / columns of X.
     X, Z : rows; Z = None means X
 
     Examples
@@ -34,9 +34,9 @@ def gram(kernel, X, Z=None):
     >>> gram("linear", [[1.0, 2.0], [3.0, -1.0]])
     array([[ 5.,  1.], [ 1., 10.]])
     """
-    from .lookup import get_kernel
+    from .lookup import kernel_for_rows
 
-    return get_kernel(kernel)(X, Z)
+    return kernel_for_rows(kernel, X)(X, Z)
 
 
 def center(K, training=None):
@@ -125,11 +125,11 @@ def check_psd(K, X=None, *, tol=1e-10) -> PSDCheck:
 def kernel_values(kernel, X):
     """k(X, X) of a kernel, its name or a function, without a warning."""
     from .given import Asymmetric
-    from .lookup import get_kernel
+    from .lookup import kernel_for_rows
 
     if isinstance(kernel, Asymmetric):
         return kernel(X)
-    kernel = get_kernel(kernel)
+    kernel = kernel_for_rows(kernel, X)
     rows, _ = kernel.as_rows(X)
     return kernel(X) if kernel.is_psd else kernel.block(rows, rows)
 

@@ -3,14 +3,18 @@
     "linear"    "poly", "polynomial"    "rbf"    "laplacian"    "sigmoid"    "cosine"
     "chi2"      "additive_chi2"
 
-with `gamma`, `degree` and `coef0` as in `sklearn.metrics.pairwise`; gamma = None is
-1 / n_features, and 1 where `n_features` is not given (and for "chi2"). An object of
-`sklearn.gaussian_process.kernels` becomes ours part by part; a parameter with the
-bounds "fixed" stays out of theta. What has no counterpart is refused by name.
+with `gamma`, `degree` and `coef0` as in `sklearn.metrics.pairwise`: 3, 1 and, for
+gamma = None, 1 / n_features (1 for "chi2"). A name therefore means one kernel for rows
+of d columns, wherever it is given. An object of `sklearn.gaussian_process.kernels`
+becomes ours part by part; a parameter with the bounds "fixed" stays out of theta. What
+has no counterpart is refused by name.
 """
 
 from collections.abc import Callable
 
+import numpy as np
+
+from ..core.arrays import is_foreign
 from ..params import ParameterError
 from .base import AbstractKernel, Constant, White
 from .dot import Cosine, Linear, Polynomial, Sigmoid
@@ -29,10 +33,12 @@ KERNEL_NAMES = (
     "chi2",
     "additive_chi2",
 )
+# names whose gamma, if None, is 1 / n_features
+SCALED_BY_COLUMNS = ("poly", "polynomial", "rbf", "laplacian", "sigmoid")
 
 
 def get_kernel(
-    kernel, *, gamma=None, degree=3, coef0=0.0, params=None, n_features=None
+    kernel, *, gamma=None, degree=3, coef0=1.0, params=None, n_features=None
 ) -> AbstractKernel:
     """A kernel from a name or a kernel object of scikit-learn's, a function, or itself.
 
@@ -44,7 +50,8 @@ def get_kernel(
     params : dict, optional
         Keywords of a function.
     n_features : int, optional
-        Columns of the rows, for gamma = None and for `ExpSineSquared`.
+        Columns of the rows, for gamma = None and for `ExpSineSquared`. A name whose
+        gamma depends on them is refused where neither is given.
 
     Examples
     --------
@@ -63,9 +70,37 @@ def get_kernel(
     raise ParameterError(f"kernel must be a kernel or one of {listed}, got {kernel!r}.")
 
 
+def kernel_for_rows(kernel, X, **options) -> AbstractKernel:
+    """`get_kernel` for the rows of X: a name has their gamma, 1 / n_features.
+
+    Examples
+    --------
+    >>> kernel_for_rows("rbf", [[0.0, 1.0], [2.0, 3.0]])
+    RBF(length_scale=1.0)
+    """
+    if isinstance(kernel, str) or is_sklearn_kernel(kernel):
+        options["n_features"] = count_columns(X)
+    return get_kernel(kernel, **options)
+
+
+def count_columns(X) -> int:
+    """Columns of rows in an array, a sparse matrix, a frame, a tensor or lists."""
+    shape = X.shape if hasattr(X, "shape") or is_foreign(X) else np.shape(X)
+    if len(shape) != 2:
+        raise ValueError(f"expected rows in 2 dimensions, got {len(shape)}.")
+    return int(shape[1])
+
+
 def named_kernel(name, gamma, degree, coef0, n_features) -> AbstractKernel:
     """The kernel of a name of `sklearn.metrics.pairwise`."""
-    rate = (1.0 / n_features if n_features else 1.0) if gamma is None else gamma
+    rate = gamma
+    if gamma is None and name in SCALED_BY_COLUMNS:
+        if not n_features:
+            raise ParameterError(
+                f"the kernel {name!r} has gamma = 1 / number of columns: give gamma or "
+                "n_features."
+            )
+        rate = 1.0 / n_features
     makers: dict[str, Callable] = {
         "linear": Linear,
         "rbf": lambda: RBF(gamma=rate),
@@ -184,7 +219,7 @@ def pairwise_kernel(k, n_features):
             "PairwiseKernel with pairwise_kernels_kwargs has no counterpart here: give "
             "the kernel of pansophy.kernels."
         )
-    return with_fixed(get_kernel(k.metric, gamma=k.gamma), k)
+    return with_fixed(get_kernel(k.metric, gamma=k.gamma, n_features=n_features), k)
 
 
 SIMPLE: dict[str, Callable] = {

@@ -118,8 +118,8 @@ def folder_classes(X, y):
 def flat_images(model, X, *, reset):
     """Rows of pixels, and the shape (h, w, channels) if X has one."""
     given = model.image_shape if reset else model.image_shape_
-    X = host_array(model, X)
-    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    X = stacked_images(host_array(model, X))
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
     if len(shape) not in (3, 4):
         return X, None
     explanation = (*shape[1:], 1)[:3]
@@ -134,17 +134,35 @@ def flat_images(model, X, *, reset):
             f"images have the shape {shape[1:]}, but {type(model).__name__} is "
             f"expecting {tuple(given)}.{hint}"
         )
-    if reset and wanted is None and looks_channels_first(shape):
-        raise ValueError(
-            f"images have the shape {shape[1:]}, which looks like channels first; "
-            "channels come last here: np.moveaxis(X, 1, 3), or say image_shape."
-        )
+    if reset:
+        refuse_channels_first(shape[1:])
     return np.asarray(X).reshape(len(X), -1), explanation
 
 
-def looks_channels_first(shape) -> bool:
-    """Whether (n, a, b, c) has 1, 3 or 4 rows and many equal columns and channels."""
-    return len(shape) == 4 and shape[1] in (1, 3, 4) and shape[2] == shape[3] > 4
+def stacked_images(X):
+    """Lists and object arrays of images as one array; unequal ones are refused."""
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
+        X = list(X)
+    if not isinstance(X, (list, tuple)) or not len(X):
+        return X
+    shapes = sorted({np.shape(x) for x in X if getattr(x, "ndim", 0) > 1})
+    if len(shapes) > 1:
+        raise ValueError(
+            f"all images must have one size and number of channels, got {shapes[0]} "
+            f"and {shapes[-1]}."
+        )
+    return np.stack(X) if shapes else X
+
+
+def refuse_channels_first(shape) -> None:
+    """Refuse images (a, b, c) with 1, 3 or 4 rows, and as many columns as channels."""
+    if len(shape) == 3 and shape[0] in (1, 3, 4) and shape[1] == shape[2] > 4:
+        raise ValueError(
+            f"images have the shape {tuple(shape)}, which looks like channels first; "
+            "channels come last here: np.moveaxis(X, 1, 3). Images that do have "
+            f"{shape[0]} rows of {shape[2]} channels come as flat rows with "
+            "image_shape."
+        )
 
 
 def check_training_images(model, X, y, sample_weight):

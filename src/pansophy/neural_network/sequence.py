@@ -10,9 +10,12 @@ labels of a sequence together (crf):
 Sequences may have unequal lengths and come as a `Ragged`, a list of arrays (T_i, d), a
 dataframe after groupby, an array (n, T, d), or a table (n, T) whose rows are series of
 one column. Columns are centred and scaled by what the training steps have; padding
-changes no answer. The layers are in `nn.recurrent`, `nn.transformer`, `nn.ssm` and
-`nn.mamba`, pool and loss in `nn.sequence_net`, eq. (1) in `nn.crf_output`, training in
-`abstract_net`.
+changes no answer. Steps may also be tokens, words or the numbers of words, whose order
+and size mean nothing: each has a learnt vector, and one that training has not seen has
+the vector 0. `tokens` says which: "auto" takes texts for tokens, and refuses sequences
+of whole numbers of one column, which may be either. The layers are in `nn.recurrent`,
+`nn.transformer`, `nn.ssm` and `nn.mamba`, pool and loss in `nn.sequence_net`, (1) in
+`nn.crf_output`, training in `abstract_net`.
 
 Shapes    X n sequences of (T_i, d)   y (n,), (n, outputs), or n sequences of labels
 Refs      [Elman1990] [Hochreiter1997] [Cho2014] [Vaswani2017]; [Huang2015] (1)
@@ -41,8 +44,15 @@ from ..core.ragged import (
 from ..core.weighted import check_sample_weight
 from ..nn.crf_output import chain_evidence
 from ..nn.recurrent import step_mask
-from ..nn.sequence_net import LayerSize
-from ..params import Count, Flag, FractionBelowOne, ParameterRule, Positive
+from ..nn.sequence_net import EmbeddedTokens, LayerSize
+from ..params import (
+    Count,
+    Flag,
+    FractionBelowOne,
+    ParameterRule,
+    Positive,
+    check_params,
+)
 from .abstract_net import (
     AbstractNet,
     AbstractNetClassifier,
@@ -73,6 +83,8 @@ def has_sequence_form(X) -> bool:
 
 def listed_arrays(X):
     """Lists of lists as arrays, if their lengths differ or they are three deep."""
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
+        X = list(X)
     if not isinstance(X, (list, tuple)) or not len(X):
         return X
     if not all(isinstance(x, (list, tuple)) for x in X):
@@ -81,6 +93,74 @@ def listed_arrays(X):
     if deep or len({len(x) for x in X}) > 1:
         return [np.asarray(x) for x in X]
     return X
+
+
+def holds_tokens(model) -> bool:
+    """Whether a fitted model has a vocabulary."""
+    return getattr(model, "vocabulary_", None) is not None
+
+
+def first_step(X):
+    """The first step of the first sequence, however deep; None if there is none."""
+    while isinstance(X, (list, tuple, np.ndarray)) and len(X):
+        X = X[0]
+    return None if isinstance(X, (list, tuple, np.ndarray)) else X
+
+
+def takes_tokens(model, X) -> bool:
+    """Whether the steps of training sequences are tokens, by the parameter `tokens`."""
+    if model.tokens != "auto":
+        return bool(model.tokens)
+    if isinstance(X, Ragged):
+        X = X.values
+    if is_grouped_frame(X):
+        return False
+    X = X if isinstance(X, (list, tuple)) else arrays.to_numpy(X)
+    return isinstance(first_step(X), (str, bytes))
+
+
+def read_tokens(model, X) -> Ragged:
+    """Sequences of tokens as a `Ragged` of texts or whole numbers, (steps,)."""
+    name = type(model).__name__
+    X = X if isinstance(X, Ragged) or is_grouped_frame(X) else listed_arrays(X)
+    if not has_sequence_form(X):
+        rows = X if isinstance(X, (list, tuple)) else list(arrays.to_numpy(X))
+        X = [np.asarray(x.split() if isinstance(x, str) else x) for x in rows]
+    X = as_ragged(X)
+    values = X.values.reshape(len(X.values), -1)
+    if values.shape[1] != 1:
+        raise ValueError(
+            f"sequences of tokens have one column, but those of {name} have "
+            f"{values.shape[1]}: give tokens=False."
+        )
+    values = values[:, 0]
+    if values.dtype.kind == "f" and (values == np.trunc(values)).all():
+        values = values.astype(np.int64)
+    if values.dtype == object and all(isinstance(v, str) for v in values):
+        values = values.astype(str)
+    if values.dtype.kind not in "iubUS":
+        raise ValueError(
+            f"tokens of {name} must be whole numbers or all be texts, got "
+            f"{values.dtype}: give tokens=False for numbers."
+        )
+    return X.with_values(values)
+
+
+def refuse_ambiguous_numbers(model, X) -> None:
+    """Refuse sequences that may hold tokens or magnitudes, unless the model was told.
+
+    These are whole numbers of one column with more than two values (of two values both
+    readings are the same).
+    """
+    values = X.values
+    one = values.ndim == 1 or values.shape[1] == 1
+    if model.tokens != "auto" or values.dtype.kind not in "iu" or not one:
+        return
+    if len(np.unique(values)) > 2:
+        raise ValueError(
+            "sequences of whole numbers may be tokens or magnitudes: give "
+            f"{type(model).__name__} tokens=True or tokens=False."
+        )
 
 
 def read_sequences(model, X) -> Ragged:
@@ -92,7 +172,7 @@ def read_sequences(model, X) -> Ragged:
     if values.dtype.kind not in "fiub":
         raise ValueError(
             f"sequences of {type(model).__name__} must hold numbers, got "
-            f"{values.dtype}: encode texts as numbers."
+            f"{values.dtype}: give tokens=True for words."
         )
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(float)
@@ -108,26 +188,44 @@ def read_sequences(model, X) -> Ragged:
 
 def check_sequences(model, X, y, sample_weight):
     """Training sequences, y and weights; sets `n_features_in_` and `series_length_`."""
-    X = listed_arrays(host_array(model, X))
-    if not has_sequence_form(X):
-        table, y, w = model._check_training_data(
-            X, y, sample_weight, y_kind=model._y_kind
-        )
-        model.series_length_ = table.shape[1]
-        return as_ragged(np.asarray(table)), y, w
-    X = read_sequences(model, X)
+    check_params(model)
+    X = host_array(model, X)
+    model.vocabulary_ = None
+    if not takes_tokens(model, X):
+        X = listed_arrays(X)
+        if not has_sequence_form(X):
+            checked = model._check_training_data(
+                X, y, sample_weight, y_kind=model._y_kind
+            )
+            model.series_length_ = checked[0].shape[1]
+            return as_ragged(np.asarray(checked[0])), *checked[1:]
+    X = training_sequences(model, X)
     # rows of one column stand in for the sequences: y and weights are checked as usual
     rows = np.zeros((len(X), 1))
-    _, y, w = model._check_training_data(rows, y, sample_weight, y_kind=model._y_kind)
+    checked = model._check_training_data(rows, y, sample_weight, y_kind=model._y_kind)
     model.n_features_in_ = X.n_columns
     model.series_length_ = None
-    return X, y, w
+    return X, *checked[1:]
+
+
+def training_sequences(model, X) -> Ragged:
+    """Training sequences in a form of their own; sets `vocabulary_` if of tokens."""
+    if takes_tokens(model, X):
+        X = read_tokens(model, X)
+        model.vocabulary_ = np.unique(X.values)
+        return X
+    X = as_ragged(X)
+    refuse_ambiguous_numbers(model, X)
+    return read_sequences(model, X)
 
 
 def check_new_sequences(model, X) -> Ragged:
     """Sequences to predict, if they fit the model."""
     check_is_fitted(model, "series_length_")
-    X = listed_arrays(host_array(model, X))
+    X = host_array(model, X)
+    if holds_tokens(model):
+        return read_tokens(model, X)
+    X = listed_arrays(X)
     if not has_sequence_form(X) and model.series_length_ is not None:
         return as_ragged(np.asarray(model._check_new_data(X)))
     X = read_sequences(model, X)
@@ -141,7 +239,14 @@ def check_new_sequences(model, X) -> Ragged:
 
 
 def learn_scaling(model, X: Ragged, w):
-    """Mean and scale of each column over all training steps; the scaled sequences."""
+    """Mean and scale of each column over all training steps; the scaled sequences.
+
+    Of tokens, the vocabulary and their codes.
+    """
+    model._typical_length = float(X.lengths.mean())
+    if holds_tokens(model):
+        model.vocabulary_ = np.unique(X.values)
+        return scaled_sequences(model, X)
     weights = None if w is None else np.repeat(w, X.lengths)
     values = X.values.reshape(len(X.values), -1).astype(float)
     model.mean_ = np.average(values, axis=0, weights=weights)
@@ -149,14 +254,30 @@ def learn_scaling(model, X: Ragged, w):
     spread = np.sqrt(variance)
     constant = spread <= 1e-12 * np.abs(model.mean_)
     model.scale_ = np.where(constant, 1.0, spread)
-    model._typical_length = float(X.lengths.mean())
     return scaled_sequences(model, X)
 
 
 def scaled_sequences(model, X: Ragged) -> Ragged:
-    """Sequences centred and scaled by the training steps, in the precision of X."""
+    """Sequences centred and scaled by the training steps, in the precision of X.
+
+    Tokens become codes from 1; 0 is one that training has not seen.
+    """
+    if holds_tokens(model):
+        return X.with_values(token_codes(model, X.values))
     values = X.values.reshape(len(X.values), -1)
     return X.with_values(((values - model.mean_) / model.scale_).astype(values.dtype))
+
+
+def token_codes(model, tokens) -> np.ndarray:
+    """Place of each token in the vocabulary, counted from 1; 0 if it is not there."""
+    known = model.vocabulary_
+    if (tokens.dtype.kind in "US") != (known.dtype.kind in "US"):
+        kind = "texts" if known.dtype.kind in "US" else "whole numbers"
+        raise ValueError(
+            f"{type(model).__name__} was fitted to tokens that are {kind}."
+        )
+    places = np.searchsorted(known, tokens).clip(max=len(known) - 1)
+    return np.where(known[places] == tokens, places + 1, 0)[:, None]
 
 
 def chosen_pool(model) -> str:
@@ -168,7 +289,8 @@ def chosen_pool(model) -> str:
 
 def build_sequence_net(model, n_outputs, head, pool):
     """The net of an estimator's parameters."""
-    d = len(model.mean_)
+    words = holds_tokens(model)
+    d = model.hidden_size if words else len(model.mean_)
     size = LayerSize(
         d,
         model.hidden_size,
@@ -178,6 +300,8 @@ def build_sequence_net(model, n_outputs, head, pool):
         model.dropout,
     )
     layer = nn.ARCHITECTURES[model.architecture](size)
+    if words:
+        layer = EmbeddedTokens(len(model.vocabulary_), d, layer)
     return nn.SequenceNet(
         layer,
         n_outputs,
@@ -247,11 +371,17 @@ default="lstm"
         Largest norm of a gradient.
     warm_start : bool, default=False
         Go on from the nets of the last fit, on sequences of the same classes.
+    tokens : bool or "auto", default="auto"
+        Whether steps are tokens (words, or the numbers of words), each of which has a
+        learnt vector of `hidden_size`, and not magnitudes; the module text says what
+        "auto" does.
 
     Attributes
     ----------
     mean_, scale_ : arrays of shape (d,)
         By which columns are centred and scaled.
+    vocabulary_ : array or None
+        The tokens of the training sequences, sorted, if steps are tokens.
     series_length_ : int or None
         Steps of each series, if X was a table.
     """
@@ -265,6 +395,7 @@ default="lstm"
     dropout: FractionBelowOne = 0.0
     clip: Positive | None = 1.0
     warm_start: Flag = False
+    tokens: Flag | Literal["auto"] = "auto"
     learning_rate_init: Positive = 0.005
     n_epochs: Count = 50
 
@@ -548,17 +679,7 @@ default="lstm"
 
     def _check_steps(self, X, sample_weight):
         """Training sequences and their weights."""
-        X = listed_arrays(host_array(self, X))
-        if has_sequence_form(X):
-            X = read_sequences(self, X)
-            rows = np.zeros((len(X), 1))
-            _, w = self._check_training_data(rows, sample_weight=sample_weight)
-            self.n_features_in_ = X.n_columns
-            self.series_length_ = None
-            return X, w
-        table, w = self._check_training_data(X, sample_weight=sample_weight)
-        self.series_length_ = table.shape[1]
-        return as_ragged(np.asarray(table)), w
+        return check_sequences(self, X, None, sample_weight)
 
     def _build_net(self, n_outputs, head):
         return build_sequence_net(self, n_outputs, head, None)
@@ -617,7 +738,7 @@ def in_form_of(X, answers: Ragged):
     if isinstance(X, Ragged) or is_grouped_frame(X):
         return answers
     X = listed_arrays(X)
-    if is_list_of_arrays(X):
+    if is_list_of_arrays(X) or isinstance(first_step(X), str):
         return answers.to_list()
     n = len(answers)
     return answers.values.reshape(n, -1, *answers.values.shape[1:])

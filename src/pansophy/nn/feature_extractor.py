@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from ..base import Estimator, PrefixedOutput, Transformer
+from ..core.ragged import Ragged
 from ..params import ParameterRule, check_params
 from .model_size import fitted_nets
 
@@ -82,10 +83,19 @@ def net_and_inputs(model, X) -> list[tuple[nn.Module, tuple]]:
         made = tuple(torch.as_tensor(a, device=like.device) for a in parts)
         made = tuple(a.to(like.dtype) if a.is_floating_point() else a for a in made)
         return [(model, made)]
-    inputs = tuple(torch.from_numpy(a) for a in model.net_inputs(X))
+    parts = []
+    for a in model.net_inputs(X):
+        # sequences go padded, with their lengths
+        parts += [a.padded()[0], a.lengths] if isinstance(a, Ragged) else [a]
+    inputs = tuple(torch.from_numpy(a) for a in parts)
     dtype = next(nets[0].parameters()).dtype
     inputs = tuple(a.to(dtype) if a.is_floating_point() else a for a in inputs)
     return [(net, inputs) for net in nets]
+
+
+def takes_sequences(model) -> bool:
+    """Whether a fitted estimator takes sequences."""
+    return hasattr(model, "series_length_")
 
 
 @dataclass(eq=False, repr=False)
@@ -129,6 +139,12 @@ class FeatureExtractor(PrefixedOutput, Transformer, Estimator):
         if self.model is None:
             (X, _) = self._check_training_data(X)
             self._n_features_out = X.shape[1]
+            return self
+        if takes_sequences(self.model):
+            if not len(X):
+                raise ValueError("X must hold at least one sequence.")
+            self.n_features_in_ = self.model.n_features_in_
+            self._n_features_out = self._features(X[:1]).shape[1]
             return self
         shape = np.shape(X)
         if len(shape) < 2 or shape[0] == 0:

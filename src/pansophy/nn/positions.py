@@ -63,9 +63,10 @@ class PositionalEncoding(nn.Module):
         super().__init__()
         self.d, self.base = d, base
 
-    def forward(self, X: Tensor, start: int = 0) -> Tensor:
-        P = sinusoidal_positions(X.shape[-2], self.d, start, self.base)
-        return X + P.to(X)
+    def forward(self, X: Tensor, start: int = 0, steps: Tensor | None = None) -> Tensor:
+        """X with rows of eq. (1) added; `steps` (n, L), if given, says which."""
+        P = sinusoidal_positions(X.shape[-2], self.d, start, self.base).to(X)
+        return X + (P if steps is None else P[steps])
 
 
 class LearnedPositions(nn.Module):
@@ -85,14 +86,15 @@ class LearnedPositions(nn.Module):
         super().__init__()
         self.P = nn.Parameter(0.02 * torch.randn(max_length, d))
 
-    def forward(self, X: Tensor, start: int = 0) -> Tensor:
+    def forward(self, X: Tensor, start: int = 0, steps: Tensor | None = None) -> Tensor:
+        """X with learnt rows added; `steps` (n, L), if given, says which."""
         stop = start + X.shape[-2]
         if stop > len(self.P):
             raise ValueError(
                 f"a sequence has {stop} steps, but positions were learnt for "
                 f"{len(self.P)}: raise max_length."
             )
-        return X + self.P[start:stop]
+        return X + self.P[slice(start, stop) if steps is None else steps]
 
 
 @torch.compiler.assume_constant_result

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from ..core.quadrature import panel_quadrature
 from ..params import check_count
-from .feature_extractor import net_and_inputs
+from .feature_extractor import net_and_inputs, takes_sequences
 
 
 def score_gradient(
@@ -74,7 +74,8 @@ def saliency(
 
     Returns
     -------
-    array in the shape of X: (n, d), (n, h, w) or (n, h, w, channels)
+    array in the shape of X: (n, d), (n, h, w) or (n, h, w, channels); for sequences of
+    unequal length a list of arrays
 
     Examples
     --------
@@ -88,6 +89,9 @@ def saliency(
     if method not in ("gradient", "integrated"):
         raise ValueError(f'method must be "gradient" or "integrated", got {method!r}.')
     steps = check_count("steps", steps)
+    sequences = takes_sequences(model)
+    if sequences:
+        refuse_what_has_no_slope(model, baseline)
     results = []
     for net, inputs in net_and_inputs(model, X):
         net = copy.deepcopy(net).double().eval()
@@ -100,14 +104,38 @@ def saliency(
             results.append(score_gradient(net, x, column, other_inputs))
         else:
             start = as_rows_of(model, baseline, x)
+            if sequences:
+                start = torch.as_tensor((baseline - model.mean_) / model.scale_)
             results.append(
                 integrated_gradient(net, x, column, start, steps, other_inputs)
             )
     mean = torch.stack(results).mean(0).numpy()
+    if sequences:
+        return in_form_of_sequences(mean, model, X, method)
     shape = np.shape(X[0] if isinstance(X, tuple) else X)
     if mean.ndim == 4 and not isinstance(model, nn.Module):
         mean = np.moveaxis(mean, 1, 3)  # channels last, as the user's images
     return mean.reshape(shape)
+
+
+def refuse_what_has_no_slope(model, baseline):
+    """Tokens have no gradient, and a baseline of sequences is a number or a step."""
+    name = type(model).__name__
+    if not hasattr(model, "scale_"):
+        raise ValueError(f"saliency of {name} needs sequences of numbers, not tokens.")
+    if np.ndim(baseline) > 1:
+        raise ValueError("the baseline of sequences is a number, or one step.")
+
+
+def in_form_of_sequences(S, model, X, method):
+    """Saliency of padded and scaled sequences for those that were given."""
+    if method == "gradient":
+        S = S / model.scale_  # of a score in the units of X
+    (rows,) = model.net_inputs(X)
+    parts = [values[:n] for values, n in zip(S, rows.lengths)]
+    if isinstance(X, np.ndarray) and X.dtype != object:
+        return np.stack(parts).reshape(X.shape)
+    return parts
 
 
 def as_rows_of(model, baseline, x):

@@ -66,6 +66,24 @@ class ProjectedLayer(nn.Module):
         return self.layer(self.projection(X), lengths, state, return_state=return_state)
 
 
+class EmbeddedTokens(nn.Module):
+    """A learnt vector for each of the codes 1, 2, ..., 0 for the code 0, and a layer.
+
+    Codes X (n, T, 1) are whole numbers.
+    """
+
+    def __init__(self, n_tokens, d, layer):
+        super().__init__()
+        self.embedding = nn.Embedding(n_tokens + 1, d, padding_idx=0)
+        self.layer = layer
+        self.width = layer.width
+        self.causal = layer.causal
+
+    def forward(self, X, lengths=None, state=None, *, return_state=True):
+        E = self.embedding(X[..., 0])
+        return self.layer(E, lengths, state, return_state=return_state)
+
+
 def recurrent_layer(make) -> Callable[[LayerSize], nn.Module]:
     """A row of `ARCHITECTURES` for RNN, GRU or LSTM."""
     return lambda size: make(

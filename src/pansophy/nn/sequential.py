@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from .heads import HEADS
+from .heads import HEADS, Head
 from .mlp import positive_total
 
 
@@ -29,7 +29,12 @@ class Sequential(torch.nn.Sequential):
         super().__init__(*layers)
         if head not in HEADS:
             raise ValueError(f"head must be one of {', '.join(HEADS)}, got {head!r}.")
-        self.head = HEADS[head]
+        self.head_name = head
+
+    @property
+    def head(self) -> Head:
+        """What the outputs of the last layer mean."""
+        return HEADS[self.head_name]
 
     @property
     def capturable(self) -> bool:

@@ -46,6 +46,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
+from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
 from ..core.iterate import Result
@@ -120,10 +121,20 @@ def train(net, data, *, task: FitTask = SILENT, **options) -> Result:
     where that is known. A name that did not occur in an epoch is NaN there.
 
     Reasons to end: "finished" (all epochs done, no stopping rule), "max_iter" (the
-    same with one), "tolerance", "callback", "interrupted", "diverged" (the weights of
-    the last finite epoch are kept).
+    same with one), "tolerance", "callback", "interrupted", "diverged" (a loss that is
+    not finite; the weights of the last finite epoch are kept, and a warning says so).
     """
-    return Training(net, data, **options).run(task)
+    result = Training(net, data, **options).run(task)
+    if result.reason == "diverged" and task is SILENT:  # a model with a task warns
+        when = f"after epoch {result.n_iter}" if result.n_iter else "in the first epoch"
+        warnings.warn(
+            f"training diverged: a loss was not finite {when}, and the weights before "
+            "were kept. Look for NaN and huge values in the data, or take smaller "
+            "steps.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return result
 
 
 @dataclass

@@ -39,7 +39,7 @@ from .activations import Activation
 from .batches import Batches, batch_to_device
 from .mlp import MLP
 from .optimisers import Adam, ParameterGroups, TorchOptimiser
-from .train import train
+from .train import Training
 
 FLAT_SLOPE = 0.01  # of the steepest
 SATURATED_SHARE = 0.9  # of the pairs of row and unit, beyond which a layer is reported
@@ -304,7 +304,7 @@ def training_report(net, data, *, steps: int = 30, **options) -> TrainingReport:
         "epochs": steps,
         "steps_per_epoch": 1,
     }
-    result = train(net, data, after_step=watch, **given)
+    result = Training(net, data, after_step=watch, **given).run()
     norm_curves = {name: np.asarray(v) for name, v in norms.items()}
     ratio_curves = {name: np.asarray(v) for name, v in ratios.items()}
     trainable = [name for name, p in net.named_parameters() if p.requires_grad]
@@ -416,10 +416,10 @@ def learning_rate_range_test(
         "epochs": steps,
         "steps_per_epoch": 1,
     }
-    result = train(
+    result = Training(
         net, data, optimiser=rule._replace(lr=1.0), schedule=lambda t: rate(t.step),
         **given,
-    )  # fmt: skip
+    ).run()  # fmt: skip
     losses = np.asarray(result.history.get("loss", [])).astype(float)
     if len(losses) < 3:
         raise ValueError(f"the loss was not finite from the rate {low} on.")

@@ -203,10 +203,10 @@ class TransformerStack(nn.Module):
         # with the norm after each sub-layer the last block has normalised already
         self.last_norm = options.make_norm(d) if options.norm_first else None
 
-    def forward(self, X, states, **masks):
+    def forward(self, X, states, *, steps=None, **masks):
         start = 0 if states is None else states[0].self_attention.length
         if self.positions is not None:
-            X = self.positions(X, start)
+            X = self.positions(X, start, steps)
         X = self.dropout(X)
         new = []
         for i, block in enumerate(self.blocks):
@@ -262,18 +262,20 @@ class TransformerEncoder(nn.Module):
         """Outputs (n, L, d), 0 where a sequence has ended, and the state.
 
         The state is None if the encoder is not causal, or `return_state` is False.
-        With `segments`, whole numbers (n, L), a step sees steps of its own number only:
-        sequences that are packed into one row.
+        With `segments`, whole numbers (n, L), a step sees steps of its own number only,
+        and positions count from the first of them: sequences packed into one row.
         """
         if state is not None and not self.causal:
             raise ValueError("only a causal encoder carries a state.")
         here = None if lengths is None else step_mask(lengths, X.shape[1])
         # behind the end of a sequence nothing sees it, and a causal step sees no later
         mask = None if here is None or self.causal else here[:, None]
+        steps = None
         if segments is not None:
             alike = segments[:, :, None] == segments[:, None]
+            steps = alike.tril(-1).sum(-1)  # steps of the same sequence before
             mask = alike if mask is None else mask & alike
-        Y, new = self.stack(X, state, mask=mask, causal=self.causal)
+        Y, new = self.stack(X, state, steps=steps, mask=mask, causal=self.causal)
         Y = Y if here is None else Y.masked_fill(~here[:, :, None], 0.0)
         return Y, new if self.causal and return_state else None
 

@@ -87,6 +87,10 @@ ONE_SET = 2000  # variables up to which a matrix that exists is one working set
 EXTRAPOLATE_FROM = 6  # iterations from which states are extrapolated
 LEAST_EXTRAPOLATION = 0.5  # length of such a step, in steps of the last iteration
 MAX_CLIPPED = 6  # Newton steps in a row, each of which took a variable to a bound
+ROUNDING = 16 * np.finfo(float).eps  # violation, relative to t, below which none counts
+STALL_STEPS = 10_000_000  # pair steps (1000 a variable, if more) without a better state
+STALL_ITERATIONS = 2000  # iterations without one
+ROUNDED_ITERATIONS = 50  # and where the violation may be rounding error of K b
 EXACT = 1e-11  # violation, relative to the scores, that counts as rounding error
 STEPS_PER_VARIABLE = 100  # pair steps on a working set, for each of its variables
 SHRINK_PERIOD = 8  # iterations between attempts to shrink
@@ -398,8 +402,14 @@ class DualSolver:
     def __init__(self, problem, cache, *, tol, max_steps, working, shrinking, limit):
         self.problem = problem
         self.cache = cache
-        self.tol = tol
+        # differences of scores as large as t are not known better
+        largest = float(np.abs(problem.target).max(initial=0.0))
+        self.tol = max(tol, ROUNDING * largest)
         self.max_steps = max_steps
+        self.best: SMOState | None = None  # of least violation
+        self.best_iteration = 0
+        self.largest_entry = 0.0  # of the diagonal of K, as far as it was seen
+        self.patience = max(STALL_STEPS, 1000 * len(problem.row))
         requested = cache.working if working is None else working
         self.working = min(requested, cache.capacity)
         self.max_working = min(max(MAX_WORKING, requested), cache.capacity)
@@ -512,6 +522,8 @@ class DualSolver:
         index = self.cache.columns[places]
         slots = self.cache.slots_of(index)
         square = self.cache.square(index, slots, places)
+        entry = float(np.abs(np.diagonal(square)).max(initial=0.0))
+        self.largest_entry = max(self.largest_entry, entry)
         before, start = values_at(at, active_beta, scores)
         beta, e = before.copy(), start.copy()
         tol = self.tol
@@ -728,7 +740,23 @@ class DualSolver:
         """Change compared with tol: 0 also where the run cannot go on."""
         stuck = new.stalled and new.violation >= old.violation
         spent = new.steps >= self.max_steps
-        return 0.0 if stuck or spent or self.unbounded(new) else new.violation
+        if self.best is None or new.violation < 0.99 * self.best.violation:
+            self.best, self.best_iteration = new, self.iteration
+        ended = stuck or spent or self.is_stalled(new) or self.unbounded(new)
+        return 0.0 if ended else new.violation
+
+    def is_stalled(self, s) -> bool:
+        """Whether no state has been better for so long that none will be."""
+        if self.best is None:
+            return False
+        waited = self.iteration - self.best_iteration
+        most = ROUNDED_ITERATIONS if self.is_rounded(self.best) else STALL_ITERATIONS
+        return s.steps - self.best.steps > self.patience or waited > most
+
+    def is_rounded(self, s) -> bool:
+        """Whether the violation is no larger than rounding errors of K b may be."""
+        size = float(arrays.namespace(s.beta).sum(abs(s.beta))) * self.largest_entry
+        return s.violation <= np.finfo(float).eps * size
 
     def unbounded(self, s) -> bool:
         """Whether the objective fell below every value that a solution could have."""
@@ -750,8 +778,13 @@ class DualSolver:
         )
         if result.reason == "tolerance" and result.state.violation > self.tol:
             s = result.state
-            spent = s.steps >= self.max_steps
+            stalled = self.is_stalled(s)
+            rounded = stalled and self.is_rounded(self.best)
+            spent = s.steps >= self.max_steps or (stalled and not rounded)
             reason = "max_iter" if spent else result.reason
+            best = self.best
+            if stalled and best and best.products.shape == s.products.shape:
+                result = result._replace(state=best)
             reason = "unbounded" if self.unbounded(s) else reason
             result = result._replace(reason=reason)
         return result

@@ -17,11 +17,13 @@ Shapes    x (m, d)   log_prob (m,)   gradient (m, d)
 """
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 
+from ..core.arrays import is_torch
 from ..params import ParameterError, ParameterRule
 
 GRADIENT_NEEDED = (
@@ -218,6 +220,30 @@ class CompiledTarget:
 TargetDensity = NumpyTarget | TorchTarget | CompiledTarget
 
 
+def log_prob_of(distribution, x):
+    """log p of rows or tensors, whatever the parameters of p are kept in."""
+    if is_torch(x):
+        distribution = with_tensors(distribution, x)
+    return distribution.log_prob(x)
+
+
+def with_tensors(part, like):
+    """A distribution, parts included, whose NumPy parameters are tensors."""
+    import torch
+
+    if isinstance(part, np.ndarray) and part.dtype.kind == "f":
+        return torch.as_tensor(part, dtype=like.dtype, device=like.device)
+    if is_dataclass(part) and not isinstance(part, type):
+        given = {f.name: getattr(part, f.name) for f in fields(part) if f.init}
+        changed = {name: with_tensors(value, like) for name, value in given.items()}
+        return replace(part, **changed)  # pyrefly: ignore
+    if type(part) is list:
+        return [with_tensors(item, like) for item in part]
+    if type(part) is tuple:
+        return tuple(with_tensors(item, like) for item in part)
+    return part
+
+
 def is_jitted(f) -> bool:
     """Whether f is a function compiled by Numba."""
     return "numba" in sys.modules and sys.modules["numba"].extending.is_jitted(f)
@@ -255,7 +281,9 @@ def as_target_density(
         return log_prob
     if hasattr(log_prob, "as_target"):
         return log_prob.as_target()
-    if not callable(log_prob):
+    if not callable(log_prob) and is_dataclass(log_prob):
+        log_prob = partial(log_prob_of, log_prob)
+    elif not callable(log_prob):
         log_prob = getattr(log_prob, "log_prob", None)
     if not callable(log_prob) or not (grad is None or grad is True or callable(grad)):
         raise ParameterError(

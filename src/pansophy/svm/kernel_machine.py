@@ -327,7 +327,8 @@ class AbstractKernelMachine(Estimator):
         """`_run_driver` with BLAS on one thread, since blocks run on threads."""
         with threads.single_blas():
             result = self._run_driver(run, total=None, X=X, y=y)
-        self.fit_status_ = 0 if result.reason != "max_iter" else 1
+        ended_early = result.reason in ("max_iter", "interrupted", "callback")
+        self.fit_status_ = int(ended_early)
         return result
 
 

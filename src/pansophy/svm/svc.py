@@ -106,7 +106,8 @@ of `pansophy.kernels`, default="rbf"
     n_iter_ : array of int, shape (K (K - 1) / 2,)
         Pair steps.
     fit_status_ : int
-        0 if converged, 1 if `max_iter` was reached.
+        0 if converged, 1 if `max_iter` was reached, steps no longer helped, or the
+        fit was interrupted.
     history_ : dict of arrays
         "objective" and "violation" after each iteration, a working set each.
 

@@ -102,7 +102,8 @@ class SVR(AbstractKernelRegressor):
     n_iter_ : int
         Pair steps.
     fit_status_ : int
-        0 if converged, 1 if `max_iter` was reached.
+        0 if converged, 1 if `max_iter` was reached, steps no longer helped, or the
+        fit was interrupted.
     history_ : dict of arrays
         "objective" and "violation" after each iteration.
 

@@ -251,10 +251,11 @@ class AbstractByteTokenizer(TextInput, Estimator):
         """The bytes of tokens."""
         check_is_fitted(self, "tokens_")
         tokens = self.tokens_
-        try:
-            return b"".join([tokens[i] for i in np.asarray(ids, dtype=np.int64)])
-        except IndexError as error:
-            raise ValueError(f"ids must be below {len(tokens)}.") from error
+        numbers = np.asarray(ids)
+        whole = numbers.dtype.kind in "iu" or not numbers.size
+        if not whole or (numbers < 0).any() or (numbers >= len(tokens)).any():
+            raise ValueError(f"ids must be below {len(tokens)}, whole and at least 0.")
+        return b"".join([tokens[i] for i in numbers.astype(np.int64)])
 
     def decode(self, ids, errors="replace") -> str:
         """The text of tokens; `errors` says what to do with broken UTF-8."""

@@ -59,7 +59,9 @@ from .bm25_formulas import (
     check_query,
     query_list,
 )
-from .count_vectorizer import CountVectorizer, document_matrix
+from .count_vectorizer import document_matrix
+from .search_analysis import SearchAnalysis
+from .search_words import begins_terms, query_words
 from .token_table import DocumentIds, IdCounter, concatenate_documents
 
 SEGMENTS = 8  # more are merged
@@ -109,7 +111,8 @@ class BM25(TextInput, Estimator):
     delta : float, default=0.5
         Of "bm25l" and "bm25+".
     vectorizer : CountVectorizer or None, default=None
-        How texts become terms; None: words of two letters or more in lower case.
+        How texts become terms; None: the words of every script, in lower case, as
+        `BM25Index` has them (`text/search_words.py`).
     field_weights : mapping or None, default=None
         Weight of each field of documents that are mappings; None: all 1.
     positions : bool, default=False
@@ -244,7 +247,12 @@ class BM25(TextInput, Estimator):
         cache = CACHES.get(self)
         if cache is not None:
             return cache.analysis
-        vectorizer = self.vectorizer or CountVectorizer()
+        vectorizer = self.vectorizer
+        if vectorizer is None:
+            analysis = SearchAnalysis()
+            analysis.tokens.add(self.terms_.tolist())
+            CACHES[self] = SearchCache(analysis, [], ())
+            return analysis
         if not vectorizer._is_compiled():
             raise ParameterError(
                 "vectorizer of BM25 must use a built-in analyzer and token_pattern."
@@ -318,10 +326,56 @@ class BM25(TextInput, Estimator):
         out = (
             np.where(work == -np.inf, 0.0, work) + idf.sum() * self._formula().absent()
         )
+        for character in self._lone_characters(QUOTED.sub(" ", query)):
+            self._add_beginnings(character, out)
         for phrase in phrases:
             self._add_phrase(phrase, out)
         out[~self.is_live_] = np.nan
         return out
+
+    def _lone_characters(self, query) -> list[str]:
+        """Single characters of scripts without blanks: each begins many terms."""
+        if self.vectorizer is not None:
+            return []
+        return [word for word in query_words(query) if begins_terms(word)]
+
+    def _add_beginnings(self, character, out):
+        """Add the score of all terms that begin with a character, as one term.
+
+        What the term that is the character alone has added comes off again.
+        """
+        terms = [t for t, word in enumerate(self.terms_) if word.startswith(character)]
+        alone = self._analysis().tokens.find([character])
+        for t in alone[alone >= 0]:
+            self._add_as_one([t], out, -1.0)
+        self._add_as_one(terms, out)
+
+    def _add_as_one(self, terms, out, times=1.0):
+        """Add the score of several terms that count as one."""
+        parts = [
+            (self._documents_of(s, t), self._counts_of(s, t))
+            for s in self.segments_
+            for t in terms
+        ]
+        if not parts:
+            return
+        documents = np.concatenate([d for d, _ in parts])
+        counts = np.bincount(
+            documents, np.concatenate([c for _, c in parts]), len(self.is_live_)
+        )
+        holders = np.flatnonzero((counts > 0) & self.is_live_)
+        self._add_term(holders, counts[holders].astype(np.float32), out, times)
+
+    def _add_term(self, holders, counts, out, times=1.0):
+        """Add the score of a term of these documents."""
+        if not len(holders):
+            return
+        postings = Postings(
+            np.array([0, len(holders)]), holders.astype(np.int32), counts
+        )
+        idf = times * self._formula().idf(float(self.n_documents_), len(holders))
+        out += idf * self._formula().absent()
+        out[holders] += idf * self._impacts_of(postings, self._mean_length())
 
     def _add_phrase(self, phrase, out):
         """Add the score of a run of words as one term."""
@@ -333,13 +387,8 @@ class BM25(TextInput, Estimator):
         holders = self._documents_with(words)
         result = np.zeros(len(holders), np.int64)
         loops.count_phrase(*self.tokens_, holders, words, result)
-        holders = holders[result > 0]
-        if len(holders):
-            counts = result[result > 0].astype(np.float32)
-            postings = Postings(np.array([0, len(holders)]), holders, counts)
-            idf = self._formula().idf(float(self.n_documents_), len(holders))
-            out += idf * self._formula().absent()
-            out[holders] += idf * self._impacts_of(postings, self._mean_length())
+        counts = result[result > 0].astype(np.float32)
+        self._add_term(holders[result > 0], counts, out)
 
     def _documents_with(self, terms):
         """Live documents that have the rarest of some terms."""
@@ -356,6 +405,12 @@ class BM25(TextInput, Estimator):
             return np.empty(0, np.int32)
         return postings.documents[postings.starts[term] : postings.starts[term + 1]]
 
+    @staticmethod
+    def _counts_of(postings, term):
+        if term >= len(postings.starts) - 1:
+            return np.empty(0, np.float32)
+        return postings.frequency[postings.starts[term] : postings.starts[term + 1]]
+
     def search(self, queries, k=10, *, n_jobs=None) -> SearchResult:
         """The k best documents of each query that share a term with it.
 
@@ -370,7 +425,7 @@ class BM25(TextInput, Estimator):
         queries = query_list(queries)
         queries = [check_query(query) for query in queries]
         k = min(check_count("k", k), max(1, len(self.is_live_)))
-        if any('"' in query for query in queries):
+        if any('"' in query or self._lone_characters(query) for query in queries):
             rows = [best_of_scores(self.scores(query), k) for query in queries]
             return SearchResult(*(np.stack(part) for part in zip(*rows)))
         result, idf = self._query(queries)

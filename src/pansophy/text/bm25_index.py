@@ -53,7 +53,7 @@ from ..params import ParameterError, check_count
 from .bm25_formulas import METHODS, SearchResult, TermFormula, check_query, query_list
 from .search_words import begins_terms, indexed_words, query_words
 
-FORMAT = 2  # 1: other words of scripts without blanks
+FORMAT = 3  # 2: no words of one letter; 1: other words of scripts without blanks
 SEGMENTS = 8  # more are merged
 RUN_TOKENS = 3_000_000  # tokens whose postings are made in memory
 MERGED_POSTINGS = 2_000_000  # that are in memory at a time while merging
@@ -658,6 +658,28 @@ class BM25Index:
             best[row, : len(documents)] = documents
             scores[row, : len(documents)] = values
         return SearchResult(best, scores)
+
+    def scores(self, query, documents, *, prefix=None, all_phrases=False):
+        """Scores of some documents; 0 for those without a term of the query."""
+        documents = np.asarray(documents, dtype=np.int64)
+        wanted = np.unique(documents)
+        formula = self.settings.formula()
+        out = np.zeros(len(wanted))
+        held = np.zeros(len(wanted), dtype=bool)
+        with damage_as_one_sentence(self.folder):
+            terms = self._terms_of_query(query, prefix, all_phrases)
+            for term in terms:
+                term = term.restricted(np.isin(term.documents, wanted))
+                lengths = self._lengths_of(term.documents)
+                gains = formula.gains(
+                    term.counts.astype(float), lengths, self._mean_length()
+                )
+                at = np.searchsorted(wanted, term.documents)
+                out[at] += term.weight * gains
+                held[at] = True
+            base = sum(t.weight for t in terms) * formula.absent()
+        out = np.where(held, out + base, 0.0)
+        return out[np.searchsorted(wanted, documents)]
 
     def _best(self, query, k, prefix, all_phrases):
         """Documents and scores of the k best for one query."""

@@ -7,9 +7,13 @@ With n(x, y) how often word y follows x within a window,
 
 p(x, y) is n(x, y) over the number of pairs; p(x) and p(y) are shares of words
 ("unigram") or the marginals of the table of pairs ("pairs"). For three words the
-denominator is p(x) p(y) p(z). Pairs do not cross the ends of sentences.
+denominator is p(x) p(y) p(z). Pairs do not cross the ends of sentences. Dunning's ratio
+compares the table of pairs that begin with x or not and end with y or not, counts O,
+with what independence expects, E of the same margins:
 
-Refs      [Church1990] PMI; [Bouma2009] NPMI; [Dunning1993] likelihood ratio
+    G2 = 2 sum O log(O / E)                                                        (3)
+
+Refs      [Church1990] PMI; [Bouma2009] NPMI; [Dunning1993] (3)
 """
 
 from collections import Counter
@@ -219,39 +223,55 @@ def collocations(
         raise ParameterError(f"length must be 2 or 3, got {length!r}.")
     words: Counter = Counter()
     runs: Counter = Counter()
+    first: Counter = Counter()  # how often a run begins with a word
+    last: Counter = Counter()
     for sentence in words_of_sentences(sentences):
         words.update(sentence)
         runs.update(zip(*(sentence[i:] for i in range(length))))
+        first.update(sentence[: 1 - length])
+        last.update(sentence[length - 1 :])
     if measure == "likelihood_ratio" and length != 2:
         raise ParameterError('measure="likelihood_ratio" is for two words.')
     n_words = sum(words.values())
     n_runs = sum(runs.values())
     results = []
     for run, count in runs.items():
-        if count >= min_count:
+        if count < min_count:
+            continue
+        if measure == "likelihood_ratio":
+            score = log_likelihood_ratio(count, first[run[0]], last[run[-1]], n_runs)
+        else:
             shares = [words[word] / n_words for word in run]
-            score = collocation_score(measure, count, n_runs, shares)
-            results.append(Collocation(run, count, score))
+            score = collocation_score(measure, count / n_runs, shares)
+        results.append(Collocation(run, count, score))
     results.sort(key=lambda c: (-c.score, c.words))
     return results[:top]
 
 
-def collocation_score(measure, count, n_runs, shares) -> float:
-    """One of the measures of `collocations`."""
-    p = count / n_runs
+def collocation_score(measure, p, shares) -> float:
+    """Eq. (1) or (2) of a run that has the share p of all runs."""
     score = float(np.log(p) - np.log(shares).sum())
     if measure == "pmi":
         return score
     if measure == "npmi":
         return score / -float(np.log(p)) if p < 1 else 1.0
-    if measure != "likelihood_ratio":
-        raise ParameterError(
-            f'measure must be "pmi", "npmi" or "likelihood_ratio", got {measure!r}.'
-        )
-    x, y = (share * n_runs for share in shares)
-    table = np.array([[count, x - count], [y - count, n_runs - x - y + count]])
-    table = np.maximum(table, 0.0)
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    raise ParameterError(
+        f'measure must be "pmi", "npmi" or "likelihood_ratio", got {measure!r}.'
+    )
+
+
+def log_likelihood_ratio(count, first, last, n_pairs) -> float:
+    """Eq. (3): pairs that begin with x (`first`) and that end with y (`last`).
+
+    Examples
+    --------
+    >>> round(log_likelihood_ratio(10, 10, 10, 20), 4)  # 20 log 4
+    27.7259
+    """
+    table = np.array(
+        [[count, first - count], [last - count, n_pairs - first - last + count]], float
+    )
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n_pairs
     inside = table > 0
     ratio = table[inside] * np.log(table[inside] / expected[inside])
     return 2 * float(ratio.sum())

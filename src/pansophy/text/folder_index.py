@@ -16,8 +16,8 @@ is found until the new one is there. One process updates an index at a time (a l
 the operating system), while others may search in it.
 
 A query ranks chunks by its words, by the first letters of its words and by meaning; the
-rankings are joined by score fusion (`text/rank_fusion.py`), with the cosines of all
-chunks that any of them holds. Texts of chunks are read from the files themselves, those
+rankings are joined by score fusion (`text/rank_fusion.py`), with all scores of every
+chunk that any of them holds. Texts of chunks are read from the files themselves, those
 of HTML and PDF from the index.
 
 Cost      see `text/bm25_index.py`; reading, memory of a batch
@@ -593,14 +593,26 @@ class FolderIndex:
     def rank(self, query, k=10, *, by: SearchKind = "hybrid"):
         """Numbers of chunks by rank, a `FusedRanking`; see `search`."""
         depth = max(k, FUSED)
-        rankings = {}
+        sizes = {"words": None, "prefixes": PREFIX}  # letters that are compared
+        if by != "hybrid":
+            del sizes["prefixes"]
+        pairs = {}
         if by != "meaning":
-            rankings["words"] = self.words.search(query, depth, all_phrases=True)
-        if by == "hybrid":
-            rankings["prefixes"] = self.words.search(
-                query, depth, prefix=PREFIX, all_phrases=True
-            )
-        pairs = {name: (r.documents[0], r.scores[0]) for name, r in rankings.items()}
+            results = [
+                self.words.search(query, depth, prefix=n, all_phrases=True)
+                for n in sizes.values()
+            ]
+            found = np.concatenate([r.documents[0] for r in results])
+            # both scores of every chunk that either holds: a rare word may be in one
+            # chunk of the many that share its first letters
+            numbers = list(dict.fromkeys(found[found >= 0].tolist()))
+            pairs = {
+                name: (
+                    np.array(numbers, dtype=np.int64),
+                    self.words.scores(query, numbers, prefix=n, all_phrases=True),
+                )
+                for name, n in sizes.items()
+            }
         vectors = None if by == "words" else self.vectors
         if by == "meaning" and vectors is None:
             raise ParameterError("the index has no vectors: use by='words'.")

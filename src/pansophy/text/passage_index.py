@@ -118,9 +118,16 @@ class PassageIndex:
             kept = [self._holds(number, phrases) for number in documents]
             kept = np.array(kept, dtype=bool)
             return fuse_rankings({"words": (documents[kept], scores[kept])})
-        if by == "hybrid" and self._prefixes is not None:
+        if by == "hybrid" and self._words is not None and self._prefixes is not None:
             cut = spaced_words(self._terms_of_query(query), PREFIX)
-            pairs["prefixes"] = best_documents(self._prefixes, cut, depth)
+            found, _ = best_documents(self._prefixes, cut, depth)
+            numbers = list(
+                dict.fromkeys([*pairs["words"][0].tolist(), *found.tolist()])
+            )
+            both = np.array(numbers, dtype=np.int64)
+            by_words = self._words.scores(self._query_by_words(query, phrases))
+            pairs["words"] = both, by_words[both]
+            pairs["prefixes"] = both, self._prefixes.scores(cut)[both]
         if by != "words" and self._meaning is not None:
             cosines = self._vectors @ self._meaning.transform([query])[0]
             nearest = np.argsort(-cosines, kind="stable")[:depth]

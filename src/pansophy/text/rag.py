@@ -31,7 +31,15 @@ INSTRUCTION = (
     "their numbers in square brackets. If they do not answer the question, say so."
 )
 CITED = re.compile(r"\[(\d+)\]")
-HEADING_LINE = re.compile(r"^#{1,6} [^\n]*$", re.MULTILINE)
+# headings of Markdown, titles that are underlined, and lines of signs alone
+HEADING_LINE = re.compile(
+    r"^#{1,6} [^\n]*$|^(?:[^\s#>|][^\n]*\n)?([=\-~^\"'*+_])\1{2,}[ \t]*$|\u00b6",
+    re.MULTILINE,
+)
+CODE_BLOCK = re.compile(
+    r"[ \t]*\n\s*?(```.*?```|(?:(?:[ ]{4}|\t)[^\n]*(?:\n|\Z)|[ \t]*\n(?=[ ]{4}|\t))+)",
+    re.DOTALL,
+)
 LONGEST_SENTENCE = 60  # words
 
 
@@ -67,6 +75,16 @@ def held_words(words, text) -> set[str]:
     return {word for _, _, word in word_spans(text, words)}
 
 
+def fits_question(words, held, n_passages) -> bool:
+    """Whether passages say more about a question than one word that most of them hold.
+
+    `held` counts the passages of each word of the question that occurs.
+    """
+    if len(words) < 2 or len(held) > 1 or n_passages < 3:
+        return True
+    return not any(2 * n > n_passages for n in held.values())
+
+
 def scored_sentences(question, passages) -> list[ScoredSentence]:
     """Sentences of passages that hold words of a question, or stand under some."""
     words = words_to_mark(question)
@@ -77,14 +95,19 @@ def scored_sentences(question, passages) -> list[ScoredSentence]:
     )
     weight = {w: np.log(1 + (len(passages) + 1) / n) for w, n in held.items()}
     results = []
+    if not fits_question(words, held, len(passages)):
+        return results
     for i, passage in enumerate(passages):
         text = HEADING_LINE.sub("", passage.text)
         heading = held_words(words, passage.heading)
         for start, end, _ in sentence_spans(text, 0, len(text), LONGEST_SENTENCE):
             sentence = " ".join(text[start:end].split())
             inside = held_words(words, sentence)
-            if not sentence or not (inside | heading):
+            asks = sentence.endswith("?")
+            if not sentence or asks or not (inside | heading):
                 continue
+            if sentence.endswith(":") and (code := CODE_BLOCK.match(text, end)):
+                sentence += f"\n{code[1].rstrip()}\n"
             # the heading says what a sentence is about, and better passages come first;
             # under the same heading a sentence with a word is worth twice one without
             score = sum(weight[w] for w in inside)

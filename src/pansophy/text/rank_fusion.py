@@ -94,6 +94,10 @@ def score_fusion(rankings: Sequence[tuple], *, weights=None) -> FusedRanking:
     fused: dict = {}
     for weight, (documents, scores) in zip(weights, rankings):
         result: dict = {}
+        if len(documents) != len(scores):
+            raise ParameterError(
+                f"a ranking has {len(documents)} documents, but {len(scores)} scores."
+            )
         for document, score in zip(documents, scores):
             if score > 0 and (isinstance(document, str) or document != -1):
                 result.setdefault(document, float(score))

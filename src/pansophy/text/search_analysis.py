@@ -18,11 +18,13 @@ from .token_table import (
 )
 from .tokenizer import check_text
 
-MIN_LENGTH = 2  # characters of a word
+MIN_LENGTH = 1  # characters of a word
 
 
 class SearchAnalysis:
     """Terms of documents as ids, in order of first appearance."""
+
+    has_phrases = False
 
     def __init__(self):
         self.tokens = TokenTable()
@@ -38,20 +40,33 @@ class SearchAnalysis:
 
     def known_or_new(self, documents) -> DocumentIds:
         """Ids of the terms of documents; new terms get the next ids."""
-        texts = (normalized(check_text(d)) for d in documents)
-        return concatenate_documents([self._ids(b) for b in blocks_of_texts(texts)])
+        return concatenate_documents(list(self.blocks(documents)))
 
-    def _ids(self, texts) -> DocumentIds:
+    def blocks(self, documents):
+        """`DocumentIds` of documents, block by block."""
+        texts = (normalized(check_text(d)) for d in documents)
+        for block in blocks_of_texts(texts):
+            yield self._ids(block)
+
+    def known(self, queries) -> DocumentIds:
+        """Ids of the terms of queries, -1 where they are not known."""
+        texts = [normalized(check_text(q)) for q in queries]
+        return self._ids(texts, as_query=True)
+
+    def _ids(self, texts, *, as_query=False) -> DocumentIds:
         parts = []
         for is_plain, group in itertools.groupby(texts, has_plain_words):
             if is_plain:
                 result = self.tokens.words(
-                    join_texts(list(group)), min_length=MIN_LENGTH
+                    join_texts(list(group)),
+                    min_length=MIN_LENGTH,
+                    insert=not as_query,
                 )
             else:
-                words = [terms_of(text) for text in group]
+                words = [terms_of(text, as_query=as_query) for text in group]
                 ends = np.cumsum([len(w) for w in words], dtype=np.int64)
-                ids = self.tokens.add(list(itertools.chain.from_iterable(words)))
+                lookup = self.tokens.find if as_query else self.tokens.add
+                ids = lookup(list(itertools.chain.from_iterable(words)))
                 result = DocumentIds(ids, ends)
             parts.append(result)
         return concatenate_documents(parts)

@@ -1,15 +1,14 @@
 """Words of a text as search has them, in every script.
 
     normalise    NFKC (wide, half-width and composed forms are one), lower case
-    words        runs of letters, digits and underscores with their combining marks,
-                 of two characters or more
+    words        runs of letters, digits and underscores with their combining marks
     unspaced     scripts without blanks between words (Chinese, Japanese, Thai, Lao,
                  Khmer, Burmese) and Korean, whose words grow by their endings: every
                  character of a run with the one behind it, the last one alone
 
 So "東京都" is indexed as 東京, 京都, 都. Every character begins one term, which makes a
 single character a prefix of all terms that it begins. A query of two characters or more
-needs no last term. Text of other scripts has the words that `CountVectorizer` makes.
+needs no last term. Words of one letter count too: a language called C is found.
 
 Cost      O(characters); text without marks and unspaced scripts goes through compiled
           loops (`text/search_analysis.py`)
@@ -27,7 +26,7 @@ UNSPACED = (
 )
 FIRST_MARK = "\u0300"  # all characters below are of scripts with blanks
 LAST_MARK = 0x1F000
-WORD = re.compile(r"\b\w\w+\b")
+WORD = re.compile(r"\b\w+\b")
 IS_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
@@ -44,7 +43,7 @@ def combining_marks() -> str:
 def run_pattern() -> re.Pattern:
     """Runs of unspaced characters, or of other characters of words with their marks."""
     letter = f"[^\\W{UNSPACED}]"
-    return re.compile(f"[{UNSPACED}]+|{letter}(?:{letter}|[{combining_marks()}])+")
+    return re.compile(f"[{UNSPACED}]+|{letter}(?:{letter}|[{combining_marks()}])*")
 
 
 @cache
@@ -98,7 +97,7 @@ def indexed_words(text) -> list[str]:
     --------
     >>> from pansophy.text.search_words import indexed_words
     >>> indexed_words("A cat in 東京都")
-    ['cat', 'in', '東京', '京都', '都']
+    ['a', 'cat', 'in', '東京', '京都', '都']
     """
     return terms_of(normalized(text))
 

@@ -8,10 +8,19 @@ or an n-gram model for whole sentences. A word of the dictionary is returned as 
 `correct`. Without frequencies all words are equally likely and ties go to the more
 similar by Jaro and Winkler, then to the alphabet.
 
-Cost      one row of the matrix of distances a word, bit-parallel
-Refs      [Kernighan1990], [Norvig2009]
+An edit changes the counts of letters by at most one letter more and one less, so that
+
+    max(letters of x that w lacks, letters of w that x lacks) <= D(x, w)          (2)
+
+and distances are worked out for the words alone that (2) lets pass.
+
+Cost      N words of the dictionary: 32 N small additions a word, and the distances of
+          the few that are left
+Refs      [Kernighan1990], [Norvig2009]; [Ukkonen1992] (2)
 """
 
+import re
+import weakref
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, NamedTuple
@@ -24,6 +33,32 @@ from ..params import Count, NonNegative, check_params
 from .abstract_vectorizer import TextInput
 from .ngram_model import NGramModel
 from .string_distances import edit_distances, jaro_winkler_similarity
+
+BUCKETS = 32  # into which letters are counted: a power of 2
+LETTER_COUNTS: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+PUNCTUATED = re.compile(r"(\W*)(.*?)(\W*)", re.DOTALL)
+
+
+def letter_counts(words) -> np.ndarray:
+    """How often each word has letters of each bucket, (n, BUCKETS).
+
+    Examples
+    --------
+    >>> letter_counts(["aab"])[0, [ord("a") % 32, ord("b") % 32]]
+    array([2, 1], dtype=int16)
+    """
+    text = "".join(words).encode("utf-32-le", "surrogatepass")
+    bucket = np.frombuffer(text, np.uint32) % BUCKETS
+    row = np.repeat(np.arange(len(words)), [len(word) for word in words])
+    counts = np.bincount(row * BUCKETS + bucket, minlength=len(words) * BUCKETS)
+    return counts.reshape(len(words), BUCKETS).astype(np.int16)
+
+
+def in_case_of(word, model) -> str:
+    """A word in lower case with the capitals of another one."""
+    if len(model) > 1 and model.isupper():
+        return word.upper()
+    return word[:1].upper() + word[1:] if model[:1].isupper() else word
 
 
 class Correction(NamedTuple):
@@ -105,6 +140,7 @@ class SpellCorrector(TextInput, Estimator):
         if not (values > 0).all():
             raise ValueError("counts of words must be above 0.")
         self.log_frequencies_ = np.log(values / values.sum())
+        LETTER_COUNTS.pop(self, None)
         return self
 
     def candidates(self, word, *, top=10) -> list[Correction]:
@@ -113,31 +149,57 @@ class SpellCorrector(TextInput, Estimator):
         return self._candidates(check_word(word), self.log_frequencies_, top)
 
     def _candidates(self, word, log_p, top):
-        distance = edit_distances([word], self.words_, self.kind)[0]
-        near = np.flatnonzero(distance <= self.max_distance)
+        some = self._words_of_like_letters(word)
+        distance = edit_distances([word], self.words_[some], self.kind)[0]
         results = [
             Correction(
                 str(self.words_[i]),
-                int(distance[i]),
-                float(log_p[i] - self.error_cost * distance[i]),
+                int(d),
+                float(log_p[i] - self.error_cost * d),
             )
-            for i in near
+            for i, d in zip(some, distance)
+            if d <= self.max_distance
         ]
         alike = {c.word: jaro_winkler_similarity(word, c.word) for c in results}
         results.sort(key=lambda c: (-c.score, -alike[c.word], c.word))
         return results[:top]
 
+    def _words_of_like_letters(self, word) -> np.ndarray:
+        """Places of the words whose letters allow `max_distance`, eq. (2)."""
+        counts = LETTER_COUNTS.get(self)
+        if counts is None:
+            counts = LETTER_COUNTS[self] = letter_counts(self.words_)
+        gap = counts - letter_counts([word])
+        missing, extra = -np.minimum(gap, 0).sum(axis=1), np.maximum(gap, 0).sum(axis=1)
+        return np.flatnonzero(np.maximum(missing, extra) <= self.max_distance)
+
+    def _knows(self, word) -> bool:
+        at = np.searchsorted(self.words_, word)
+        return bool(at < len(self.words_) and self.words_[at] == word)
+
     def correct(self, word) -> str:
         """The word itself if it is in the dictionary, else the best candidate.
 
-        Without a candidate the word is returned as it is.
+        Signs around a word stay, and so does a capital: "Teh," becomes "The," where
+        the dictionary has "the". Without a candidate the word is returned as it is.
         """
         check_is_fitted(self)
-        at = np.searchsorted(self.words_, check_word(word))
-        if at < len(self.words_) and self.words_[at] == word:
+        if self._knows(check_word(word)):
             return word
-        result = self.candidates(word, top=1)
-        return result[0].word if result else word
+        before, core, after = PUNCTUATED.fullmatch(word).groups()  # pyrefly: ignore
+        lower = core.lower()
+        if not core or self._knows(core) or self._knows(lower):
+            return word
+        results = self.candidates(core, top=1)
+        if lower != core:
+            results += [
+                c._replace(word=in_case_of(c.word, core))
+                for c in self.candidates(lower, top=1)
+            ]
+        if not results:
+            return word
+        best = max(results, key=lambda c: c.score)
+        return f"{before}{best.word}{after}"
 
     def correct_sentence(self, words) -> list[str]:
         """Correct the words of a sentence one after the other.
