@@ -34,6 +34,7 @@ from ..params import (
 )
 from ..typing import Seed
 from .compiled_worlds import compiled_world
+from .environment_copies import copy_environments
 from .evaluation import made_environment
 from .gather import as_vector_env
 from .running_moments import ObservationMoments
@@ -55,35 +56,6 @@ LayerSizes = Annotated[
 DeviceName = Annotated[
     str, ParameterRule("a device of torch or 'auto'", lambda v: isinstance(v, str))
 ]
-
-
-def copy_environments(env, n) -> list:
-    """n environments: the one given, or made by it, and n - 1 others like it."""
-    if isinstance(env, str):
-        import gymnasium
-
-        return [gymnasium.make(env) for _ in range(n)]
-    if isinstance(env, type) or not hasattr(env, "step"):
-        if not callable(env):
-            raise TypeError(
-                "an agent learns in a Gymnasium environment, its name, or a function "
-                f"that makes one, got {type(env).__name__}."
-            )
-        return [env() for _ in range(n)]
-    if n == 1:
-        return [env]
-    spec = getattr(env, "spec", None)
-    if spec is not None:
-        import gymnasium
-
-        return [env, *(gymnasium.make(spec) for _ in range(n - 1))]
-    try:
-        return [env, *(copy.deepcopy(env) for _ in range(n - 1))]
-    except Exception as error:
-        raise ValueError(
-            f"{type(env).__name__} cannot be copied: give a function that makes one, "
-            "or n_envs=1."
-        ) from error
 
 
 def vector_environments(env, n):

@@ -31,6 +31,7 @@ from scipy import stats
 
 from ..core.random import draw_seed, make_rng
 from ..params import OpenFraction, check_argument, check_count
+from .environment_copies import copy_environments
 from .gather import begin_episodes, start_position, step_environments
 from .rollout import rollout, takes_mask
 from .transition_table import environment_of_name, time_limit
@@ -275,7 +276,7 @@ def evaluate_every(
     (array([200, 400]), np.float64(1.0))
     """
     every = check_count("every", every)
-    other = copy.deepcopy(env) if evaluation_env is None else evaluation_env
+    other = other_environment(env) if evaluation_env is None else evaluation_env
     if not isinstance(random_state, (int, np.integer)):
         random_state = draw_seed(make_rng(random_state))
     steps, returns = [], []
@@ -299,6 +300,11 @@ def evaluate_every(
     else:
         fit_in_parts(agent, env, every, look)
     return ReturnCurve(np.array(steps), np.array(returns))
+
+
+def other_environment(env):
+    """What to evaluate in while an agent learns in an environment."""
+    return copy_environments(env, 2)[1] if hasattr(env, "step") else env
 
 
 def fit_in_parts(agent, env, every, look) -> None:

@@ -12,6 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 TRANSPARENT_WRAPPERS = ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker")
+# what may be set on one environment so that it does not do what its class does
+REPLACEABLE = {"step", "reset", "step_batch", "start_batch"}
+KNOWN_WORLDS = ("gymnasium.envs.", "pansophy.rl.envs.")
 
 
 class TransitionTable(NamedTuple):
@@ -153,18 +156,51 @@ def reason_not_tabular(env) -> str | None:
     """Why an environment cannot be read as a table, or None if it can."""
     layer = env
     while layer is not env.unwrapped:
-        if type(layer).__name__ not in TRANSPARENT_WRAPPERS:
+        if not is_transparent(layer):
             return f"its wrapper {type(layer).__name__} may change it"
         layer = layer.env
     for needed in ("P", "initial_state_distrib"):
         if not hasattr(layer, needed):
             return f"it does not show {needed}"
+    for method in ("step", "reset"):
+        if method in vars(layer) or overrides_known_world(type(layer), method):
+            return f"its {method} is not that of the class that shows P"
     for space in (env.observation_space, env.action_space):
         if not hasattr(space, "n") or getattr(space, "start", 0) != 0:
             return f"its space {space} does not count from 0"
     if getattr(layer, "fickle_passenger", False):
         return "its passenger may change the destination outside P"
     return None
+
+
+def is_transparent(wrapper) -> bool:
+    """Whether a wrapper is one of Gymnasium's that leave all numbers as they are."""
+    kind = type(wrapper)
+    own = kind.__module__.startswith("gymnasium.")
+    replaced = REPLACEABLE & vars(wrapper).keys()
+    return own and kind.__name__ in TRANSPARENT_WRAPPERS and not replaced
+
+
+def overrides_method(kind, method, needed) -> bool:
+    """Whether a class has overridden `method` later than its base gave `needed`."""
+    for base in kind.__mro__:
+        if needed in vars(base):
+            return False
+        if method in vars(base):
+            return True
+    return False
+
+
+def overrides_known_world(kind, method) -> bool:
+    """Whether a class changes a method of a world of Gymnasium or of `rl.envs`."""
+    for base in kind.__mro__:
+        known = base.__module__.startswith(KNOWN_WORLDS)
+        if method in vars(base):
+            return not known and any(
+                other.__module__.startswith(KNOWN_WORLDS) and method in vars(other)
+                for other in kind.__mro__
+            )
+    return False
 
 
 def time_limit(env) -> int:
