@@ -10,6 +10,8 @@ own, which `reset` seeds, get streams of their own.
 """
 
 import copy
+import hashlib
+import pickle
 import random
 import types
 
@@ -134,3 +136,19 @@ def separate_generators(layer, twin, stream) -> None:
             value.seed((value.randint(2**31) + stream) % 2**32)
         elif isinstance(value, random.Random):
             value.seed(value.getrandbits(64) + stream)
+
+
+def environment_digest(env) -> str | None:
+    """A digest of all that an environment holds; None where that cannot be told.
+
+    Equal digests of one object mean that nobody has stepped or changed it in between.
+    """
+    if not hasattr(env, "step"):
+        return ""  # a name or a function: what it makes is nobody else's
+    layers = environment_layers(env)
+    if any(is_rebuilt_by_copying(layer) for layer in layers):
+        return None  # its pickle has the arguments of the constructor alone
+    try:
+        return hashlib.sha256(pickle.dumps(env)).hexdigest()
+    except Exception:  # whatever a class of the user's raises
+        return None

@@ -45,7 +45,9 @@ class PPO(AbstractActorCritic):
     device : str
         "auto" takes a GPU only for nets of more than a million weights.
     warm_start : bool
-        Whether `fit` goes on from the nets of the last fit.
+        Whether `fit` goes on where the last fit stopped: with its nets, and if that
+        had `warm_start` too, its optimiser, replay buffer and random numbers, in the
+        same episodes if nobody has used the environment since.
     random_state : int, Generator, RandomState or None
         Same seed, same run.
     verbose : int
