@@ -29,7 +29,7 @@ from .discrete_spaces import space_sizes
 from .exploration import Boltzmann, EpsilonGreedy, choose_action
 from .features import check_features, default_features
 from .q_learning import DEFAULT_EXPLORATION, STEPS_PER_REPORT, as_exploration
-from .rollout import rollout
+from .rollout import StepWatch, rollout
 from .schedules import ScheduleReader
 from .transition_table import environment_of_name
 
@@ -154,22 +154,32 @@ class LinearQ(Estimator):
 
     def fit(self, env, y=None):
         """Learn in a Gymnasium environment with discrete actions, or that of a name."""
+        return self._fit(env)
+
+    def _fit(self, env, observe=None, observe_every=None):
         env = environment_of_name(env)
         agent = self.learner(env)
         rng = make_rng(self.random_state)
         limits = {"n_steps": self.n_steps, "n_episodes": self.n_episodes}
+        watch = StepWatch(observe, observe_every)
 
         def run(task):
-            return rollout(env, agent, **limits, random_state=rng, task=task)
+            return rollout(
+                env, agent, **limits, random_state=rng, watch=watch, task=task
+            )
 
         total = None if self.n_steps is None else -(-self.n_steps // STEPS_PER_REPORT)
         self._run_driver(run, total=total)
         del self.converged_  # a budget was spent; nothing tests convergence
         if not np.isfinite(agent.theta).all():
             raise ValueError("the weights diverged: lower learning_rate.")
-        self.theta_ = agent.theta
+        self._keep(agent)
         self.n_steps_ = self.n_iter_
         return self
+
+    def _keep(self, learner):
+        """Make this the model of what a learner has learnt so far."""
+        self.theta_ = learner.theta.copy()
 
     def learner(self, env) -> LinearQLearner:
         """The agent that `fit` drives, for loops of your own over `env`."""

@@ -49,6 +49,43 @@ class Transition(NamedTuple):
     next_mask: Any = None  # and after next_observation
 
 
+class EpisodePosition(NamedTuple):
+    """Where a run stopped within an episode, for one that goes on from there."""
+
+    observation: Any
+    mask: Any
+    total: float  # rewards of the episode so far
+    length: int  # and its steps
+    ended: bool  # whether the episode is over and the next one has not begun
+
+
+class StepWatch:
+    """Calls `observe(learner, n)` after n = 0, every, 2 every, ... steps of a run.
+
+    Parameters
+    ----------
+    observe : function (learner, n) or None
+        It must not draw from the run's generator; True ends the run.
+    every : int or None
+    """
+
+    def __init__(self, observe=None, every=None):
+        self.observe = observe
+        self.every = sys.maxsize if observe is None else int(every)
+
+    def next_look(self, done) -> int:
+        """The number of steps at which to look next."""
+        return done + self.every - done % self.every
+
+    def ends_run(self, learner, done) -> bool:
+        """Look, if it is time; whether the run is to end."""
+        due = self.observe is not None and done % self.every == 0
+        return due and bool(self.observe(learner, done))
+
+
+UNWATCHED = StepWatch()
+
+
 @dataclass(eq=False, repr=False)
 class Experience:
     """Returns, lengths and end of a run in an environment.
@@ -67,6 +104,8 @@ class Experience:
         Time it took.
     transitions : list of Transition
         Every step, if they were to be kept.
+    position : EpisodePosition or None
+        Where the run stopped, if that is known.
     """
 
     returns: np.ndarray
@@ -75,6 +114,7 @@ class Experience:
     reason: str
     seconds: float
     transitions: list[Transition]
+    position: EpisodePosition | None = None
 
     @property
     def interrupted(self) -> bool:
@@ -206,6 +246,8 @@ def rollout(
     learn=None,
     keep=False,
     random_state=None,
+    watch=UNWATCHED,
+    position=None,
     task=SILENT,
 ) -> Experience:
     """Let an agent act in an environment, and learn if it can.
@@ -228,6 +270,11 @@ def rollout(
         Whether to keep every transition.
     random_state : int, Generator, RandomState or None
         Seeds the environment and the agent's choices.
+    watch : StepWatch
+        Looks at the agent along the way.
+    position : EpisodePosition or None
+        Where the last run with this environment stopped, which nobody has used since;
+        None resets it.
 
     Returns
     -------
@@ -250,10 +297,17 @@ def rollout(
     longest = sys.maxsize if max_episode_steps is None else int(max_episode_steps)
     try:
         own = own_observation if learn or keep else lambda observation: observation
-        observation, mask = begin_episode(env, own, begin, draw_seed(rng))
+        if position is None:
+            observation, mask = begin_episode(env, own, begin, draw_seed(rng))
+        elif position.ended:
+            observation, mask = begin_episode(env, own, begin)
+        else:
+            observation, mask, total, length, _ = position
+        reason = "callback" if watch.ends_run(agent, done) else ""
         while not reason:
             child = task.child(f"from step {done}")
-            for _ in range(min(BLOCK, limit - done)):
+            block_end = min(done + BLOCK, limit, watch.next_look(done))
+            for _ in range(block_end - done):
                 if masked:
                     action = act(observation, rng, mask)
                 else:
@@ -294,6 +348,8 @@ def rollout(
                         break
                     if done < limit:
                         observation, mask = begin_episode(env, own, begin)
+            if watch.ends_run(agent, done):
+                reason = reason or "callback"
             reason = reason or ("steps" if done == limit else "")
             if child.end() and not reason:
                 reason = "callback"
@@ -301,4 +357,8 @@ def rollout(
         reason = "interrupted"
     seconds = time.perf_counter() - start_time
     returns, lengths = np.array(returns, float), np.array(lengths, int)
-    return Experience(returns, lengths, done, reason, seconds, seen)
+    stopped_at = None
+    if reason != "interrupted":
+        ended = bool(done) and not length
+        stopped_at = EpisodePosition(observation, mask, total, length, ended)
+    return Experience(returns, lengths, done, reason, seconds, seen, stopped_at)
