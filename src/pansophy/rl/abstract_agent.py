@@ -34,6 +34,11 @@ from ..params import (
 )
 from ..typing import Seed
 from .compiled_worlds import compiled_world
+from .environment_contract import (
+    check_spaces_exist,
+    check_vector_env,
+    checked_environment,
+)
 from .environment_copies import copy_environments, environment_digest
 from .evaluation import made_environment
 from .gather import as_vector_env
@@ -61,6 +66,7 @@ DeviceName = Annotated[
 def vector_environments(env, n):
     """A vector environment of n copies; observations that are dictionaries as rows."""
     if hasattr(env, "num_envs"):
+        check_vector_env(env)
         return env
     world = compiled_world(env)
     if world is not None:
@@ -68,9 +74,10 @@ def vector_environments(env, n):
 
         return VectorWorld(world, n)
     made = copy_environments(env, n)
+    check_spaces_exist(made[0])
     layout = observation_layout(made[0].observation_space)
     if layout.kind == "parts":
-        made = [with_row_observations(one, layout) for one in made]
+        made = [with_row_observations(checked_environment(one), layout) for one in made]
     return as_vector_env(made)
 
 
@@ -150,6 +157,7 @@ class AbstractAgent(Estimator):
     verbose: Verbosity = 0
 
     _action_kinds = {"discrete": True, "box": True}
+    _divergence_advice = "Lower learning_rate, or scale the rewards."
 
     def fit(self, env, y=None):
         """Learn in a Gymnasium environment.
@@ -165,6 +173,8 @@ class AbstractAgent(Estimator):
         """Raise the clear error if this agent cannot act in an environment."""
         check_params(self)
         made = made_environment(env)
+        if not hasattr(made, "num_envs"):
+            check_spaces_exist(made)
         space = getattr(made, "single_action_space", made.action_space)
         action_layout(space, type(self).__name__, **self._action_kinds)
 

@@ -30,6 +30,7 @@ import numpy as np
 from ..core.progress import SILENT
 from ..core.random import draw_seed, make_rng
 from ..params import Count, check_argument
+from .environment_contract import as_reward, reset_environment, wrong_step
 from .transition_table import environment_of_name
 
 BLOCK = 4096  # steps between two reports
@@ -203,17 +204,6 @@ def check_rollout_limits(n_steps, n_episodes, max_episode_steps) -> None:
     check_argument("max_episode_steps", max_episode_steps, Count | None)
 
 
-def as_reward(reward, n) -> float:
-    """The reward of step n as a number; the clear error if it is none."""
-    try:
-        number = float(reward)
-    except (TypeError, ValueError):
-        number = INFINITE
-    if not -INFINITE < number < INFINITE:
-        raise ValueError(f"the reward of step {n} is {reward}, no finite number.")
-    return number
-
-
 def own_observation(observation):
     """An observation that stays as it is when the environment goes on.
 
@@ -230,7 +220,7 @@ def own_observation(observation):
 
 def begin_episode(env, own, begin, seed=None) -> tuple:
     """First observation, of which the agent is told, and the mask of its actions."""
-    observation, info = env.reset(seed=seed)
+    observation, info = reset_environment(env, seed)
     observation = own(observation)
     begin(observation)
     return observation, info.get("action_mask")
@@ -312,7 +302,11 @@ def rollout(
                     action = act(observation, rng, mask)
                 else:
                     action = act(observation, rng)
-                after, reward, terminated, truncated, info = step(action)
+                outcome = step(action)
+                try:
+                    after, reward, terminated, truncated, info = outcome
+                except (TypeError, ValueError):
+                    raise wrong_step(env, outcome) from None
                 done += 1
                 if type(reward) is not float or not -INFINITE < reward < INFINITE:
                     reward = as_reward(reward, done)

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..core.progress import SILENT
+from .environment_contract import check_gathered_observations
 from .gather import Position, Steps, gather
 
 STEPS_PER_REPORT = 4096
@@ -130,7 +131,7 @@ def train_agent(
                     envs, learner, horizon, position=position, random_state=rng
                 )
                 position = steps.position
-                check_observations(steps)
+                check_gathered_observations(steps.observation, done)
                 ends = done + (steps.final_time + 1) * N
                 episodes["return"].append(steps.returns)
                 episodes["length"].append(steps.lengths)
@@ -169,15 +170,6 @@ def train_agent(
     known = reason in ("steps", "callback")
     seconds = time.perf_counter() - start_time
     return TrainingRun(history, done, reason, seconds, position if known else None)
-
-
-def check_observations(steps) -> None:
-    """Raise if an environment gave a number that is none."""
-    seen = steps.observation
-    if seen.dtype.kind == "f" and not np.isfinite(seen).all():
-        raise ValueError(
-            "an observation of the environment holds NaN or an infinite number."
-        )
 
 
 def is_finite_state(state) -> bool:
