@@ -38,7 +38,9 @@ from .discrete_spaces import (
     part_index,
     space_sizes,
 )
+from .environment_contract import check_spaces_exist
 from .environment_copies import environment_digest
+from .evaluation import made_environment
 from .exploration import Boltzmann, EpsilonGreedy, choose_action
 from .rollout import UNWATCHED, Experience, StepWatch, rollout
 from .schedules import Schedule, ScheduleReader, VisitDecay, schedule_values
@@ -272,6 +274,23 @@ class AbstractTabularLearner(Estimator):
         state.pop("_paused_run", None)
         return state
 
+    def check_action_space(self, env) -> None:
+        """Raise the clear error if there is no table for an environment."""
+        self._check()
+        made = made_environment(env)
+        check_spaces_exist(made)
+        space_sizes(made.observation_space)
+        self._one_action_space(made)
+
+    def _one_action_space(self, env):
+        """Number of actions, and what the environment calls the first."""
+        (actions, *more), (first, *_) = space_sizes(env.action_space)
+        if more:
+            raise ValueError(
+                f"{type(self).__name__} needs one action at a time, not several."
+            )
+        return actions, first
+
     def state_number(self, observation) -> int:
         """The row of the table of an observation."""
         sizes, starts = self.state_sizes_, self.state_starts_
@@ -325,11 +344,7 @@ class AbstractTabularLearner(Estimator):
             first = 0
         else:
             sizes, starts = space_sizes(world.observation_space)
-            (actions, *more), (first, *_) = space_sizes(world.action_space)
-            if more:
-                raise ValueError(
-                    f"{type(self).__name__} needs one action at a time, not several."
-                )
+            actions, first = self._one_action_space(world)
         shape = math.prod(sizes), actions
         if self.warm_start and hasattr(self, "Q_"):
             if self.Q_.shape != shape:
