@@ -45,6 +45,7 @@ from .gather import as_vector_env
 from .running_moments import ObservationMoments
 from .space_layouts import action_layout, check_action_mask, observation_layout
 from .training import STEPS_PER_REPORT, train_agent
+from .transition_table import environment_of_name
 
 LARGE_NET = 1 << 20  # weights from which "auto" takes a GPU: small nets wait for it
 
@@ -68,6 +69,8 @@ def vector_environments(env, n):
     if hasattr(env, "num_envs"):
         check_vector_env(env)
         return env
+    if not isinstance(env, str):
+        env = environment_of_name(env)  # of a table
     world = compiled_world(env)
     if world is not None:
         from .envs import VectorWorld

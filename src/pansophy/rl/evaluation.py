@@ -174,7 +174,7 @@ def batched_world(env):
     """The world on compiled loops that an environment is or equals, or None."""
     from .compiled_worlds import compiled_world
 
-    return compiled_world(env)
+    return compiled_world(env if isinstance(env, str) else environment_of_name(env))
 
 
 def evaluate_batch(agent, world, n_episodes, rng, longest=None) -> Evaluation:

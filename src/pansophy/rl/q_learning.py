@@ -48,6 +48,7 @@ from .transition_table import (
     TransitionTable,
     as_transition_table,
     environment_of_name,
+    is_mdp,
     reason_not_tabular,
 )
 
@@ -318,7 +319,7 @@ class AbstractTabularLearner(Estimator):
 
     def _world(self, env):
         """The table of the environment, or the environment, as `engine` says."""
-        if isinstance(env, (TransitionTable, dict)):
+        if isinstance(env, (TransitionTable, dict)) or is_mdp(env):
             if self.engine == "env":
                 raise ValueError("engine='env' needs a Gymnasium environment.")
             return as_transition_table(env)
@@ -450,7 +451,7 @@ class QLearning(AbstractTabularLearner):
     verbose: Verbosity = 0
 
     def fit(self, env, y=None):
-        """Learn in a Gymnasium environment, a `TransitionTable` or an outcome dict."""
+        """Learn in a Gymnasium environment, a table, an outcome dict or an `MDP`."""
         return self._fit(env)
 
     def learner(self, env) -> QLearner:

@@ -169,11 +169,18 @@ class Policy:
             cumulative = np.cumsum(table, axis=1)
             self.rows = (cumulative / cumulative[:, -1:]).tolist()
         elif table.ndim == 1 and np.issubdtype(table.dtype, np.integer):
+            if (table < 0).any():
+                raise ValueError("actions of a policy are counted from 0.")
             self.rows = table.tolist()
         else:
             raise ValueError("a policy is an array of actions or of probabilities.")
 
     def act(self, observation, rng) -> int:
+        if not 0 <= observation < len(self.rows):
+            raise ValueError(
+                f"the policy has the states 0 to {len(self.rows) - 1}, not "
+                f"{observation!r}."
+            )
         row = self.rows[observation]
         if isinstance(row, int):
             return row
