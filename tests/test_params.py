@@ -10,6 +10,8 @@ import pytest
 
 from pansophy import params
 from pansophy.base import Estimator
+from pansophy.cluster import KMeans
+from pansophy.linear_model import Ridge
 from pansophy.params import (
     ParameterError,
     PositiveFraction,
@@ -19,6 +21,7 @@ from pansophy.params import (
     rule_of,
     rules_of,
 )
+from pansophy.rl import PPO
 from pansophy.typing import ListLike, Matrix, NumberList, Seed
 
 NAN, INF = math.nan, math.inf
@@ -159,3 +162,17 @@ def test_arguments_of_functions_by_the_same_rules():
     assert check_argument("step", None, PositiveFraction | None) is None
     with pytest.raises(ParameterError, match=r"^step must be a number above 0 and at"):
         check_argument("step", 0.0, PositiveFraction | None)
+
+
+def test_names_of_other_libraries_are_answered_with_ours():
+    for cls, given, meant in (
+        (PPO, "lr", "learning_rate"),
+        (PPO, "total_timesteps", "n_steps"),
+        (PPO, "ent_coef", "entropy_weight"),
+        (PPO, "seed", "random_state"),
+        (KMeans, "k", "n_clusters"),
+        (KMeans, "n_cluster", "n_clusters"),
+        (Ridge, "lam", "alpha"),
+    ):
+        with pytest.raises(TypeError, match=f"Did you mean '{meant}'"):
+            cls(**{given: 1})

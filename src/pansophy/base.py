@@ -224,6 +224,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             return self._check_foreign(X)[0]
         return validate_rows(self, X, reset=False, **{"dtype": FLOATS, **checks})
 
+    _divergence_advice = "Scale the data or take smaller steps."
+
     def _run_driver(
         self, run, *, total, n_init=None, X=None, y=None, snapshot=None
     ) -> Result:
@@ -268,7 +270,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         elif reason == "diverged":
             warnings.warn(
                 f"{name} diverged after {self.n_iter_} iterations; the last finite "
-                "state was kept. Scale the data or take smaller steps.",
+                f"state was kept. {self._divergence_advice}",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -253,6 +253,41 @@ def keyword_names(cls) -> frozenset[str] | None:
     return frozenset(p.name for p in parameters)
 
 
+# names of one thing in scikit-learn, PyTorch, XGBoost and Stable-Baselines3
+SYNONYMS = (
+    ("learning_rate", "lr", "eta", "eta0", "learning_rate_init", "step_size", "alpha"),
+    ("n_epochs", "epochs", "num_epochs", "nb_epochs", "max_epochs", "max_iter"),
+    ("max_iter", "n_iter", "num_iter", "iterations", "max_iterations", "n_iterations"),
+    ("n_steps", "total_timesteps", "timesteps", "num_steps", "total_steps"),
+    ("random_state", "seed", "random_seed", "rng", "rng_seed"),
+    ("n_jobs", "num_workers", "n_threads", "nthread", "num_threads", "workers"),
+    (
+        "n_estimators",
+        "num_trees",
+        "n_trees",
+        "num_boost_round",
+        "num_round",
+        "max_iter",
+    ),
+    ("n_neighbors", "k", "num_neighbors"),
+    ("n_clusters", "k", "num_clusters"),
+    ("n_components", "k", "num_components", "latent_dim"),
+    ("batch_size", "bs", "minibatch_size", "mini_batch_size"),
+    ("gamma", "discount", "discount_factor"),
+    ("hidden_layer_sizes", "hidden_sizes", "layers", "net_arch", "hidden_units"),
+    ("clip_range", "clip_ratio", "clip_param", "epsilon_clip"),
+    ("entropy_weight", "ent_coef", "entropy_coef", "entropy_coefficient"),
+    ("value_weight", "vf_coef", "value_coef"),
+    ("horizon", "rollout_length", "num_rollout_steps"),
+    ("exploration", "epsilon", "eps", "epsilon_greedy", "exploration_fraction"),
+    ("alpha", "l2", "weight_decay", "reg_lambda", "lambda_", "regularization", "lam"),
+    ("C", "cost", "c"),
+    ("max_depth", "depth"),
+    ("tol", "tolerance", "eps", "rtol"),
+    ("dropout", "dropout_rate", "p_dropout"),
+)
+
+
 def check_keywords(cls, keywords) -> None:
     """Raise TypeError about a misspelt keyword, with what may have been meant.
 
@@ -270,12 +305,30 @@ def check_keywords(cls, keywords) -> None:
     given = next(name for name in keywords if name not in known)
     names = sorted(known - {"self"})
     folded = {name.lower(): name for name in names}
-    close = difflib.get_close_matches(given.lower(), folded, 1, 0.6)
-    advice = f"Did you mean {folded[close[0]]!r}?" if close else ""
+    near = difflib.get_close_matches(given.lower(), folded, 1, 0.6)
+    meant = synonym_of(given, names) or (folded[near[0]] if near else None)
+    advice = f"Did you mean {meant!r}?" if meant else ""
     raise TypeError(
         f"{cls.__name__} got an unexpected keyword argument {given!r}. "
         + (advice or f"It takes {', '.join(names) or 'none'}.")
     )
+
+
+def synonym_of(name, known) -> str | None:
+    """The name among `known` that means the same as a name of other libraries.
+
+    Examples
+    --------
+    >>> from pansophy.params import synonym_of
+    >>> synonym_of("lr", ["learning_rate", "n_steps"])
+    'learning_rate'
+    """
+    for group in SYNONYMS:
+        if name in group:
+            meant = next((other for other in group if other in known), None)
+            if meant is not None:
+                return meant
+    return None
 
 
 def check_params(estimator) -> None:

@@ -1,5 +1,7 @@
 """Perceptron: worked numbers, mistake bound, variants, several classes."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -71,6 +73,23 @@ def test_xor_never():
     with pytest.warns(ConvergenceWarning, match="each of 200 passes"):
         model = Perceptron(tol=None, max_iter=200).fit(CORNERS[:, 1:], [0, 1, 1, 0])
     assert np.isnan(model.mistake_bound_) and model.n_iter_ == 200
+
+
+def test_a_plane_that_is_no_better_than_a_constant_is_told(rng):
+    """XOR, of four rows or of many: no plane helps. Overlapping classes say nothing."""
+    with pytest.warns(ConvergenceWarning, match="no better than .* variant='pocket'"):
+        Perceptron().fit(CORNERS[:, 1:], [0, 1, 1, 0])
+    X = rng.normal(size=(300, 2))
+    z = X[:, 0] + 0.5 * rng.normal(size=300) > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Perceptron().fit(X, z)
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    X = np.vstack([X, X * [1, -1]])  # exactly as many of each class
+    y = np.append(y, 1 - y)
+    model = Perceptron(fit_intercept=False)
+    with pytest.warns(ConvergenceWarning, match="no better than"):
+        model.fit(np.vstack([X, -X]), np.append(y, y))
 
 
 @settings(max_examples=25, deadline=None)

@@ -35,11 +35,13 @@ def epoch(X, y, v, order, W, b, M, A, seen, eta0, keep, t, q, intercept):
         z = np.append(X[i], 1.0)
         new = slopes(W @ X[i] + b, y[i], n * v[i])
         change = new - M[i]
-        move = keep * np.outer(change, z) + A
+        # the average over rows seen so far, and SAGA's own correction beside it
+        c = seen.mean() if keep == 1.0 else keep
+        move = c * np.outer(change, z) + A
         M[i] = new
         A += np.outer(change, z) / n
-        for c in range(len(W)):
+        for k in range(len(W)):
             for j in range(W.shape[1]):
-                W[c, j] = prox(W[c, j] - eta * move[c, j], t, q)
+                W[k, j] = prox(W[k, j] - eta * move[k, j], t, q)
         if intercept:
             b -= eta * move[:, -1]

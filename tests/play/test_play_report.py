@@ -44,7 +44,14 @@ def test_finished_runs_are_resumed(tmp_path):
     with pytest.raises(ValueError, match=r"another steps \(300 instead of 400\)"):
         play("CartPole-v1", tmp_path, n_steps=400, agents=["a2c"], resume=True)
     told.clear()
-    play("CartPole-v1", tmp_path, n_seeds=1, report=told.append, **QUICK)
+    before = (tmp_path / "agent.pansophy").read_bytes()
+    for other in ("CartPole-v1", "Acrobot-v1"):
+        with pytest.raises(ValueError, match=r"holds finished runs and .*--overwrite"):
+            play(other, tmp_path, n_seeds=1, **QUICK)
+    assert (tmp_path / "agent.pansophy").read_bytes() == before
+    play(
+        "CartPole-v1", tmp_path, n_seeds=1, report=told.append, overwrite=True, **QUICK
+    )
     assert told == ["a2c: run 1 of 1"]  # without resume it begins anew
 
 
@@ -81,6 +88,25 @@ def test_files_of_the_user_stay(tmp_path):
     (tmp_path / "runs" / "mine-1.json").write_text("{}")
     play("CartPole-v1", tmp_path, n_seeds=1, **QUICK)
     assert (tmp_path / "runs" / "mine-1.json").exists()
+
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "report.html").write_text("mine")
+    with pytest.raises(ValueError, match=r"holds report.html already"):
+        play("CartPole-v1", tmp_path / "other", n_seeds=1, **QUICK)
+    assert (tmp_path / "other" / "report.html").read_text() == "mine"
+
+
+def test_tables_for_tabular_worlds_and_planning_as_reference(tmp_path):
+    found = play("FrozenLake-v1", tmp_path, n_steps=3000, n_seeds=2)
+    assert {"qlearning", "sarsa", "ppo"} == set(found.curves)
+    # the best policy reaches the goal in 0.74 of 100-step episodes; 100 were played
+    assert 0.5 < found.planning.mean < 0.95
+    text = " ".join(verdict_sentences(found))
+    assert "value iteration" in text
+    data = json.loads((tmp_path / "results.json").read_text())
+    assert data["planning_with_the_model"] == found.planning.mean
+    with pytest.raises(ValueError, match="a table needs discrete spaces"):
+        play("CartPole-v1", tmp_path / "two", n_steps=10, agents=["qlearning"])
 
 
 def test_names_of_agents():

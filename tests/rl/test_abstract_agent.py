@@ -7,11 +7,11 @@ import torch
 
 from pansophy.rl import DQN, PPO
 from pansophy.rl.abstract_agent import (
-    copy_environments,
     detached_copy,
     raw_observation_space,
     vector_environments,
 )
+from pansophy.rl.environment_copies import copy_environments
 from pansophy.rl.envs import CartPole, Corridor, Pendulum, ProbeWorld, VectorWorld
 from pansophy.rl.small_nets import he_mlp
 
@@ -39,7 +39,7 @@ def test_copies_of_every_kind_of_environment():
 def test_what_is_no_environment_is_refused():
     with pytest.raises(TypeError, match="a function that makes one, got int"):
         copy_environments(3, 2)
-    with pytest.raises(ValueError, match=r"Uncopyable cannot be copied: .* n_envs=1"):
+    with pytest.raises(ValueError, match=r"Uncopyable cannot be copied .* n_envs=1"):
         copy_environments(Uncopyable("both"), 2)
     assert copy_environments(Uncopyable("both"), 1)
 

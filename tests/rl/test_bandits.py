@@ -181,12 +181,30 @@ def test_quantiles_and_draws_of_the_loops():
     assert _bandits.bernoulli_kl(0.0, 0.5) == pytest.approx(np.log(2))
     assert _bandits.bernoulli_kl(0.5, 1.0) == np.inf
     # Thompson: Beta(1, 1) exceeds Beta(1 + 3, 1) with probability 0.2
-    belief = _bandits.ArmBelief(2, 1.0, 0.0)
+    belief = _bandits.ArmBelief(2, np.ones(2), 0.0)
     arms = _bandits.new_arms(2)
     arms.counts[0], arms.means[0] = 3, 1.0
     streams = np.random.default_rng(0).integers(2**63, size=(4000, 1)).astype(np.uint64)
     won = [_bandits.choose_arm(4, 0.0, belief, arms, 4, s)[0] for s in streams]
     assert abs(np.mean(won) - 0.2) < 4.5 * np.sqrt(0.2 * 0.8 / 4000)
+
+
+def test_posteriors_of_normal_arms_have_their_own_scale():
+    """Draws of N(0, 1 / 4) exceed draws of N(0.5, 9 / 4) with a known probability."""
+    learner = BanditLearner(2, ThompsonSampling(), noise="normal", scale=[1.0, 3.0])
+    learner.arms.counts[:] = 4
+    learner.arms.means[:] = [0.0, 0.5]
+    rng = np.random.default_rng(0)
+    won = np.mean([learner.pull(rng).arm == 0 for _ in range(4000)])
+    expected = stats.norm.cdf(-0.5 / np.sqrt(0.25 + 2.25))
+    assert abs(won - expected) < 4.5 * np.sqrt(0.25 / 4000)
+    arms = Bandit([0.0, 1.0, 0.5], noise="normal", scale=[1.0, 0.1, 8.0])
+    run = play_bandit(arms, BayesUCB(), 500, n_runs=30, random_state=0)
+    # the second arm is known within 0.1 after one pull: the first is given up at once,
+    # which takes dozens of pulls if it is thought to vary as the third does
+    assert run.counts[:, 0].mean() < 20
+    with pytest.raises(ValueError, match="one for each of 2 arms"):
+        BanditLearner(2, scale=[1.0, 2.0, 3.0])
 
 
 def test_in_an_environment_and_with_a_schedule():

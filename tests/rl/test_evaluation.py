@@ -9,8 +9,11 @@ from scipy import stats
 
 from pansophy.rl import (
     PPO,
+    LinearQ,
+    MonteCarloControl,
     Policy,
     QLearning,
+    TDControl,
     evaluate_agent,
     evaluate_every,
     gather,
@@ -49,18 +52,60 @@ def test_the_run_is_the_same_with_and_without_evaluations():
     assert curve.mean.min() <= curve.area <= curve.mean.max()
 
 
-def test_a_table_is_the_same_with_and_without_evaluations():
-    env = Corridor(4, max_steps=30)
-    plain = QLearning(3000, random_state=np.random.default_rng(0))
-    watched = QLearning(3000, random_state=0)
-    curve = evaluate_every(watched, env, 1000, n_episodes=2)
-    assert list(curve.steps) == [1000, 2000, 3000]
-    assert watched.n_steps == 3000 and not watched.warm_start
-    plain.n_steps = 1000
-    plain.fit(env)
-    plain.warm_start = True
-    plain.fit(env).fit(env)
-    np.testing.assert_array_equal(plain.Q_, watched.Q_)
+LEARNERS = {
+    "q table": lambda: QLearning(4000, random_state=0),
+    "q env": lambda: QLearning(4000, engine="env", random_state=0),
+    "sarsa": lambda: TDControl("sarsa", n_steps=4000, random_state=0),
+    "double q": lambda: TDControl("double-q", n_steps=4000, random_state=0),
+    "traces": lambda: TDControl(n_steps=4000, trace_decay=0.5, random_state=0),
+    "dyna env": lambda: TDControl(
+        "q-learning", n_steps=4000, n_planning=3, engine="env", random_state=0
+    ),
+    "monte carlo": lambda: MonteCarloControl(None, n_steps=4000, random_state=0),
+    "linear": lambda: LinearQ(n_steps=4000, learning_rate=0.05, random_state=0),
+}
+
+
+def learnt(agent):
+    return agent.theta_ if isinstance(agent, LinearQ) else agent.Q_
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("world", ["FrozenLake-v1", "CliffWalking-v1"])
+def test_a_table_is_the_same_with_and_without_evaluations(name, world):
+    plain, watched = LEARNERS[name](), LEARNERS[name]()
+    curve = evaluate_every(
+        watched, gymnasium.make(world, max_episode_steps=60), 1500, n_episodes=2
+    )
+    plain.fit(gymnasium.make(world, max_episode_steps=60))
+    np.testing.assert_array_equal(learnt(plain), learnt(watched))
+    assert list(curve.steps) == [0, 1500, 3000, 4000]
+    assert watched.n_iter_ == watched.n_steps_ == 4000 == watched.n_steps
+    for key in ("return", "length"):
+        np.testing.assert_array_equal(plain.history_[key], watched.history_[key])
+
+
+def test_a_table_stops_at_a_return():
+    agent = QLearning(50_000, random_state=0)
+    curve = evaluate_every(agent, Corridor(2, max_steps=9), 100, stop_at=1.0)
+    assert curve.mean[-1] == 1.0 and curve.steps[-1] == agent.n_iter_ < 50_000
+
+
+@pytest.mark.parametrize("name", [n for n in LEARNERS if n != "linear"])
+def test_tables_learnt_in_parts_equal_those_of_one_fit(name):
+    env = lambda: GridWorld(slip=0.2, max_steps=50)
+    world = env()
+    whole = LEARNERS[name]().fit(env())
+    parts = LEARNERS[name]().set_params(n_steps=1000, warm_start=True)
+    returns = [parts.fit(world).history_["return"] for _ in range(4)]
+    np.testing.assert_array_equal(whole.Q_, parts.Q_)
+    np.testing.assert_array_equal(whole.visits_, parts.visits_)
+    np.testing.assert_array_equal(whole.history_["return"], np.concatenate(returns))
+
+
+def test_what_cannot_be_watched_is_said():
+    with pytest.raises(TypeError, match="knows the neural agents, QLearning"):
+        evaluate_every(Policy([1, 1]), Corridor(2), 10)
 
 
 def test_every_episode_counts_once_in_worlds_stepped_together():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.rl import (
     LinearFeatures,
@@ -30,6 +31,35 @@ def test_first_step_by_hand():
     """theta = alpha (y - 0) phi after one row, alpha relative to |phi|^2 = 5."""
     model = LinearValue(LinearFeatures(1), learning_rate=1.0, n_passes=1, decay=0.0)
     np.testing.assert_allclose(model.fit([[2.0]], [10.0]).theta_, [2, 4])
+    assert model.converged_ and model.history_["loss"].tolist() == [0.0]
+
+
+def test_batch_steps_never_raise_the_error_and_end_at_least_squares(rng):
+    X = rng.normal(size=(40, 3)) + [0, 1, 2]
+    y = rng.normal(size=40)
+    phi = np.column_stack([np.ones(40), X])
+    exact = np.linalg.lstsq(phi, y, rcond=None)[0]
+    model = LinearValue(LinearFeatures(3), mode="batch", decay=0.0, n_passes=3000)
+    model.fit(X, y)
+    assert (np.diff(model.history_["loss"]) <= 1e-15).all()
+    np.testing.assert_allclose(model.theta_, exact, atol=1e-5)
+    assert model.converged_ and model.n_iter_ == 3000
+
+
+def test_features_of_unequal_size_warn_and_can_be_scaled(rng):
+    X = rng.normal(size=(60, 3)) * [1.0, 1.0, 1000.0]
+    y = 0.3 * X[:, 0] - 0.5 * X[:, 1] + 0.001 * X[:, 2] + 0.1 * rng.normal(size=60)
+    phi = np.column_stack([np.ones(60), X])
+    exact = np.linalg.lstsq(phi, y, rcond=None)[0]
+    with pytest.warns(ConvergenceWarning, match="set scale_features=True"):
+        plain = LinearValue(LinearFeatures(3), random_state=0).fit(X, y)
+    assert not plain.converged_ and abs(plain.theta_ - exact).max() > 0.1
+    for mode in ("online", "batch"):
+        model = LinearValue(
+            LinearFeatures(3), mode=mode, scale_features=True, random_state=0
+        ).fit(X, y)
+        assert model.converged_
+        np.testing.assert_allclose(model.theta_, exact, atol=0.02)
 
 
 def test_successor_values():
@@ -38,7 +68,9 @@ def test_successor_values():
     policy = np.full((4, 2), [0.3, 0.7])
     exact = evaluate_policy(env, policy, gamma=0.9)
     run = rollout(env, Policy(policy), n_episodes=150, keep=True, random_state=0)
-    model = LinearValue(OneHotFeatures(4), gamma=0.9, n_passes=15, random_state=0)
+    model = LinearValue(
+        OneHotFeatures(4), gamma=0.9, n_passes=15, tol=0.1, random_state=0
+    )
     model.fit_transitions(run.transitions)
     np.testing.assert_allclose(model.predict(range(4)), exact, atol=0.12)
     assert model.greedy_action([0, 2, 1]) == 1

@@ -7,6 +7,8 @@ from scipy import sparse
 from pansophy.params import ParameterError
 from pansophy.rl import (
     Policy,
+    QLearning,
+    VisitDecay,
     as_mdp,
     discounted_return,
     evaluate_policy,
@@ -16,7 +18,7 @@ from pansophy.rl import (
     rollout,
     value_iteration,
 )
-from pansophy.rl.envs import Corridor
+from pansophy.rl.envs import Corridor, TabularEnv
 from tests.oracles import value_iteration as slow
 from tests.oracles.value_iteration import random_mdp
 
@@ -172,3 +174,61 @@ def test_the_end_is_an_outcome_like_others_on_a_path():
     assert greedy_path(as_mdp(ends), [0, 0, 0], 0) == ([0], True)
     with pytest.raises(ParameterError, match="start must be a whole number from 0 to"):
         greedy_path(as_mdp(ends), [0, 0, 0], -1)
+
+
+def test_processes_given_as_arrays_can_be_played(rng):
+    """Returns of a policy in the played process have the mean of its solved values."""
+    T, R = random_mdp(rng, 4, 2, 3)
+    model = as_mdp(T, R)
+    policy = value_iteration(model, gamma=0.9).policy
+    exact = evaluate_policy(model, policy, gamma=0.9).mean()  # starts are drawn evenly
+    run = rollout(
+        TabularEnv(model, max_steps=100), Policy(policy), n_episodes=400, keep=True,
+        random_state=0,
+    )  # fmt: skip
+    rewards = np.array([t.reward for t in run.transitions]).reshape(400, 100)
+    returns = rewards @ 0.9 ** np.arange(100)
+    error = returns.std() / 20
+    assert abs(returns.mean() - exact) < 5 * error + 1e-3  # false alarm: 6e-7
+    again = as_mdp(TabularEnv(model))
+    np.testing.assert_allclose(again.r, model.r)
+    for a in range(2):
+        M = again.T[a]
+        M = M.toarray() if sparse.issparse(M) else M
+        np.testing.assert_allclose(M, T[a], atol=1e-12)
+    assert rollout(model, Policy(policy), n_steps=10, random_state=0).n_steps == 10
+    learnt = QLearning(
+        60_000, gamma=0.9, exploration=0.5, learning_rate=VisitDecay(0.7),
+        random_state=0,
+    ).fit(model)  # fmt: skip
+    np.testing.assert_allclose(
+        learnt.Q_.max(axis=1), value_iteration(model, gamma=0.9).V, rtol=0.1
+    )
+
+
+def test_ends_and_sparse_forms_come_back():
+    for model in (
+        as_mdp(Corridor(4, slip=0.2)),
+        as_mdp([sparse.eye_array(3, format="csr")] * 2, np.arange(6.0).reshape(3, 2)),
+    ):
+        again = as_mdp(TabularEnv(model))
+        dense = lambda M: M.toarray() if sparse.issparse(M) else np.asarray(M)
+        for a in range(model.n_actions):
+            np.testing.assert_allclose(dense(again.T[a]), dense(model.T[a]), atol=1e-12)
+        np.testing.assert_allclose(again.r, model.r, atol=1e-12)
+
+
+def test_environments_are_models_everywhere():
+    env = Corridor(3)
+    best = value_iteration(env, gamma=0.9)
+    assert greedy_path(env, best.policy, 0) == ([0, 1, 2], True)
+    np.testing.assert_allclose(mdp.q_from_v(env, best.V, 0.9), best.Q, atol=1e-5)
+    assert mdp.bellman_residual(env, best.Q, 0.9) < 1e-5
+    for gamma in (1.5, -0.1, np.nan):
+        for call in (
+            lambda g: discounted_return([1.0, 2.0], g),
+            lambda g: mdp.q_from_v(env, best.V, g),
+            lambda g: mdp.bellman_residual(env, best.Q, g),
+        ):
+            with pytest.raises(ParameterError, match="gamma"):
+                call(gamma)

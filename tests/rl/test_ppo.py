@@ -57,7 +57,9 @@ def test_catches_what_falls():
 
 @pytest.mark.slow
 def test_remembers_along_a_chain():
-    chain = PPO(8000, learning_rate=0.01, memory="gru", memory_size=16, **SMALL)
+    chain = PPO(
+        8000, learning_rate=0.01, anneal=True, memory="gru", memory_size=16, **SMALL
+    )
     chain.fit(MemoryChain(3))
     assert evaluate_agent(chain, MemoryChain(3), 30).mean > 0.9
 

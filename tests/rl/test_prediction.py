@@ -6,6 +6,7 @@ import pytest
 from pansophy.rl import (
     Policy,
     Transition,
+    VisitDecay,
     evaluate_policy,
     monte_carlo_values,
     prediction,
@@ -82,3 +83,21 @@ def test_errors_say_what_is_wrong(monkeypatch):
     monkeypatch.setattr(prediction, "MOST_PASSES", 20)
     with pytest.raises(ValueError, match="have no value"):
         monte_carlo_values(log, 1, gamma=1.0)
+
+
+def test_steps_may_be_schedules():
+    """A constant schedule is the number, VisitDecay(1) the running mean."""
+    run = rollout(Corridor(3, slip=0.3), Policy([1, 1, 1]), n_episodes=30, keep=True,
+                  random_state=0)  # fmt: skip
+    found = lambda rate: td_values(run, 3, gamma=0.9, learning_rate=rate).V
+    np.testing.assert_array_equal(found(0.2), found(lambda t: 0.2))
+    np.testing.assert_array_equal(found(None), found(VisitDecay(1.0)))
+    V, n = np.zeros(3), np.zeros(3)
+    for t in run.transitions:
+        s = t.observation
+        n[s] += 1
+        after = 0.0 if t.terminated else V[t.next_observation]
+        V[s] += (t.reward + 0.9 * after - V[s]) / n[s] ** 0.7
+    np.testing.assert_allclose(found(VisitDecay(0.7)), V, rtol=1e-12)
+    with pytest.raises(ValueError, match="learning_rate"):
+        found(2.0)

@@ -147,3 +147,11 @@ def test_limits_are_whole_numbers():
     for name in ("n_steps", "n_episodes"):
         with pytest.raises(ValueError, match=f"{name} must be a whole number"):
             rollout(OddWorld(), Still(), **{name: 1.5})
+
+
+def test_policies_have_bounds():
+    with pytest.raises(ValueError, match="counted from 0"):
+        Policy([0, -1])
+    for state in (-1, 2):
+        with pytest.raises(ValueError, match=r"the states 0 to 1, not"):
+            Policy([0, 1]).act(state, None)

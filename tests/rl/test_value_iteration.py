@@ -15,6 +15,7 @@ from pansophy.rl import (
     greedy_policy,
     policy_iteration,
     q_from_v,
+    q_iteration,
     shift_rewards,
     value_iteration,
 )
@@ -226,3 +227,40 @@ def test_the_first_policy_may_be_probabilities():
 def test_arguments_are_named(name, value):
     with pytest.raises(ParameterError, match=f"^{name} must be"):
         value_iteration([[0]], [1.0], **{name: value})
+
+
+def test_plain_sweeps_are_the_iterates_of_the_textbook(rng):
+    """V_k = max_a (r + gamma T V_{k-1}) from V_0 = 0, and Q_k with max_a Q_k = V_k."""
+    T, R = random_mdp(rng, 5, 3, 2)
+    V = np.zeros(5)
+    iterates = []
+    for k in range(1, 6):
+        V = (R + 0.9 * np.einsum("ast,t->sa", T, V)).max(axis=1)
+        iterates.append(V)
+        with pytest.warns(ConvergenceWarning):
+            found = value_iteration(T, R, 0.9, max_iter=k, n_evaluations=0)
+        with pytest.warns(ConvergenceWarning):
+            by_q = q_iteration(T, R, 0.9, max_iter=k)
+        np.testing.assert_allclose(found.V, V, rtol=1e-12)
+        np.testing.assert_allclose(by_q.Q.max(axis=1), V, rtol=1e-12)
+        np.testing.assert_allclose(found.history["V"], iterates, rtol=1e-12)
+        best = value_iteration(T, R, 0.9, tol=1e-10).V
+        assert np.abs(found.V - best).max() <= found.bound * (1 + 1e-9)
+    with pytest.warns(ConvergenceWarning):
+        later = q_iteration(T, R, 0.9, max_iter=1, Q0=by_q.Q)
+    expected = (R + 0.9 * np.einsum("ast,t->sa", T, V)).max(axis=1)
+    np.testing.assert_allclose(later.V, expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="Q0 must have shape"):
+        q_iteration(T, R, 0.9, Q0=[1.0])
+
+
+def test_policy_iteration_finds_a_first_policy_without_a_discount():
+    from pansophy.rl.envs import CliffWalking
+
+    found = policy_iteration(CliffWalking(), gamma=1.0)
+    assert found.V[36] == pytest.approx(-13.0)  # the way along the edge
+    sweeps = value_iteration(CliffWalking(), gamma=1.0, tol=0)
+    np.testing.assert_allclose(found.V, sweeps.V, atol=1e-9)
+    endless = {0: {0: [(1.0, 0, 1.0, False)]}}
+    with pytest.raises(ValueError, match="not finite"):
+        policy_iteration(endless, gamma=1.0)

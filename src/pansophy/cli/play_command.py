@@ -24,17 +24,25 @@ pansophy play Pendulum-v1 --agents sac,td3 --steps 20000 --seeds 5 --out run
 
 pansophy play Pendulum-v1 --agents sac,td3 --steps 20000 --seeds 5 --out run --resume
 
+pansophy play my_world.py
+
 pansophy serve run/agent.pansophy"""
 
 
 @app.command("play", cls=HelpfulCommand, epilog=EXAMPLES)
 def play_environment(
-    environment: Annotated[str, typer.Argument(help="Name in Gymnasium's registry.")],
+    environment: Annotated[
+        str,
+        typer.Argument(
+            help="Name in Gymnasium's registry, or one of your own: module:Name-v0, "
+            "module:Class, file.py or file.py:Class."
+        ),
+    ],
     agents: Annotated[
         str | None,
         typer.Option(
-            help="Of a2c, dqn, ppo, reinforce, sac, td3, separated by commas; by "
-            "default those that suit the actions."
+            help="Of a2c, dqn, ppo, qlearning, reinforce, sac, sarsa, td3, separated "
+            "by commas; by default those that suit the environment."
         ),
     ] = None,
     steps: Annotated[int, typer.Option(min=1, help="Steps of each run.")] = 50_000,
@@ -47,15 +55,21 @@ def play_environment(
         bool,
         typer.Option("--resume", help="Go on with the finished runs of the folder."),
     ] = False,
+    overwrite: Annotated[
+        bool,
+        typer.Option("--overwrite", help="Replace runs and results of the folder."),
+    ] = False,
     as_json: AsJson = False,
 ):
     """Train agents in an environment, compare them over seeds, keep the best."""
     with errors_as_one_sentence():
         from ..play import play
+        from ..play.own_environment import name_environment
         from ..play.play_report import comparison_data, verdict_sentences
         from .compare_commands import default_folder
 
-        check_environment_name(environment)
+        environment = name_environment(environment)
+        check_can_be_made(environment)
         stem = f"{environment.split('/')[-1]}-pansophy"
         folder = out or default_folder(stem, resume)
         result = play(
@@ -67,6 +81,7 @@ def play_environment(
             random_state=seed,
             report=print_error,
             resume=resume,
+            overwrite=overwrite,
         )
         if as_json:
             import json
@@ -80,15 +95,11 @@ def play_environment(
             raise typer.Exit(130)
 
 
-def check_environment_name(name) -> None:
-    """The clear error about an environment that is not registered or not installed."""
+def check_can_be_made(name) -> None:
+    """The clear error about an environment whose packages or arguments are missing."""
     import gymnasium
 
     try:
-        gymnasium.spec(name)
-    except gymnasium.error.Error as error:
-        raise ValueError(f"there is no environment {name!r}: {error}") from None
-    try:
         gymnasium.make(name).close()
-    except (gymnasium.error.Error, ImportError) as error:
+    except (gymnasium.error.Error, ImportError, TypeError) as error:
         raise ValueError(f"the environment {name!r} cannot be made: {error}") from None

@@ -123,6 +123,12 @@ def count_row(seen, count, i):
     return seen.shape[0] / count[0]
 
 
+@compiled
+def correction_weight(weight, count, n):
+    """c of eq. (2); SAGA's, 1, less what the step is longer while rows are unseen."""
+    return count[0] / n if weight == 1.0 else weight
+
+
 @compiled(fastmath=FASTMATH)
 def dense_saga_epoch(X, y, v, order, W, b, table, step):
     """One epoch over the rows in `order`, in place."""
@@ -143,7 +149,8 @@ def dense_saga_epoch(X, y, v, order, W, b, table, step):
         for c in range(k):
             change = r[c] - M[i, c]
             M[i, c] = r[c]
-            scaled, mean = weight * change, change / n
+            scaled = correction_weight(weight, count, n) * change
+            mean = change / n
             for j in range(d):
                 move = scaled * row[j] + A[c, j]
                 A[c, j] += mean * row[j]
@@ -184,19 +191,20 @@ def sparse_saga_epoch(csr, y, v, order, W, b, table, last, step):
             change = r[c] - M[i, c]
             M[i, c] = r[c]
             r[c] = change
+        c_now = correction_weight(weight, count, n)
         now += 1
         if varies:
             S[now] = q * (S[now - 1] + eta)
         for s in range(starts[i], starts[i + 1]):
             j = columns[s]
             for c in range(k):
-                move = weight * r[c] * data[s] + A[j, c]
+                move = c_now * r[c] * data[s] + A[j, c]
                 A[j, c] += r[c] * data[s] / n
                 W[j, c] = elastic_net_prox(W[j, c] - eta * move, t, q)
             last[j] = now
         if intercept:
             for c in range(k):
-                b[c] -= eta * (weight * r[c] + A[d, c])
+                b[c] -= eta * (c_now * r[c] + A[d, c])
                 A[d, c] += r[c] / n
     for j in range(d):
         if last[j] < now:

@@ -273,7 +273,8 @@ class Perceptron(AbstractSGDClassifier):
         Stop when the mean loss (for "pocket" and "multinomial" the share of mistakes)
         has gained less than this in n_iter_no_change passes in a row. None to go on
         until a pass without mistakes, with a warning if max_iter is 100 or more and no
-        pass is: then the classes may not be separable (`is_separable`), as in XOR.
+        pass is: then the classes may not be separable (`is_separable`), as in XOR. A
+        plane that is right no more often than a constant answer is warned of as well.
     shuffle : bool, default=True
         Whether to visit the rows in a new random order at each pass.
     verbose : int, default=0
@@ -419,6 +420,27 @@ class Perceptron(AbstractSGDClassifier):
             stacklevel=4,
         )
 
+    def _warn_if_useless(self, X, codes, w, W, b):
+        """Say that the plane is no better than a constant answer, as with XOR."""
+        many = self.tol is not None and self.max_iter >= MANY_PASSES
+        plain = self.penalty is None and self.class_weight is None
+        if not (many and plain and self.variant == "plain"):
+            return
+        F = X @ W.T + b
+        found = (F[:, 0] > 0) if F.shape[1] == 1 else F.argmax(axis=1)
+        weight = np.ones(len(codes)) if w is None else np.asarray(w, float)
+        right = float(weight @ (found == codes))
+        most = np.bincount(codes, weights=weight).max()
+        if right <= most * (1 + 1e-12) and right < weight.sum() * (1 - 1e-12):
+            warnings.warn(
+                "Perceptron is right on no better than the share of the most frequent "
+                "class, even on the training rows: the classes may not be linearly "
+                "separable, as in XOR (see is_separable). variant='pocket' keeps the "
+                "best plane; other features or a kernel may separate them.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
     def _check_stream(self, classes, first):
         super()._check_stream(classes, first)
         if not self._by_sgd():
@@ -447,6 +469,7 @@ class Perceptron(AbstractSGDClassifier):
         fair = fair and self.penalty is None
         self.n_mistakes_ = mistakes if len(mistakes) > 1 else int(mistakes[0])
         self.mistake_bound_ = self._bounds(X, codes, W, b, fair)
+        self._warn_if_useless(X, codes, w, W, b)
 
     def _run_passes(self, X, codes, w, W, b):
         """The pocket or multi-class perceptron: W, b of the last pass, and mistakes."""

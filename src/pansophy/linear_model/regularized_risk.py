@@ -143,7 +143,7 @@ def solve_by_proximal_gradient(X, y, v, loss, g, intercept, *, tol, max_iter, ta
     J = Risk(X, y, v, loss, intercept=intercept)
     x = np.zeros(X.shape[1] + 1)
     if intercept:
-        b = float(loss.constant(y, v))
+        b = float(np.squeeze(loss.constant(y, v)))
         x[-1] = b if np.isfinite(b) else np.copysign(LARGEST_START, b)
     slope = float(np.abs(J(x)[1]).max())
     size = largest_moment_eigenvalue(X, v, intercept)

@@ -16,9 +16,10 @@ smaller variance, and proved without L1. The step length is
 
 with L the largest curvature of a row, b2 + n max_i v_i |(x_i, 1)|^2 / 4. Softmax may
 reach twice that, where two classes share a row and no others do; eta is halved when an
-epoch ends with a larger objective than the first. SAGA begins with the gradients of all
-rows. SAG, whose long steps would follow that first gradient too far, begins with none
-and averages over the rows drawn so far.
+epoch ends with a larger objective than the first. Both begin without gradients and
+average over the rows drawn so far, since the gradients at the start soon point nowhere
+and are followed until their row is drawn again. Only with L1, whose prox needs steps
+of one length, SAGA begins with the gradients of all rows.
 
 An epoch is n draws, then one pass that computes eq. (1) and the distance to optimality,
 by which the method stops, or when an epoch changes nothing but the last digits. For CSR
@@ -123,7 +124,8 @@ def minimise_saga(
             J.intercept,
         )
 
-    if averaged:
+    unseen = averaged or a == 0  # with L1, full gradients find the zeros sooner
+    if unseen:
         M[:] = 0.0
         A[:] = 0.0
     if sp.issparse(X):
@@ -133,8 +135,8 @@ def minimise_saga(
         W = np.array(W.T, order="C")
     else:
         X = np.ascontiguousarray(X)
-    seen = np.full(n, not averaged)
-    table = loops.GradientTable(M, A, seen, np.array([0 if averaged else n]))
+    seen = np.full(n, not unseen)
+    table = loops.GradientTable(M, A, seen, np.array([0 if unseen else n]))
 
     def step(_):
         nonlocal eta, halved

@@ -26,6 +26,7 @@ TRANSIENT = {
     "_callback_fit_ctx",
     "_parent_callback_ctx",
     "_sklearn_version",  # the manifest holds it once
+    "_paused_run",  # of an agent: its environments and replay buffer
 }
 PLAIN = frozenset({type(None), bool, int, float, str})  # stand for themselves
 PLAIN_INT = 2**53  # above this JSON readers disagree

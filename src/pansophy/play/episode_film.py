@@ -6,6 +6,8 @@ Pillow.
 """
 
 import io
+import os
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,6 +51,27 @@ def film_episode(agent, env, *, random_state=0, max_frames=250) -> Film:
     >>> len(film.frames), film.total
     (4, 1.0)
     """
+    with no_display():
+        return play_and_draw(agent, env, random_state, max_frames)
+
+
+@contextmanager
+def no_display():
+    """Renderers draw into arrays: SDL need not look for a screen or loudspeakers."""
+    names = ("SDL_VIDEODRIVER", "SDL_AUDIODRIVER")
+    before = {name: os.environ.get(name) for name in names}
+    for name in names:
+        os.environ.setdefault(name, "dummy")
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+
+
+def play_and_draw(agent, env, random_state, max_frames) -> Film:
+    """The episode of `film_episode`."""
     env = rendered_environment(env)
     rng = make_rng(random_state)
     observation, info = env.reset(seed=draw_seed(rng))

@@ -2,7 +2,11 @@
 
 import base64
 import json
+import math
+import warnings
 from pathlib import Path
+
+from sklearn.exceptions import ConvergenceWarning
 
 from .. import __version__
 from ..core.atomic_files import write_text_file
@@ -12,21 +16,59 @@ from ..rl.agent_comparison import (
     compare_agents,
     equal_agents_p_value,
 )
-from ..rl.evaluation import episode_limit, made_environment
+from ..rl.discrete_spaces import space_sizes
+from ..rl.evaluation import (
+    Evaluation,
+    episode_limit,
+    evaluate_agent,
+    made_environment,
+)
+from ..rl.transition_table import reason_not_tabular
 from .episode_film import film_bytes, film_episode, save_film
 from .run_folder import PlayFolder
 
 LEVEL = 0.05  # of the test whether two agents differ
 DISCRETE = ("ppo", "dqn", "a2c")
 NUMBERS = ("ppo", "sac", "td3")
+TABULAR = ("qlearning", "sarsa", "ppo")
+LARGEST_TABLE = 200_000  # pairs of state and action that tables are offered for
 
 
-def agent_classes() -> dict:
-    """The agents by their names on the command line."""
-    from ..rl import A2C, DQN, PPO, REINFORCE, SAC, TD3
+def agent_makers() -> dict:
+    """Functions from a number of steps to an agent, by names on the command line."""
+    from ..rl import A2C, DQN, PPO, REINFORCE, SAC, TD3, QLearning, TDControl
 
-    made = (A2C, DQN, PPO, REINFORCE, SAC, TD3)
-    return {cls.__name__.lower(): cls for cls in made}
+    neural = {cls.__name__.lower(): cls for cls in (A2C, DQN, PPO, REINFORCE, SAC, TD3)}
+
+    def tabular(cls, *method):
+        return lambda n_steps, **options: cls(
+            *method, n_steps=n_steps, exploration=falling_exploration(n_steps),
+            **options,
+        )  # fmt: skip
+
+    tables = {"qlearning": tabular(QLearning), "sarsa": tabular(TDControl, "sarsa")}
+    return dict(sorted((neural | tables).items()))
+
+
+def falling_exploration(n_steps):
+    """Random actions that become rare over the first half of a run."""
+    from ..rl import EpsilonGreedy
+    from ..rl.schedules import Schedule
+
+    return EpsilonGreedy(Schedule(1.0, 0.05, max(n_steps // 2, 1)))
+
+
+def suitable_agents(env) -> tuple:
+    """Names of the agents that suit an environment's spaces."""
+    if type(env.action_space).__name__ == "Box":
+        return NUMBERS
+    try:
+        states, _ = space_sizes(env.observation_space)
+        actions, _ = space_sizes(env.action_space)
+    except ValueError:  # not discrete
+        return DISCRETE
+    pairs = math.prod(states) * math.prod(actions)
+    return TABULAR if len(actions) == 1 and pairs <= LARGEST_TABLE else DISCRETE
 
 
 def default_agents(env, n_steps, names=None, **options) -> dict:
@@ -37,7 +79,7 @@ def default_agents(env, n_steps, names=None, **options) -> dict:
     env : Env, or name of an environment
     n_steps : int
     names : list of str or None
-        Of "a2c", "dqn", "ppo", "reinforce", "sac", "td3".
+        Of "a2c", "dqn", "ppo", "qlearning", "reinforce", "sac", "sarsa", "td3".
     options : parameters of all of them
 
     Examples
@@ -45,11 +87,12 @@ def default_agents(env, n_steps, names=None, **options) -> dict:
     >>> from pansophy.play import default_agents
     >>> list(default_agents("CartPole-v1", 1000))
     ['ppo', 'dqn', 'a2c']
+    >>> list(default_agents("FrozenLake-v1", 1000))
+    ['qlearning', 'sarsa', 'ppo']
     """
-    known = agent_classes()
+    known = agent_makers()
     if names is None:
-        numbers = type(made_environment(env).action_space).__name__ == "Box"
-        names = NUMBERS if numbers else DISCRETE
+        names = suitable_agents(made_environment(env))
     for name in names:
         if name.lower() not in known:
             raise ValueError(f"agents are {', '.join(known)}, got {name!r}.")
@@ -58,7 +101,7 @@ def default_agents(env, n_steps, names=None, **options) -> dict:
 
 def play(
     env, folder, *, n_steps=50_000, agents=None, n_seeds=3, random_state=0, report=None,
-    resume=False, max_episode_steps=1000,
+    resume=False, overwrite=False, max_episode_steps=1000,
 ) -> AgentComparison:  # fmt: skip
     """Compare agents in an environment and write agent, film, results and report.
 
@@ -77,6 +120,8 @@ def play(
     report : function of a sentence, or None
     resume : bool
         Whether finished runs of an earlier call in this folder count.
+    overwrite : bool
+        Whether runs and results of the folder may be replaced.
     max_episode_steps : int
         Where episodes are cut off if the environment states no limit.
     """
@@ -97,12 +142,13 @@ def play(
             )
     settings = {"environment": str(env), "steps": n_steps, "seed": random_state}
     settings |= {f"parameters of {n}": repr(a.get_params()) for n, a in chosen.items()}
-    with PlayFolder(folder, settings, resume=resume) as finished:
+    with PlayFolder(folder, settings, resume=resume, overwrite=overwrite) as finished:
         folder = finished.folder
         comparison = compare_agents(
             chosen, world, n_seeds=n_seeds, random_state=random_state, report=report,
             finished=finished,
         )  # fmt: skip
+        comparison.planning = evaluate_planning(world, random_state)
         film = film_episode(comparison.agent, env, random_state=random_state)
         save(comparison.agent, folder / "agent.pansophy")
         save_film(film, folder / "episode.gif")
@@ -112,6 +158,19 @@ def play(
     return comparison
 
 
+def evaluate_planning(env, random_state) -> Evaluation | None:
+    """Returns of the best policy of the known model, where the environment shows it."""
+    from ..rl import Policy, value_iteration
+
+    made = made_environment(env)
+    if reason_not_tabular(made) is not None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        policy = value_iteration(made, gamma=0.999, tol=1e-4).policy
+    return evaluate_agent(Policy(policy), made, 100, random_state=random_state)
+
+
 def comparison_data(comparison: AgentComparison, env) -> dict:
     """Everything that was measured, for JSON."""
     return {
@@ -119,6 +178,7 @@ def comparison_data(comparison: AgentComparison, env) -> dict:
         "interrupted": comparison.interrupted,
         "best": comparison.best,
         "kept_run_on_fresh_episodes": comparison.check.mean,
+        "planning_with_the_model": comparison.planning and comparison.planning.mean,
         "agents": {
             name: {
                 "interquartile_mean": comparison.intervals[name]._asdict(),
@@ -229,6 +289,11 @@ def verdict_sentences(comparison: AgentComparison) -> list[str]:
                 "The two cannot be told apart with so few runs: equal agents would "
                 f"differ as much with probability {chance:.2g}."
             )
+    if comparison.planning is not None:
+        sentences.append(
+            "For reference, the best policy of the environment's known table (value "
+            f"iteration) has {comparison.planning!r}."
+        )
     sentences.append(
         "The kept run was chosen by its score, so it was scored again on fresh "
         "episodes: "

@@ -21,6 +21,8 @@ from ..core.folder_lock import FolderLockedError, lock_folder
 from ..rl.agent_comparison import AgentRun
 from ..rl.evaluation import ReturnCurve
 
+RESULTS = ("agent.pansophy", "report.html", "results.json", "episode.gif")
+
 
 class PlayFolder:
     """Finished runs on disk; held against other processes until it is closed.
@@ -32,10 +34,13 @@ class PlayFolder:
     settings : dict of str
         Environment, steps, seed and parameters of every agent.
     resume : bool
-        Whether runs that are there count; otherwise they are removed.
+        Whether runs that are there count.
+    overwrite : bool
+        Whether runs and results that are there may be removed; otherwise a folder that
+        has some is refused.
     """
 
-    def __init__(self, folder, settings, *, resume=False):
+    def __init__(self, folder, settings, *, resume=False, overwrite=False):
         file = Path(folder) / "runs" / "settings.json"
         if resume and not file.exists():
             raise ValueError(f"there are no runs to resume in {str(folder)!r}.")
@@ -49,17 +54,36 @@ class PlayFolder:
         try:
             if resume:
                 refuse_other_settings(read_settings(file), settings, folder)
-            elif file.exists():  # the runs are ours
-                self._remove_runs()
+            elif overwrite:
+                if file.exists():  # the runs are ours
+                    self._remove_runs()
+            else:
+                self._refuse_earlier_results(file.exists())
             write_text_file(file, json.dumps(settings, indent=1) + "\n")
         except BaseException:
             self.close()
             raise
 
-    def _remove_runs(self):
+    def _refuse_earlier_results(self, is_ours):
+        """Raise if writing here would replace runs or results."""
+        held = [name for name in RESULTS if (self.folder / name).exists()]
+        if is_ours and any(self._kept_runs()):
+            held = ["finished runs", *held]
+        if held:
+            raise ValueError(
+                f"{str(self.folder)!r} holds {' and '.join(held[:2])} already: go on "
+                "with them (--resume), replace them (--overwrite) or choose another "
+                "folder (--out)."
+            )
+
+    def _kept_runs(self):
         for old in self.runs.iterdir():
-            if re.fullmatch(r"\w+-\d+\.(pansophy|json)", old.name):
-                old.unlink()
+            if re.fullmatch(r"[\w-]+-\d+\.(pansophy|json)", old.name):
+                yield old
+
+    def _remove_runs(self):
+        for old in list(self._kept_runs()):
+            old.unlink()
 
     def close(self) -> None:
         """Let other processes write to the folder."""

@@ -74,6 +74,7 @@ from .training_curves import training_curves
 from .training_report import learning_rates, training_report
 from .tree import tree
 from .trellis import trellis
+from .values import values
 from .voronoi import voronoi
 
 predictive_band = draw_styled(plot_predictive_band)
@@ -153,5 +154,6 @@ __all__ = [
     "tree",
     "trellis",
     "validation_curve",
+    "values",
     "voronoi",
 ]

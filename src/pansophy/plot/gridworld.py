@@ -89,11 +89,12 @@ class WorldMap(NamedTuple):
 
 def world_with_map(world) -> WorldMap:
     """The map of an environment, of ours or of Gymnasium, in any wrapper."""
-    from ..rl.compiled_worlds import compiled_world
+    from ..rl.compiled_worlds import COMPILED_WORLDS, compiled_world
 
     core = getattr(world, "unwrapped", world)
     if not hasattr(core, "cells") and not hasattr(core, "desc"):
-        core = compiled_world(world) if hasattr(world, "step") else None
+        name = getattr(getattr(world, "spec", None), "id", "")
+        core = compiled_world(name) if name in COMPILED_WORLDS else None
     if core is not None and hasattr(core, "cells"):
         return WorldMap(type(core).__name__, core.map, core.cells)
     letters = np.asarray(getattr(core, "desc", None))

@@ -85,6 +85,7 @@ from .value_iteration import (
     MDPSolution,
     modified_policy_iteration,
     policy_iteration,
+    q_iteration,
     value_iteration,
 )
 
@@ -177,6 +178,7 @@ __all__ = [
     "policy_iteration",
     "prioritized_sweeping",
     "q_from_v",
+    "q_iteration",
     "qmdp",
     "rollout",
     "running_mean",

@@ -25,7 +25,7 @@ class ArmBelief(NamedTuple):
     """Assumed distribution of rewards, and the constant step of the means or 0."""
 
     noise: int
-    scale: float
+    scale: np.ndarray  # (K,) of normal rewards
     step: float
 
 
@@ -62,10 +62,10 @@ def bernoulli_kl(p, q):
 
 
 @compiled(inner=True)
-def kl_upper_bound(mean, n, target, belief):
+def kl_upper_bound(mean, n, target, noise, scale):
     """The greatest q with n KL(mean, q) <= target."""
-    if belief.noise == NORMAL:
-        return mean + belief.scale * math.sqrt(2 * target / n)
+    if noise == NORMAL:
+        return mean + scale * math.sqrt(2 * target / n)
     p = min(max(mean, 0.0), 1.0)
     low = p
     high = 1.0
@@ -184,9 +184,11 @@ def arm_score(kind, level, belief, arms, arm, t, tail, stream):
         target = math.log(t)
         if level > 0.0 and t > 2:
             target += level * math.log(math.log(t))
-        return kl_upper_bound(mean, n, max(target, 0.0), belief)
+        return kl_upper_bound(
+            mean, n, max(target, 0.0), belief.noise, belief.scale[arm]
+        )
     if belief.noise == NORMAL:
-        spread = belief.scale / math.sqrt(n)
+        spread = belief.scale[arm] / math.sqrt(n)
         return mean + spread * (random_normal(stream) if kind == THOMPSON else tail)
     wins = min(max(mean, 0.0), 1.0) * n
     a = 1.0 + wins

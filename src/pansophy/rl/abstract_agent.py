@@ -14,7 +14,7 @@ import copy
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -34,11 +34,18 @@ from ..params import (
 )
 from ..typing import Seed
 from .compiled_worlds import compiled_world
+from .environment_contract import (
+    check_spaces_exist,
+    check_vector_env,
+    checked_environment,
+)
+from .environment_copies import copy_environments, environment_digest
 from .evaluation import made_environment
 from .gather import as_vector_env
 from .running_moments import ObservationMoments
 from .space_layouts import action_layout, check_action_mask, observation_layout
 from .training import STEPS_PER_REPORT, train_agent
+from .transition_table import environment_of_name
 
 LARGE_NET = 1 << 20  # weights from which "auto" takes a GPU: small nets wait for it
 
@@ -57,48 +64,23 @@ DeviceName = Annotated[
 ]
 
 
-def copy_environments(env, n) -> list:
-    """n environments: the one given, or made by it, and n - 1 others like it."""
-    if isinstance(env, str):
-        import gymnasium
-
-        return [gymnasium.make(env) for _ in range(n)]
-    if isinstance(env, type) or not hasattr(env, "step"):
-        if not callable(env):
-            raise TypeError(
-                "an agent learns in a Gymnasium environment, its name, or a function "
-                f"that makes one, got {type(env).__name__}."
-            )
-        return [env() for _ in range(n)]
-    if n == 1:
-        return [env]
-    spec = getattr(env, "spec", None)
-    if spec is not None:
-        import gymnasium
-
-        return [env, *(gymnasium.make(spec) for _ in range(n - 1))]
-    try:
-        return [env, *(copy.deepcopy(env) for _ in range(n - 1))]
-    except Exception as error:
-        raise ValueError(
-            f"{type(env).__name__} cannot be copied: give a function that makes one, "
-            "or n_envs=1."
-        ) from error
-
-
 def vector_environments(env, n):
     """A vector environment of n copies; observations that are dictionaries as rows."""
     if hasattr(env, "num_envs"):
+        check_vector_env(env)
         return env
+    if not isinstance(env, str):
+        env = environment_of_name(env)  # of a table
     world = compiled_world(env)
     if world is not None:
         from .envs import VectorWorld
 
         return VectorWorld(world, n)
     made = copy_environments(env, n)
+    check_spaces_exist(made[0])
     layout = observation_layout(made[0].observation_space)
     if layout.kind == "parts":
-        made = [with_row_observations(one, layout) for one in made]
+        made = [with_row_observations(checked_environment(one), layout) for one in made]
     return as_vector_env(made)
 
 
@@ -120,6 +102,40 @@ def raw_observation_space(envs):
     if hasattr(first, "row_layout"):
         return first.env.observation_space
     return envs.single_observation_space
+
+
+class PausedRun(NamedTuple):
+    """What a fit with `warm_start` leaves for the next one to go on with."""
+
+    learner: Any  # nets, optimisers, replay buffer, counters
+    rng: Any
+    seed: int
+    parameters: dict
+    env: Any  # as it was given
+    digest: str | None  # of its state at the end of the fit
+    envs: Any  # the vector environment that was made of it
+    position: Any  # where that stands, or None
+
+    def is_of(self, env) -> bool:
+        """Whether an environment is the one of this run, and nobody has used it."""
+        if isinstance(env, str) or isinstance(self.env, str):
+            return isinstance(env, str) and env == self.env
+        same = env is self.env and self.digest is not None
+        return same and environment_digest(env) == self.digest
+
+    def suits(self, agent, envs) -> bool:
+        """Whether the learner has the parameters and environments of an agent."""
+        now = agent._run_parameters()
+        same = all(equal_parameters(now[k], self.parameters.get(k)) for k in now)
+        return same and envs.num_envs == self.envs.num_envs
+
+
+def equal_parameters(one, two) -> bool:
+    """Whether two values of a parameter are the same."""
+    try:
+        return one is two or bool(one == two)
+    except (TypeError, ValueError):
+        return False
 
 
 @dataclass(eq=False, repr=False)
@@ -144,6 +160,7 @@ class AbstractAgent(Estimator):
     verbose: Verbosity = 0
 
     _action_kinds = {"discrete": True, "box": True}
+    _divergence_advice = "Lower learning_rate, or scale the rewards."
 
     def fit(self, env, y=None):
         """Learn in a Gymnasium environment.
@@ -159,12 +176,18 @@ class AbstractAgent(Estimator):
         """Raise the clear error if this agent cannot act in an environment."""
         check_params(self)
         made = made_environment(env)
+        if not hasattr(made, "num_envs"):
+            check_spaces_exist(made)
         space = getattr(made, "single_action_space", made.action_space)
         action_layout(space, type(self).__name__, **self._action_kinds)
 
     def _fit(self, env, observe=None, observe_every=None):
         check_params(self)
-        envs = vector_environments(env, self.n_envs)
+        paused = self.__dict__.pop("_paused_run", None)
+        if not self.warm_start:
+            paused = None
+        unchanged = paused is not None and paused.is_of(env)
+        envs = paused.envs if unchanged else vector_environments(env, self.n_envs)
         observations = observation_layout(raw_observation_space(envs))
         actions = action_layout(
             envs.single_action_space, type(self).__name__, **self._action_kinds
@@ -176,24 +199,56 @@ class AbstractAgent(Estimator):
             self.observation_layout_, self.action_layout_ = observations, actions
             self.observation_moments_ = ObservationMoments.empty(observations.width)
             self.n_steps_ = 0
-        rng = make_rng(self.random_state)
         device = self._device()
-        with seeded_torch(device, draw_seed(rng)):
-            learner = self._make_learner(envs.num_envs, rng, device)
-            if going_on:
-                learner.load_net(self.net_)
+        same = paused is not None and paused.suits(self, envs)
+        if same:
+            rng, seed = paused.rng, paused.seed
+        else:
+            rng = make_rng(self.random_state)
+            seed = draw_seed(rng)
+        with seeded_torch(device, seed):
+            if same:
+                learner = paused.learner
+            else:
+                learner = self._make_learner(envs.num_envs, rng, device)
+                if going_on:
+                    learner.load_net(self.net_)
+            position = paused.position if same and unchanged else None
+            if position is None and same:
+                learner.begin_run()
             rows = getattr(learner, "batch_size", 64)
             with limit_torch_threads(learner.net, device, rows), single_blas():
                 run = lambda task: train_agent(
                     envs, learner, self.n_steps, rng=rng, task=task,
-                    observe=observe, observe_every=observe_every,
+                    observe=observe, observe_every=observe_every, position=position,
                 )  # fmt: skip
                 total = -(-self.n_steps // STEPS_PER_REPORT)
-                self._run_driver(run, total=total)
+                result = self._run_driver(run, total=total)
         del self.converged_  # a budget was spent; nothing tests convergence
         self.n_steps_ += self.n_iter_
         self._keep(learner)
+        self._check_learnt(learner)
+        if self.warm_start and result.reason != "diverged":
+            self._paused_run = PausedRun(
+                learner, rng, seed, self._run_parameters(), env,
+                environment_digest(env), envs, result.position,
+            )  # fmt: skip
         return self
+
+    def _run_parameters(self) -> dict:
+        """The parameters that a run cannot go on without."""
+        free = {"n_steps", "verbose", "warm_start"}
+        params = self.get_params(deep=False)
+        return {name: value for name, value in params.items() if name not in free}
+
+    def _check_learnt(self, learner) -> None:
+        """Warn if a fit was too short to learn anything."""
+
+    def __getstate__(self):
+        """All but the run to go on with: its environments are not the agent's own."""
+        state = dict(super().__getstate__())
+        state.pop("_paused_run", None)
+        return state
 
     @abstractmethod
     def _make_learner(self, n_envs, rng, device) -> Any:

@@ -92,6 +92,11 @@ class ActorCriticLearner:
     def load_net(self, net):
         self.net.load_state_dict(net.state_dict())
 
+    def begin_run(self) -> None:
+        """The environments were reset: returns begin anew."""
+        empty = np.zeros_like(self.return_scale.running)
+        self.return_scale = self.return_scale._replace(running=empty)
+
     def copy_state(self):
         return {key: value.clone() for key, value in self.net.state_dict().items()}
 

@@ -101,6 +101,8 @@ class AgentComparison:
         Of that run, on fresh episodes.
     interrupted : bool
         Whether Ctrl-C came before the last run had finished.
+    planning : Evaluation or None
+        Of the best policy of the environment's known table, where `play` looked.
     """
 
     names: list[str]
@@ -113,6 +115,7 @@ class AgentComparison:
     agent: Any
     check: Evaluation
     interrupted: bool = False
+    planning: Evaluation | None = None
 
     def __repr__(self):
         lines = [

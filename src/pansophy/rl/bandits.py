@@ -46,7 +46,6 @@ from ..params import (
     Count,
     Natural,
     NonNegative,
-    Positive,
     PositiveFraction,
     check_argument,
 )
@@ -96,14 +95,7 @@ class Bandit:
         if noise == "bernoulli" and not ((self.means >= 0) & (self.means <= 1)).all():
             raise ValueError("means of Bernoulli arms must be from 0 to 1.")
         self.noise = noise
-        scale = np.asarray(scale, float)
-        if scale.shape not in ((), self.means.shape):
-            raise ValueError(
-                f"scale must be a number or one for each of {len(self.means)} arms."
-            )
-        self.scale = np.broadcast_to(scale, self.means.shape).copy()
-        if not ((self.scale > 0) & (self.scale < np.inf)).all():
-            raise ValueError("scale must be above 0 and finite.")
+        self.scale = check_scale(scale, len(self.means))
 
     @property
     def n_arms(self) -> int:
@@ -135,6 +127,17 @@ class Bandit:
 
     def __repr__(self):
         return f"Bandit of {self.n_arms} arms, noise {self.noise!r}"
+
+
+def check_scale(scale, n_arms) -> np.ndarray:
+    """Standard deviations of the arms, (K,); the clear error otherwise."""
+    scale = np.asarray(scale, float)
+    if scale.shape not in ((), (n_arms,)):
+        raise ValueError(f"scale must be a number or one for each of {n_arms} arms.")
+    scale = np.broadcast_to(scale, (n_arms,)).copy()
+    if not ((scale > 0) & (scale < np.inf)).all():
+        raise ValueError("scale must be above 0 and finite.")
+    return scale
 
 
 @dataclass(frozen=True)
@@ -235,8 +238,8 @@ class BanditLearner:
     noise : {"bernoulli", "normal"}
         What posteriors and divergences (KL-UCB, Thompson, Bayes-UCB) assume of the
         rewards: "bernoulli" is for rewards from 0 to 1.
-    scale : float
-        Standard deviation of normal rewards.
+    scale : float or array of shape (K,)
+        Standard deviations of normal rewards.
     step : float or None
         Constant step of the means, for rewards that drift; None: running means.
 
@@ -264,12 +267,12 @@ class BanditLearner:
     ):
         check_argument("n_arms", n_arms, Count)
         check_argument("noise", noise, Literal["bernoulli", "normal"])
-        check_argument("scale", scale, Positive)
+        scales = check_scale(scale, int(n_arms))
         check_argument("step", step, PositiveFraction | None)
         self.strategy = check_strategy(UCB1() if strategy is None else strategy)
         self.bounded = noise == "bernoulli" and self.strategy.kind in ASSUMES_NOISE
         self.level = ScheduleReader(self.strategy.level)
-        self.belief = loops.ArmBelief(NOISES[noise], float(scale), float(step or 0.0))
+        self.belief = loops.ArmBelief(NOISES[noise], scales, float(step or 0.0))
         self.arms = loops.new_arms(int(n_arms))
         self.t = 0
 
@@ -407,7 +410,7 @@ def play_bandit(
     outside = bool(((bandit.means < 0) | (bandit.means > 1)).any())
     normal = bandit.noise == "normal" or outside
     family = NOISES["normal" if normal else "bernoulli"]
-    belief = loops.ArmBelief(family, float(bandit.scale.max()), float(step or 0.0))
+    belief = loops.ArmBelief(family, bandit.scale, float(step or 0.0))
 
     def one_run(i):
         arms = loops.new_arms(K)

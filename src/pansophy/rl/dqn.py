@@ -99,7 +99,7 @@ class DQNLearner(AbstractOffPolicyLearner):
         A = self.net.n_actions
         if mask is not None:
             mask = check_action_mask(mask, self.actions, n)
-        level = self.level.at(self.agent.n_steps_ + self.done + self.acted)
+        level = self.level.at(self.done + self.acted)
         self.acted += n
         random = rng.random(n) < level if self.kind == 0 else np.zeros(n, bool)
         n_random = np.count_nonzero(random)

@@ -31,6 +31,7 @@ from scipy import stats
 
 from ..core.random import draw_seed, make_rng
 from ..params import OpenFraction, check_argument, check_count
+from .environment_copies import copy_environments
 from .gather import begin_episodes, start_position, step_environments
 from .rollout import rollout, takes_mask
 from .transition_table import environment_of_name, time_limit
@@ -173,7 +174,7 @@ def batched_world(env):
     """The world on compiled loops that an environment is or equals, or None."""
     from .compiled_worlds import compiled_world
 
-    return compiled_world(env)
+    return compiled_world(env if isinstance(env, str) else environment_of_name(env))
 
 
 def evaluate_batch(agent, world, n_episodes, rng, longest=None) -> Evaluation:
@@ -272,10 +273,10 @@ def evaluate_every(
     >>> agent = QLearning(400, random_state=0)
     >>> curve = evaluate_every(agent, Corridor(2, max_steps=9), 200, n_episodes=2)
     >>> curve.steps, curve.mean[-1]
-    (array([200, 400]), np.float64(1.0))
+    (array([  0, 200, 400]), np.float64(1.0))
     """
     every = check_count("every", every)
-    other = copy.deepcopy(env) if evaluation_env is None else evaluation_env
+    other = other_environment(env) if evaluation_env is None else evaluation_env
     if not isinstance(random_state, (int, np.integer)):
         random_state = draw_seed(make_rng(random_state))
     steps, returns = [], []
@@ -286,39 +287,27 @@ def evaluate_every(
         returns.append(found.returns)
         return stop_at is not None and found.mean >= stop_at
 
-    if hasattr(agent, "_fit"):
+    if not hasattr(agent, "_fit"):
+        raise TypeError(
+            f"evaluate_every cannot look into the fit of {type(agent).__name__}; it "
+            "knows the neural agents, QLearning, TDControl, MonteCarloControl and "
+            "LinearQ. Fit in parts yourself and call evaluate_agent after each."
+        )
 
-        def observe(learner, n) -> bool:
-            judged = copy.copy(agent)
-            judged._keep(learner)
-            return look(judged, n)
+    def observe(learner, n) -> bool:
+        judged = copy.copy(agent)
+        judged._keep(learner)
+        return look(judged, n)
 
-        agent._fit(env, observe=observe, observe_every=every)
-        if steps[-1] != agent.n_iter_:
-            look(agent, agent.n_iter_)
-    else:
-        fit_in_parts(agent, env, every, look)
+    agent._fit(env, observe=observe, observe_every=every)
+    if steps[-1] != agent.n_iter_:
+        look(agent, agent.n_iter_)
     return ReturnCurve(np.array(steps), np.array(returns))
 
 
-def fit_in_parts(agent, env, every, look) -> None:
-    """Fit an agent with `warm_start` in parts of `every` steps, looking after each.
-
-    `look(agent, n)` returns whether to stop.
-    """
-    total, warm = agent.n_steps, agent.warm_start
-    seed = agent.random_state
-    try:
-        agent.random_state = make_rng(seed)
-        for done in range(0, total, every):
-            agent.n_steps = min(every, total - done)
-            agent.fit(env)
-            agent.warm_start = True
-            if look(agent, done + agent.n_steps):
-                break
-    finally:
-        agent.n_steps, agent.warm_start = total, warm
-        agent.random_state = seed
+def other_environment(env):
+    """What to evaluate in while an agent learns in an environment."""
+    return copy_environments(env, 2)[1] if hasattr(env, "step") else env
 
 
 # -- statistics over runs ----------------------------------------------------------

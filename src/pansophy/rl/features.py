@@ -66,7 +66,7 @@ def scaled_to_limits(observation, limits) -> np.ndarray:
     low, high = limits
     x = (np.asarray(observation, float) - low) / (high - low)
     if np.isnan(x).any():
-        raise ValueError("an observation holds NaN.")
+        raise ValueError("the observation holds NaN.")
     return np.clip(x, 0.0, 1.0)
 
 

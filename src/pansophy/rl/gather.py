@@ -33,6 +33,11 @@ import numpy as np
 
 from ..core.random import draw_seed, make_rng
 from ..params import Count, check_argument
+from .environment_contract import (
+    check_gathered_rewards,
+    check_vector_env,
+    checked_environment,
+)
 from .rollout import takes_mask
 from .transition_table import environment_of_name
 
@@ -103,6 +108,7 @@ def as_vector_env(envs):
     """A Gymnasium vector environment: `envs` itself, or made of an Env or several."""
     envs = environment_of_name(envs)
     if hasattr(envs, "num_envs"):
+        check_vector_env(envs)
         return envs
     if hasattr(envs, "step"):
         envs = [envs]
@@ -113,7 +119,10 @@ def as_vector_env(envs):
         )
     from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-    makers = [lambda env=env: env for env in envs]
+    checked = [
+        env if hasattr(env, "row_layout") else checked_environment(env) for env in envs
+    ]
+    makers = [lambda env=env: env for env in checked]
     return SyncVectorEnv(makers, autoreset_mode=AutoresetMode.DISABLED)
 
 
@@ -242,6 +251,7 @@ def gather(envs, agent, horizon, *, position=None, random_state=None) -> Steps:
     if position is None:
         position = start_position(envs, agent, rng)
     check_position(position, envs)
+    lengths = position.lengths
     masked = takes_mask(agent.act_batch)
     mode = reset_mode(envs)
     rows: dict[str, Any] = {"mask": None}
@@ -258,6 +268,7 @@ def gather(envs, agent, horizon, *, position=None, random_state=None) -> Steps:
         if ending is not None:
             finals.append(ending)
             times.append(t)
+    check_gathered_rewards(rows["reward"], rows["first"], lengths)
     end = join_endings(finals) if finals else no_endings(position)
     return Steps(
         **rows,

@@ -14,6 +14,7 @@ Shapes    theta (A, d)   phi (d,)
 Refs      [Sutton2018] chapter 10
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
@@ -26,10 +27,11 @@ from ..core.random import make_rng
 from ..params import Count, Fraction, Positive, Verbosity, check_params
 from ..typing import Seed
 from .discrete_spaces import space_sizes
+from .environment_contract import CHECKER, check_spaces_exist
 from .exploration import Boltzmann, EpsilonGreedy, choose_action
 from .features import check_features, default_features
 from .q_learning import DEFAULT_EXPLORATION, STEPS_PER_REPORT, as_exploration
-from .rollout import rollout
+from .rollout import StepWatch, rollout
 from .schedules import ScheduleReader
 from .transition_table import environment_of_name
 
@@ -39,7 +41,7 @@ class LinearQLearner:
 
     def __init__(self, model):
         self.theta = model.theta_.copy()
-        self.features = model.features_
+        self.feature_map = model.features_
         self.first = model.first_action_
         self.gamma = model.gamma
         self.sarsa = model.method == "sarsa"
@@ -57,36 +59,59 @@ class LinearQLearner:
         """Values of single features: the table, if they are indicators."""
         return self.theta.T
 
+    def features(self, observation, n):
+        """phi of the observation after step n of the run."""
+        try:
+            return self.feature_map(observation)
+        except ValueError as error:
+            raise ValueError(
+                f"the observation after step {n} of the run: {error} {CHECKER}"
+            ) from None
+
     def begin(self, observation):
         self.phi = None
         self.planned = None
 
     def act(self, observation, rng):
         self.rng = rng
-        chosen = self._choose(observation) if self.planned is None else self.planned
+        chosen = (
+            self._choose(observation, self.t) if self.planned is None else self.planned
+        )
         self.planned = None
         self.phi, a = chosen
         return self.first + a
 
     def update(self, transition) -> None:
         observation, action, reward, after, terminated = transition[:5]
-        phi = self.features(observation) if self.phi is None else self.phi
+        phi = self.features(observation, self.t) if self.phi is None else self.phi
         a = int(action) - self.first
         self.phi = None
         target = float(reward)
         if not terminated:
             if self.sarsa:
-                self.planned = self._choose(after)
+                self.planned = self._choose(after, self.t + 1)
                 value = self.theta[self.planned[1]] @ self.planned[0]
             else:
-                value = (self.theta @ self.features(after)).max()
+                value = (self.theta @ self.features(after, self.t + 1)).max()
             target += self.gamma * value
-        alpha = self.rate.at(self.t)
-        self.theta[a] += alpha * (target - self.theta[a] @ phi) * phi
+        error = target - self.theta[a] @ phi
         self.t += 1
+        if not math.isfinite(error):
+            self._refuse(observation, after)
+        self.theta[a] += self.rate.at(self.t - 1) * error * phi
 
-    def _choose(self, observation):
-        phi = self.features(observation)
+    def _refuse(self, observation, after):
+        """Say whether the observations or the weights are not finite."""
+        for k, seen in ((self.t - 1, observation), (self.t, after)):
+            if not np.isfinite(np.asarray(self.feature_map(seen), float)).all():
+                raise ValueError(
+                    f"the observation after step {k} of the run holds NaN or an "
+                    f"infinite number. {CHECKER}"
+                )
+        raise ValueError(f"the weights diverged at step {self.t}: lower learning_rate.")
+
+    def _choose(self, observation, n):
+        phi = self.features(observation, n)
         q = (self.theta @ phi).tolist()
         u, v = self.rng.random(), self.rng.random()
         return phi, choose_action(self.kind, self.level.at(self.t), q, u, v)
@@ -154,28 +179,39 @@ class LinearQ(Estimator):
 
     def fit(self, env, y=None):
         """Learn in a Gymnasium environment with discrete actions, or that of a name."""
+        return self._fit(env)
+
+    def _fit(self, env, observe=None, observe_every=None):
         env = environment_of_name(env)
         agent = self.learner(env)
         rng = make_rng(self.random_state)
         limits = {"n_steps": self.n_steps, "n_episodes": self.n_episodes}
+        watch = StepWatch(observe, observe_every)
 
         def run(task):
-            return rollout(env, agent, **limits, random_state=rng, task=task)
+            return rollout(
+                env, agent, **limits, random_state=rng, watch=watch, task=task
+            )
 
         total = None if self.n_steps is None else -(-self.n_steps // STEPS_PER_REPORT)
         self._run_driver(run, total=total)
         del self.converged_  # a budget was spent; nothing tests convergence
         if not np.isfinite(agent.theta).all():
             raise ValueError("the weights diverged: lower learning_rate.")
-        self.theta_ = agent.theta
+        self._keep(agent)
         self.n_steps_ = self.n_iter_
         return self
+
+    def _keep(self, learner):
+        """Make this the model of what a learner has learnt so far."""
+        self.theta_ = learner.theta.copy()
 
     def learner(self, env) -> LinearQLearner:
         """The agent that `fit` drives, for loops of your own over `env`."""
         check_params(self)
         if self.n_steps is None and self.n_episodes is None:
             raise ValueError("LinearQ needs n_steps or n_episodes.")
+        check_spaces_exist(env)
         (actions, *more), (first, *_) = space_sizes(env.action_space)
         if more:
             raise ValueError("LinearQ needs one action at a time, not several.")

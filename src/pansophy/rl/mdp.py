@@ -210,8 +210,9 @@ def mdp_from_table(outcomes: TransitionTable) -> MDP:
 
 
 def q_from_v(model, V, gamma):
-    """Q of eq. (1), one step ahead of V."""
-    T, r, _ = model
+    """Q of eq. (1), one step ahead of V, in any model that `as_mdp` takes."""
+    check_argument("gamma", gamma, Fraction)
+    T, r, _ = as_mdp(model)
     if isinstance(T, np.ndarray):
         return r + gamma * (T @ V).T
     return r + gamma * np.column_stack([M @ V for M in T])
@@ -225,9 +226,11 @@ def greedy_policy(Q):
 def greedy_path(model, policy, start) -> tuple[list[int], bool]:
     """States met by following a policy to its most likely successors.
 
-    Stops at a state from which the episode ends or that only leads to itself (True),
-    or at one that was met before, which would go round for ever (False).
+    The model is any that `as_mdp` takes. Stops at a state from which the episode ends
+    or that only leads to itself (True), or at one that was met before, which would go
+    round for ever (False).
     """
+    model = as_mdp(model)
     check_index("start", start, model.n_states)
     path = [int(start)]
     seen = {int(start)}
@@ -254,6 +257,7 @@ def check_index(name, value, n) -> None:
 
 def bellman_residual(model, Q, gamma) -> float:
     """max |Q - (r + gamma T max Q)|: 0 for the best Q, eq. (1)."""
+    Q = np.asarray(Q, float)
     return float(np.abs(Q - q_from_v(model, Q.max(axis=1), gamma)).max())
 
 
@@ -262,6 +266,7 @@ def shift_rewards(model, c) -> MDP:
 
     Not so where episodes end: a longer one then collects c more often.
     """
+    model = as_mdp(model)
     if model.ends:
         raise ValueError(
             "rewards of a process that ends cannot be shifted: the best policy changes."
@@ -278,6 +283,7 @@ def discounted_return(rewards, gamma) -> float:
     >>> round(discounted_return([1, 2, 3], 0.9), 6)
     5.23
     """
+    check_argument("gamma", gamma, Fraction)
     total = 0.0
     for reward in reversed(list(rewards)):
         total = float(reward) + gamma * total

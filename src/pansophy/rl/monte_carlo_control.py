@@ -28,7 +28,6 @@ from .q_learning import (
     as_exploration,
     split_learning_rate,
 )
-from .rollout import Experience
 from .schedules import ScheduleReader, VisitDecay
 from .transition_table import TransitionTable, first_cumulative_above
 
@@ -178,7 +177,7 @@ class MonteCarloControl(AbstractTabularLearner):
 
     def fit(self, env, y=None):
         """Learn in a Gymnasium environment, a `TransitionTable` or a dict."""
-        return self._fit_tabular(env)
+        return self._fit(env)
 
     def learner(self, env) -> MonteCarloLearner:
         """The agent that `fit` drives, for loops of your own over `env`."""
@@ -186,11 +185,10 @@ class MonteCarloControl(AbstractTabularLearner):
         self._open(env)
         return MonteCarloLearner(self)
 
-    def _learn_in_table(self, world, rng, task) -> Experience:
-        return self._roll(TableWalk(world), rng, task)
+    def _learn_in_table(self, world, rng, task, watch, state):
+        walk, agent_and_place = (TableWalk(world), None) if state is None else state
+        found, after = self._roll(walk, rng, task, watch, agent_and_place)
+        return found, (walk, after)
 
     def _make_agent(self):
         return MonteCarloLearner(self)
-
-    def _take_from(self, agent):
-        self.Q_[:], self.visits_[:] = agent.Q, agent.visits

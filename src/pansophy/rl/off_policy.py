@@ -12,6 +12,7 @@ the buffer; values are multiplied by it when they are asked for.
 """
 
 import copy
+import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -79,7 +80,8 @@ class AbstractOffPolicyLearner:
             agent.buffer_size, gamma=agent.gamma, n_steps=agent.n_step, alpha=alpha
         )
         self.totals = LossTotals()
-        self.done = 0  # steps of the run
+        self.done = getattr(agent, "n_steps_", 0)  # steps of all fits
+        self.stored = 0  # steps since the buffer was empty
         self.acted = 0  # steps since the last round, where a learner counts them
         self.rounds = 0
         self.rate_scale = 1.0  # of the learning rate, by which it falls along the run
@@ -88,6 +90,10 @@ class AbstractOffPolicyLearner:
         self.net.load_state_dict(net.state_dict())
         for target in self.targets:
             target.copy_weights()
+
+    def begin_run(self) -> None:
+        """The environments were reset: what is stored next follows nothing."""
+        self.buffer.end_episodes()
 
     def copy_state(self):
         return {key: value.clone() for key, value in self.net.state_dict().items()}
@@ -129,12 +135,13 @@ class AbstractOffPolicyLearner:
         self.rate_scale = 1.0 - progress if agent.anneal else 1.0
         before = self.done
         self.done += steps.n_steps
+        self.stored += steps.n_steps
         self.acted = 0
         if agent.normalize_observations:
             seen = steps.observation[steps.valid]
             self.moments = self.moments.updated(self.layout.encode(seen))
         self.after_storing(places)
-        if self.done < agent.learning_starts:
+        if self.stored < agent.learning_starts:
             return {}
         beta = agent.importance_exponent
         self.learn_round(beta + (1.0 - beta) * progress, rng)
@@ -171,6 +178,15 @@ class AbstractOffPolicy(AbstractAgent):
     priority_exponent: Fraction = 0.0
     importance_exponent: Fraction = 0.4
     reward_scale: Positive = 1.0
+
+    def _check_learnt(self, learner):
+        if learner.stored < self.learning_starts:
+            warnings.warn(
+                f"{type(self).__name__} has learnt nothing in these {self.n_iter_} "
+                f"steps: learning starts after learning_starts={self.learning_starts} "
+                "steps in the replay buffer.",
+                stacklevel=4,
+            )
 
     def _keep(self, learner):
         super()._keep(learner)

@@ -19,6 +19,7 @@ count the end as a termination instead would make an endless world look finite.
 Refs      [Sutton1988]; [Singh1996] first and every visit
 """
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ import numpy as np
 from ..core.random import make_rng
 from ..params import Count, Fraction, PositiveFraction, check_argument
 from .rollout import Experience
+from .schedules import ScheduleReader, VisitDecay
 
 MOST_PASSES = 100_000
 
@@ -165,9 +167,10 @@ def td_values(
         As for `monte_carlo_values`.
     trace_decay : float
         lambda, from 0 to 1.
-    learning_rate : float or None
-        Constant step; None: 1 / visits of the state, for lambda 0 the steps whose
-        limit is exact.
+    learning_rate : float, VisitDecay, Schedule, function or None
+        Step: a number, `VisitDecay(power)` for visits^-power, a function of the number
+        of updates; None is `VisitDecay(1)`, for lambda 0 the steps whose limit is
+        exact.
     n_passes : int
         How often the experience is gone through; episodes in random order from the
         second pass on.
@@ -183,7 +186,14 @@ def td_values(
     """
     check_prediction(gamma, n_states)
     check_argument("trace_decay", trace_decay, Fraction)
-    check_argument("learning_rate", learning_rate, PositiveFraction | None)
+    check_argument(
+        "learning_rate", learning_rate, PositiveFraction | VisitDecay | Callable | None
+    )
+    if learning_rate is None:
+        learning_rate = VisitDecay(1.0)
+    power = learning_rate.power if isinstance(learning_rate, VisitDecay) else 0.0
+    steps = ScheduleReader(1.0 if power else learning_rate)
+    n_updates = 0
     check_argument("n_passes", n_passes, Count)
     flow = as_transition_sequence(experience, n_states)
     rng = make_rng(random_state)
@@ -201,7 +211,8 @@ def td_values(
                 follow = 0.0 if flow.terminated[t] else V[flow.after[t]]
                 d = flow.reward[t] + gamma * follow - V[s]
                 n[s] += 1
-                rate = learning_rate or 1 / n[s]
+                rate = steps.at(n_updates) * (n[s] ** -power if power else 1.0)
+                n_updates += 1
                 if trace_decay == 0:
                     V[s] += rate * d
                     continue

@@ -22,7 +22,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -38,13 +38,17 @@ from .discrete_spaces import (
     part_index,
     space_sizes,
 )
+from .environment_contract import check_spaces_exist
+from .environment_copies import environment_digest
+from .evaluation import made_environment
 from .exploration import Boltzmann, EpsilonGreedy, choose_action
-from .rollout import Experience, rollout
+from .rollout import UNWATCHED, Experience, StepWatch, rollout
 from .schedules import Schedule, ScheduleReader, VisitDecay, schedule_values
 from .transition_table import (
     TransitionTable,
     as_transition_table,
     environment_of_name,
+    is_mdp,
     reason_not_tabular,
 )
 
@@ -105,23 +109,70 @@ def split_learning_rate(learning_rate):
     return learning_rate, 0.0
 
 
+class TableView(NamedTuple):
+    """What has been learnt so far, for those who look on."""
+
+    Q: np.ndarray  # (S, A)
+    visits: np.ndarray  # (S, A)
+
+
+class PausedTable(NamedTuple):
+    """What a fit with `warm_start` leaves for the next one to go on with."""
+
+    parameters: dict
+    world: Any  # the table, or the environment as it was given
+    digest: str | None  # of its state at the end of the fit
+    rng: Any
+    state: Any  # what `_learn_in_table` or `_roll` goes on with
+
+    def is_of(self, model, world) -> bool:
+        """Whether the parameters are those of a model, and the world is the same.
+
+        An environment that has to be stepped is the same if nobody has used it.
+        """
+        if not equal_dicts(run_parameters(model), self.parameters):
+            return False
+        if isinstance(world, TransitionTable):
+            mine = isinstance(self.world, TransitionTable)
+            return mine and all(map(np.array_equal, world, self.world))
+        known = world is self.world and self.digest is not None
+        return known and environment_digest(world) == self.digest
+
+
+def run_parameters(model) -> dict:
+    """The parameters that a run cannot go on without."""
+    free = {"n_steps", "n_episodes", "verbose", "warm_start"}
+    params = model.get_params(deep=False)
+    return {name: value for name, value in params.items() if name not in free}
+
+
+def equal_dicts(one, two) -> bool:
+    """Whether two dicts of parameters have the same values."""
+    same = one.keys() == two.keys()
+    return same and all(one[k] is two[k] or one[k] == two[k] for k in one)
+
+
 def learn_in_table(
-    world: TransitionTable, model, Q, visits, t, rng, task
+    world: TransitionTable, model, Q, visits, t, rng, task, watch=UNWATCHED, carry=None
 ) -> Experience:
-    """Run the compiled loop in blocks; Q and visits change in place."""
+    """Run the compiled loop in blocks; Q and visits change in place.
+
+    `carry` is (position, total) of `q_learning_steps`, which changes in place too.
+    """
     start_time = time.perf_counter()
     rate, power = split_learning_rate(model.learning_rate)
     part = as_exploration(model.exploration)
-    position = np.array([-1, 0])
-    total = np.zeros(1)
+    position, total = new_carry() if carry is None else carry
     parts = []
-    done, episodes, reason = 0, 0, ""
+    done, episodes = 0, 0
+    view = TableView(Q, visits)
+    reason = "callback" if watch.ends_run(view, 0) else ""
     limit = np.inf if model.n_steps is None else model.n_steps
     wanted = np.inf if model.n_episodes is None else model.n_episodes
     try:
         while not reason:
             child = task.child(f"from step {done}")
-            n = int(min(STEPS_PER_REPORT, limit - done))
+            n = int(min(STEPS_PER_REPORT, limit - done, watch.next_look(done) - done))
             got, sizes = np.empty(n), np.empty(n, np.int64)
             rule = loops.LearningRule(
                 float(model.gamma),
@@ -144,13 +195,19 @@ def learn_in_table(
             )
             done, episodes = done + steps, episodes + ended
             parts.append((got[:ended], sizes[:ended]))
-            reason = "steps" if done == limit else ""
+            reason = "callback" if watch.ends_run(view, done) else ""
+            reason = "steps" if done == limit else reason
             reason = "episodes" if episodes == wanted else reason
             if child.end() and not reason:
                 reason = "callback"
     except KeyboardInterrupt:
         reason = "interrupted"
     return join_episodes(parts, done, reason, time.perf_counter() - start_time)
+
+
+def new_carry():
+    """Position and total of `q_learning_steps` before the first episode."""
+    return np.array([-1, 0]), np.zeros(1)
 
 
 def join_episodes(parts, n_steps, reason, seconds) -> Experience:
@@ -164,8 +221,9 @@ class AbstractTabularLearner(Estimator):
     """Base class of tabular learners: worlds, states, predictions.
 
     A learner has fields n_steps, n_episodes, engine, initial, warm_start, random_state;
-    it gives `_learn_in_table(world, rng, task)` for worlds that show their table, and
-    `_make_agent()` and `_take_from(agent)` for those that have to be stepped.
+    it gives `_learn_in_table(world, rng, task, watch, state)` for worlds that show
+    their table, where `state` is None or what the last call returned beside its
+    experience, and `_make_agent()` for those that have to be stepped.
     """
 
     def _check(self):
@@ -173,22 +231,66 @@ class AbstractTabularLearner(Estimator):
         if self.n_steps is None and self.n_episodes is None:
             raise ValueError(f"{type(self).__name__} needs n_steps or n_episodes.")
 
-    def _fit_tabular(self, env):
-        """Learn in a table or an environment and store what was learnt."""
+    def _fit(self, env, observe=None, observe_every=None):
+        """Learn in a table or an environment and store what was learnt.
+
+        `observe(learner, n)` is called along the way, of which `_keep` makes a model.
+        """
         self._check()
+        paused = self.__dict__.pop("_paused_run", None)
         world = self._world(env)
+        goes_on = self.warm_start and paused is not None and paused.is_of(self, world)
         self._open(world)
-        rng = make_rng(self.random_state)
-        if isinstance(world, TransitionTable):
-            run = lambda task: self._learn_in_table(world, rng, task)
-        else:
-            run = lambda task: self._roll(world, rng, task)
+        rng = paused.rng if goes_on else make_rng(self.random_state)
+        state = paused.state if goes_on else None
+        watch = StepWatch(observe, observe_every)
+        in_table = isinstance(world, TransitionTable)
+        learn = self._learn_in_table if in_table else self._roll
+
+        def run(task):
+            nonlocal state
+            result, state = learn(world, rng, task, watch, state)
+            return result
+
         total = None if self.n_steps is None else -(-self.n_steps // STEPS_PER_REPORT)
-        self._run_driver(run, total=total)
+        result = self._run_driver(run, total=total)
         del self.converged_  # a budget was spent; nothing tests convergence
         self.n_steps_ += self.n_iter_
         self.policy_ = np.argmax(self.Q_, axis=1)
+        if self.warm_start and result.reason != "interrupted":
+            digest = None if in_table else environment_digest(world)
+            parameters = run_parameters(self)
+            self._paused_run = PausedTable(parameters, world, digest, rng, state)
         return self
+
+    def _keep(self, learner):
+        """Make this the model of what a learner has learnt so far."""
+        self.Q_ = np.array(learner.Q, float)
+        self.visits_ = np.array(learner.visits, np.int64)
+        self.policy_ = np.argmax(self.Q_, axis=1)
+
+    def __getstate__(self):
+        """All but the run to go on with: its environment is not the model's own."""
+        state = dict(super().__getstate__())
+        state.pop("_paused_run", None)
+        return state
+
+    def check_action_space(self, env) -> None:
+        """Raise the clear error if there is no table for an environment."""
+        self._check()
+        made = made_environment(env)
+        check_spaces_exist(made)
+        space_sizes(made.observation_space)
+        self._one_action_space(made)
+
+    def _one_action_space(self, env):
+        """Number of actions, and what the environment calls the first."""
+        (actions, *more), (first, *_) = space_sizes(env.action_space)
+        if more:
+            raise ValueError(
+                f"{type(self).__name__} needs one action at a time, not several."
+            )
+        return actions, first
 
     def state_number(self, observation) -> int:
         """The row of the table of an observation."""
@@ -217,7 +319,7 @@ class AbstractTabularLearner(Estimator):
 
     def _world(self, env):
         """The table of the environment, or the environment, as `engine` says."""
-        if isinstance(env, (TransitionTable, dict)):
+        if isinstance(env, (TransitionTable, dict)) or is_mdp(env):
             if self.engine == "env":
                 raise ValueError("engine='env' needs a Gymnasium environment.")
             return as_transition_table(env)
@@ -243,11 +345,7 @@ class AbstractTabularLearner(Estimator):
             first = 0
         else:
             sizes, starts = space_sizes(world.observation_space)
-            (actions, *more), (first, *_) = space_sizes(world.action_space)
-            if more:
-                raise ValueError(
-                    f"{type(self).__name__} needs one action at a time, not several."
-                )
+            actions, first = self._one_action_space(world)
         shape = math.prod(sizes), actions
         if self.warm_start and hasattr(self, "Q_"):
             if self.Q_.shape != shape:
@@ -262,13 +360,16 @@ class AbstractTabularLearner(Estimator):
         self.visits_ = np.zeros(shape, np.int64)
         self.n_steps_ = 0
 
-    def _roll(self, env, rng, task) -> Experience:
-        """`fit` in an environment that has to be stepped."""
-        agent = self._make_agent()
+    def _roll(self, env, rng, task, watch, state):
+        """`fit` in an environment that has to be stepped; `state` as (agent, place)."""
+        agent, place = (self._make_agent(), None) if state is None else state
         limits = {"n_steps": self.n_steps, "n_episodes": self.n_episodes}
-        result = rollout(env, agent, **limits, random_state=rng, task=task)
-        self._take_from(agent)
-        return result
+        result = rollout(
+            env, agent, **limits, random_state=rng, watch=watch, position=place,
+            task=task,
+        )  # fmt: skip
+        self._keep(agent)
+        return result, (agent, result.position)
 
 
 @dataclass(eq=False, repr=False)
@@ -350,8 +451,8 @@ class QLearning(AbstractTabularLearner):
     verbose: Verbosity = 0
 
     def fit(self, env, y=None):
-        """Learn in a Gymnasium environment, a `TransitionTable` or an outcome dict."""
-        return self._fit_tabular(env)
+        """Learn in a Gymnasium environment, a table, an outcome dict or an `MDP`."""
+        return self._fit(env)
 
     def learner(self, env) -> QLearner:
         """The agent that `fit` drives, for loops of your own over `env`."""
@@ -359,12 +460,10 @@ class QLearning(AbstractTabularLearner):
         self._open(env)
         return QLearner(self)
 
-    def _learn_in_table(self, world, rng, task) -> Experience:
-        state = self.Q_, self.visits_, self.n_steps_
-        return learn_in_table(world, self, *state, rng, task)
+    def _learn_in_table(self, world, rng, task, watch, state):
+        carry = new_carry() if state is None else state
+        tables = self.Q_, self.visits_, self.n_steps_
+        return learn_in_table(world, self, *tables, rng, task, watch, carry), carry
 
     def _make_agent(self):
         return QLearner(self)
-
-    def _take_from(self, agent):
-        self.Q_[:], self.visits_[:] = agent.Q, agent.visits

@@ -158,6 +158,12 @@ class ReplayBuffer:
         self.count = min(self.count + m, self.size)
         return at
 
+    def end_episodes(self) -> None:
+        """Cut the newest step of each environment off from the one stored next."""
+        if self.columns:
+            newest = (self.place - self.width + np.arange(self.width)) % self.size
+            self.columns["done"][newest] = True
+
     def _allocate(self, columns, N):
         self.width = N
         self.size = max(self.size // N, 1) * N

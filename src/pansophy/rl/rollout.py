@@ -30,6 +30,7 @@ import numpy as np
 from ..core.progress import SILENT
 from ..core.random import draw_seed, make_rng
 from ..params import Count, check_argument
+from .environment_contract import as_reward, reset_environment, wrong_step
 from .transition_table import environment_of_name
 
 BLOCK = 4096  # steps between two reports
@@ -47,6 +48,43 @@ class Transition(NamedTuple):
     truncated: bool
     mask: Any = None  # actions that were allowed after observation
     next_mask: Any = None  # and after next_observation
+
+
+class EpisodePosition(NamedTuple):
+    """Where a run stopped within an episode, for one that goes on from there."""
+
+    observation: Any
+    mask: Any
+    total: float  # rewards of the episode so far
+    length: int  # and its steps
+    ended: bool  # whether the episode is over and the next one has not begun
+
+
+class StepWatch:
+    """Calls `observe(learner, n)` after n = 0, every, 2 every, ... steps of a run.
+
+    Parameters
+    ----------
+    observe : function (learner, n) or None
+        It must not draw from the run's generator; True ends the run.
+    every : int or None
+    """
+
+    def __init__(self, observe=None, every=None):
+        self.observe = observe
+        self.every = sys.maxsize if observe is None else int(every)
+
+    def next_look(self, done) -> int:
+        """The number of steps at which to look next."""
+        return done + self.every - done % self.every
+
+    def ends_run(self, learner, done) -> bool:
+        """Look, if it is time; whether the run is to end."""
+        due = self.observe is not None and done % self.every == 0
+        return due and bool(self.observe(learner, done))
+
+
+UNWATCHED = StepWatch()
 
 
 @dataclass(eq=False, repr=False)
@@ -67,6 +105,8 @@ class Experience:
         Time it took.
     transitions : list of Transition
         Every step, if they were to be kept.
+    position : EpisodePosition or None
+        Where the run stopped, if that is known.
     """
 
     returns: np.ndarray
@@ -75,6 +115,7 @@ class Experience:
     reason: str
     seconds: float
     transitions: list[Transition]
+    position: EpisodePosition | None = None
 
     @property
     def interrupted(self) -> bool:
@@ -128,11 +169,18 @@ class Policy:
             cumulative = np.cumsum(table, axis=1)
             self.rows = (cumulative / cumulative[:, -1:]).tolist()
         elif table.ndim == 1 and np.issubdtype(table.dtype, np.integer):
+            if (table < 0).any():
+                raise ValueError("actions of a policy are counted from 0.")
             self.rows = table.tolist()
         else:
             raise ValueError("a policy is an array of actions or of probabilities.")
 
     def act(self, observation, rng) -> int:
+        if not 0 <= observation < len(self.rows):
+            raise ValueError(
+                f"the policy has the states 0 to {len(self.rows) - 1}, not "
+                f"{observation!r}."
+            )
         row = self.rows[observation]
         if isinstance(row, int):
             return row
@@ -163,17 +211,6 @@ def check_rollout_limits(n_steps, n_episodes, max_episode_steps) -> None:
     check_argument("max_episode_steps", max_episode_steps, Count | None)
 
 
-def as_reward(reward, n) -> float:
-    """The reward of step n as a number; the clear error if it is none."""
-    try:
-        number = float(reward)
-    except (TypeError, ValueError):
-        number = INFINITE
-    if not -INFINITE < number < INFINITE:
-        raise ValueError(f"the reward of step {n} is {reward}, no finite number.")
-    return number
-
-
 def own_observation(observation):
     """An observation that stays as it is when the environment goes on.
 
@@ -190,7 +227,7 @@ def own_observation(observation):
 
 def begin_episode(env, own, begin, seed=None) -> tuple:
     """First observation, of which the agent is told, and the mask of its actions."""
-    observation, info = env.reset(seed=seed)
+    observation, info = reset_environment(env, seed)
     observation = own(observation)
     begin(observation)
     return observation, info.get("action_mask")
@@ -206,6 +243,8 @@ def rollout(
     learn=None,
     keep=False,
     random_state=None,
+    watch=UNWATCHED,
+    position=None,
     task=SILENT,
 ) -> Experience:
     """Let an agent act in an environment, and learn if it can.
@@ -228,6 +267,11 @@ def rollout(
         Whether to keep every transition.
     random_state : int, Generator, RandomState or None
         Seeds the environment and the agent's choices.
+    watch : StepWatch
+        Looks at the agent along the way.
+    position : EpisodePosition or None
+        Where the last run with this environment stopped, which nobody has used since;
+        None resets it.
 
     Returns
     -------
@@ -250,15 +294,26 @@ def rollout(
     longest = sys.maxsize if max_episode_steps is None else int(max_episode_steps)
     try:
         own = own_observation if learn or keep else lambda observation: observation
-        observation, mask = begin_episode(env, own, begin, draw_seed(rng))
+        if position is None:
+            observation, mask = begin_episode(env, own, begin, draw_seed(rng))
+        elif position.ended:
+            observation, mask = begin_episode(env, own, begin)
+        else:
+            observation, mask, total, length, _ = position
+        reason = "callback" if watch.ends_run(agent, done) else ""
         while not reason:
             child = task.child(f"from step {done}")
-            for _ in range(min(BLOCK, limit - done)):
+            block_end = min(done + BLOCK, limit, watch.next_look(done))
+            for _ in range(block_end - done):
                 if masked:
                     action = act(observation, rng, mask)
                 else:
                     action = act(observation, rng)
-                after, reward, terminated, truncated, info = step(action)
+                outcome = step(action)
+                try:
+                    after, reward, terminated, truncated, info = outcome
+                except (TypeError, ValueError):
+                    raise wrong_step(env, outcome) from None
                 done += 1
                 if type(reward) is not float or not -INFINITE < reward < INFINITE:
                     reward = as_reward(reward, done)
@@ -294,6 +349,8 @@ def rollout(
                         break
                     if done < limit:
                         observation, mask = begin_episode(env, own, begin)
+            if watch.ends_run(agent, done):
+                reason = reason or "callback"
             reason = reason or ("steps" if done == limit else "")
             if child.end() and not reason:
                 reason = "callback"
@@ -301,4 +358,8 @@ def rollout(
         reason = "interrupted"
     seconds = time.perf_counter() - start_time
     returns, lengths = np.array(returns, float), np.array(lengths, int)
-    return Experience(returns, lengths, done, reason, seconds, seen)
+    stopped_at = None
+    if reason != "interrupted":
+        ended = bool(done) and not length
+        stopped_at = EpisodePosition(observation, mask, total, length, ended)
+    return Experience(returns, lengths, done, reason, seconds, seen, stopped_at)

@@ -138,6 +138,11 @@ def observation_layout(space) -> ObservationLayout:
     kind = type(space).__name__
     if kind == "Box":
         shape = tuple(space.shape)
+        if not math.prod(shape):
+            raise ValueError(
+                f"observations of {space} hold no number: nothing can be learnt from "
+                "them. Give a Box of at least one number, or Discrete(1)."
+            )
         scale = BYTE if space.dtype == np.uint8 else 1.0
         return ObservationLayout("numbers", math.prod(shape), shape, scale)
     discrete = kind in ("Discrete", "MultiDiscrete", "MultiBinary")

@@ -31,7 +31,7 @@ Refs      [Rummery1994]; [vanSeijen2009]; [vanHasselt2010]; [Watkins1989]; [Sutt
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -74,6 +74,11 @@ class TDLearner:
     def Q(self) -> np.ndarray:
         """The table, or the mean of two."""
         return self.tables.Q.mean(axis=0)
+
+    @property
+    def visits(self) -> np.ndarray:
+        """How often each pair was tried."""
+        return self.tables.visits
 
     def begin(self, observation):
         self.planned = -1
@@ -187,7 +192,7 @@ class TDControl(AbstractTabularLearner):
 
     def fit(self, env, y=None):
         """Learn in a Gymnasium environment, a `TransitionTable` or a dict."""
-        return self._fit_tabular(env)
+        return self._fit(env)
 
     def learner(self, env) -> TDLearner:
         """The agent that `fit` drives, for loops of your own over `env`."""
@@ -228,55 +233,72 @@ class TDControl(AbstractTabularLearner):
         tables.visits[:] = self.visits_
         return tables
 
-    def _learn_in_table(self, world, rng, task) -> Experience:
-        tables = self._tables()
-        run = td_in_table(world, self, tables, rng, task)
-        self._store(tables)
-        return run
+    def _learn_in_table(self, world, rng, task, watch, state):
+        run = TableRun.new(self._tables(), rng) if state is None else state
+        found = td_in_table(world, self, run, task, watch)
+        self._keep(run)
+        return found, run
 
     def _make_agent(self):
         return TDLearner(self, self._tables())
 
-    def _take_from(self, agent):
-        self._store(agent.tables)
 
-    def _store(self, tables):
-        self.Q_[:] = tables.Q.mean(axis=0)
-        self.visits_[:] = tables.visits
+class TableRun(NamedTuple):
+    """Tables, random numbers and place of a run in a `TransitionTable`."""
+
+    tables: loops.TDTables
+    stream: np.ndarray
+    carry: tuple  # as `td_control_steps` describes it
+
+    @classmethod
+    def new(cls, tables, rng) -> "TableRun":
+        """Before the first episode."""
+        stream = rng.integers(2**64, size=1, dtype=np.uint64)
+        return cls(tables, stream, (np.array([-1, -1, 0]), np.zeros(1)))
+
+    @property
+    def Q(self) -> np.ndarray:
+        """The table, or the mean of two."""
+        return self.tables.Q.mean(axis=0)
+
+    @property
+    def visits(self) -> np.ndarray:
+        """How often each pair was tried."""
+        return self.tables.visits
 
 
-def td_in_table(world: TransitionTable, model, tables, rng, task) -> Experience:
-    """Run the compiled loop in blocks; the tables change in place."""
+def td_in_table(world: TransitionTable, model, run, task, watch) -> Experience:
+    """Run the compiled loop in blocks; the parts of the run change in place."""
     start_time = time.perf_counter()
     rule = model.make_rule()
     rate = split_learning_rate(model.learning_rate)[0]
     level = as_exploration(model.exploration).level
-    carry = (np.array([-1, -1, 0]), np.zeros(1))
-    stream = rng.integers(2**64, size=1, dtype=np.uint64)
     parts = []
-    done, episodes, reason = 0, 0, ""
+    done, episodes = 0, 0
+    reason = "callback" if watch.ends_run(run, 0) else ""
     limit = np.inf if model.n_steps is None else model.n_steps
     wanted = np.inf if model.n_episodes is None else model.n_episodes
     try:
         while not reason:
             child = task.child(f"from step {done}")
-            n = int(min(STEPS_PER_REPORT, limit - done))
+            n = int(min(STEPS_PER_REPORT, limit - done, watch.next_look(done) - done))
             room = int(min(wanted - episodes, n + 1))
             got = (np.empty(room), np.empty(room, np.int64))
             first = model.n_steps_ + done
             steps, ended = loops.td_control_steps(
                 world,
-                tables,
+                run.tables,
                 rule,
                 schedule_values(rate, first, n),
                 schedule_values(level, first, n),
-                stream,
-                carry,
+                run.stream,
+                run.carry,
                 got,
             )
             done, episodes = done + steps, episodes + ended
             parts.append((got[0][:ended], got[1][:ended]))
-            reason = "steps" if done == limit else ""
+            reason = "callback" if watch.ends_run(run, done) else ""
+            reason = "steps" if done == limit else reason
             reason = "episodes" if episodes == wanted else reason
             if child.end() and not reason:
                 reason = "callback"

@@ -22,7 +22,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..core.progress import SILENT
-from .gather import Steps, gather
+from .environment_contract import check_gathered_observations
+from .gather import Position, Steps, gather
 
 STEPS_PER_REPORT = 4096
 STATE_COPIES = 2048  # steps between two copies of the state to fall back on
@@ -52,12 +53,15 @@ class TrainingRun:
         Steps in all.
     reason : {"steps", "callback", "interrupted", "diverged"}
     seconds : float
+    position : Position or None
+        Where the environments stand, for a run that goes on; None if that is not known.
     """
 
     history: dict[str, np.ndarray]
     n_steps: int
     reason: str
     seconds: float
+    position: Position | None = None
 
     @property
     def n_iter(self) -> int:
@@ -87,6 +91,7 @@ def train_agent(
     rng,
     observe=None,
     observe_every=None,
+    position=None,
     task=SILENT,
 ) -> TrainingRun:
     """Let a learner act and learn for a number of steps.
@@ -102,12 +107,13 @@ def train_agent(
     observe : function (learner, n) or None
         Called at n = 0 and whenever `observe_every` more steps have been made; True
         ends the run.
+    position : Position or None
+        Where the last run with the same environments stopped; None resets them.
     """
     start_time = time.perf_counter()
     N = envs.num_envs
     episodes = defaultdict(list)
     measured = defaultdict(list)
-    position = None
     done = 0
     seen_at = 0
     copied_at = 0
@@ -125,7 +131,7 @@ def train_agent(
                     envs, learner, horizon, position=position, random_state=rng
                 )
                 position = steps.position
-                check_observations(steps)
+                check_gathered_observations(steps.observation, done)
                 ends = done + (steps.final_time + 1) * N
                 episodes["return"].append(steps.returns)
                 episodes["length"].append(steps.lengths)
@@ -161,16 +167,9 @@ def train_agent(
     history = {name: np.asarray(values) for name, values in measured.items()}
     for name, kind in (("return", float), ("length", int), ("end", int)):
         history[name] = np.concatenate([np.empty(0, kind), *episodes[name]])
-    return TrainingRun(history, done, reason, time.perf_counter() - start_time)
-
-
-def check_observations(steps) -> None:
-    """Raise if an environment gave a number that is none."""
-    seen = steps.observation
-    if seen.dtype.kind == "f" and not np.isfinite(seen).all():
-        raise ValueError(
-            "an observation of the environment holds NaN or an infinite number."
-        )
+    known = reason in ("steps", "callback")
+    seconds = time.perf_counter() - start_time
+    return TrainingRun(history, done, reason, seconds, position if known else None)
 
 
 def is_finite_state(state) -> bool:

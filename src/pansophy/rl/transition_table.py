@@ -10,8 +10,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 TRANSPARENT_WRAPPERS = ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker")
+# what may be set on one environment so that it does not do what its class does
+REPLACEABLE = {"step", "reset", "step_batch", "start_batch"}
+KNOWN_WORLDS = ("gymnasium.envs.", "pansophy.rl.envs.")
 
 
 class TransitionTable(NamedTuple):
@@ -113,20 +117,61 @@ def table_from_dict(P, start=None, max_steps=0) -> TransitionTable:
     )
 
 
+def is_mdp(model) -> bool:
+    """Whether an object is an `MDP` (`mdp.py`, which imports this module)."""
+    return type(model).__name__ == "MDP" and hasattr(model, "ends")
+
+
+def table_from_mdp(model) -> TransitionTable:
+    """A table of an `MDP`: its expected rewards, first states drawn evenly.
+
+    What the rows of T lack to 1 is the chance that the episode ends.
+    """
+    S, A = model.r.shape
+    row, column, chance = [], [], []
+    for a in range(A):
+        T = sparse.coo_array(model.T[a])
+        lacking = 1 - np.asarray(T.sum(axis=1)).ravel()
+        ends = np.flatnonzero(lacking > 1e-9) if model.ends else np.empty(0, int)
+        some = T.data > 0
+        row += [T.row[some] * A + a, ends * A + a]
+        column += [T.col[some], np.full(len(ends), -1)]
+        chance += [T.data[some], lacking[ends]]
+    pair, after, p = (np.concatenate(parts) for parts in (row, column, chance))
+    order = np.argsort(pair, kind="stable")
+    pair, after, p = pair[order], after[order], p[order]
+    offset = np.append(0, np.cumsum(np.bincount(pair, minlength=S * A)))
+    total = np.cumsum(p)
+    before = np.append(0.0, total)[offset[:-1]]
+    cumulative = total - before[pair]
+    cumulative /= cumulative[offset[1:] - 1][pair]  # rounding leaves no gap at the top
+    ended = after < 0
+    after = np.where(ended, pair // A, after)
+    start = np.cumsum(np.full(S, 1 / S))
+    start[-1] = 1.0
+    return TransitionTable(
+        offset, after.astype(np.int64), cumulative, model.r.reshape(-1)[pair], ended,
+        start, A, 0,
+    )  # fmt: skip
+
+
 def as_transition_table(env) -> TransitionTable:
     """The table of a dict of outcomes, or of an environment that has one.
 
     Parameters
     ----------
-    env : dict, Table, Gymnasium environment or its name
-        A dict gives a uniform first state. An environment must show its outcomes as
-        `P` (FrozenLake, Taxi, CliffWalking, those of `rl.envs`) and have no wrapper
-        but a time limit, since others may change what the agent sees.
+    env : dict, Table, MDP, Gymnasium environment or its name
+        A dict and an MDP give a uniform first state, an MDP its expected rewards. An
+        environment must show its outcomes as `P` (FrozenLake, Taxi, CliffWalking, those
+        of `rl.envs`) and have no wrapper but a time limit, since others may change what
+        the agent sees.
     """
     if isinstance(env, TransitionTable):
         return env
     if isinstance(env, dict):
         return table_from_dict(env)
+    if is_mdp(env):
+        return table_from_mdp(env)
     env = environment_of_name(env)
     reason = reason_not_tabular(env)
     if reason is not None:
@@ -141,7 +186,14 @@ def as_transition_table(env) -> TransitionTable:
 
 
 def environment_of_name(env):
-    """The environment of a name in Gymnasium's registry; anything else as it is."""
+    """The environment of a name in Gymnasium's registry, or of a table or an MDP.
+
+    Anything else is returned as it is.
+    """
+    if isinstance(env, (dict, TransitionTable)) or is_mdp(env):
+        from .envs import TabularEnv
+
+        return TabularEnv(env)
     if not isinstance(env, str):
         return env
     import gymnasium
@@ -153,18 +205,51 @@ def reason_not_tabular(env) -> str | None:
     """Why an environment cannot be read as a table, or None if it can."""
     layer = env
     while layer is not env.unwrapped:
-        if type(layer).__name__ not in TRANSPARENT_WRAPPERS:
+        if not is_transparent(layer):
             return f"its wrapper {type(layer).__name__} may change it"
         layer = layer.env
     for needed in ("P", "initial_state_distrib"):
         if not hasattr(layer, needed):
             return f"it does not show {needed}"
+    for method in ("step", "reset"):
+        if method in vars(layer) or overrides_known_world(type(layer), method):
+            return f"its {method} is not that of the class that shows P"
     for space in (env.observation_space, env.action_space):
         if not hasattr(space, "n") or getattr(space, "start", 0) != 0:
             return f"its space {space} does not count from 0"
     if getattr(layer, "fickle_passenger", False):
         return "its passenger may change the destination outside P"
     return None
+
+
+def is_transparent(wrapper) -> bool:
+    """Whether a wrapper is one of Gymnasium's that leave all numbers as they are."""
+    kind = type(wrapper)
+    own = kind.__module__.startswith("gymnasium.")
+    replaced = REPLACEABLE & vars(wrapper).keys()
+    return own and kind.__name__ in TRANSPARENT_WRAPPERS and not replaced
+
+
+def overrides_method(kind, method, needed) -> bool:
+    """Whether a class has overridden `method` later than its base gave `needed`."""
+    for base in kind.__mro__:
+        if needed in vars(base):
+            return False
+        if method in vars(base):
+            return True
+    return False
+
+
+def overrides_known_world(kind, method) -> bool:
+    """Whether a class changes a method of a world of Gymnasium or of `rl.envs`."""
+    for base in kind.__mro__:
+        known = base.__module__.startswith(KNOWN_WORLDS)
+        if method in vars(base):
+            return not known and any(
+                other.__module__.startswith(KNOWN_WORLDS) and method in vars(other)
+                for other in kind.__mro__
+            )
+    return False
 
 
 def time_limit(env) -> int:

@@ -18,7 +18,8 @@ keeps value 0, so (2) is taken with l <= 0 <= h and without the shift to the mid
 
 Since (2) asks nothing of V, between sweeps V is carried on with the present policy
 alone, 1/A of the cost, until its D varies ten times less ("modified policy
-iteration"); `n_evaluations=0` leaves that out and is plain value iteration.
+iteration"); `n_evaluations=0` leaves that out and is plain value iteration, whose
+iterates V_k = B^k V_0 are in `history["V"]` and answer a run that was cut short.
 
 Cost of a sweep: O(nonzeros of T), on threads.
 
@@ -39,6 +40,7 @@ from ..params import Count, Fraction, Natural, NonNegative, check_argument
 from . import _value_iteration as loops
 from .mdp import MDP, as_mdp, evaluate_policy, greedy_policy, policy_weights, q_from_v
 
+MOST_ITERATES = 10**7  # numbers of `history["V"]`
 BLOCK = 1 << 18  # nonzeros a thread takes at a time
 
 
@@ -51,7 +53,7 @@ class MDPSolution(NamedTuple):
     bound: float  # max |V - V*| is at most this
     n_iter: int  # sweeps over all actions
     converged: bool
-    history: dict  # "objective": the bound after each sweep
+    history: dict  # "objective": the bound after each sweep; "V": see `value_iteration`
 
     def __repr__(self):
         S, A = self.Q.shape
@@ -101,7 +103,10 @@ def value_iteration(
     max_iter : int
         Greatest number of sweeps.
     n_evaluations : int
-        Greatest number of sweeps with a fixed policy between two over all actions.
+        Greatest number of sweeps with a fixed policy between two over all actions. 0 is
+        the iteration of the textbooks: `history["V"]` has V_1, V_2, ... (of up to 10^7
+        numbers in all), and `max_iter=k` gives V_k itself, without the correction by
+        the middle of eq. (2).
     V0 : array of shape (S,) or None
         Start, such as the values of a similar process; None is 0.
 
@@ -124,15 +129,18 @@ def value_iteration(
     if V.shape != (S,) or not np.isfinite(V).all():
         raise ValueError(f"V0 must hold {S} finite numbers, got shape {V.shape}.")
     evaluations = n_evaluations if gamma < 1 else 0
+    iterates: list[np.ndarray] = []
 
     def step(state):
-        return bellman_sweep(
-            model, evaluate_between_sweeps(model, state, gamma, evaluations), gamma
-        )
+        before = evaluate_between_sweeps(model, state, gamma, evaluations)
+        after = bellman_sweep(model, before, gamma)
+        if not n_evaluations and (len(iterates) + 1) * S <= MOST_ITERATES:
+            iterates.append(after.BV)
+        return after
 
     start = SweepState(V, V, None, None, 0.0, 0.0, np.inf)  # type: ignore[arg-type]
-    bound = lambda old, new: new.objective
-    run = iterate(step, start, max_iter=max_iter, tol=tol, change=bound, task=task)
+    change = lambda old, new: new.objective
+    run = iterate(step, start, max_iter=max_iter, tol=tol, change=change, task=task)
     if not run.n_iter:
         raise ValueError(f"the run stopped before its first sweep ({run.reason}).")
     if not run.converged:
@@ -144,16 +152,56 @@ def value_iteration(
         )
     state = run.state
     middle = 0.0
+    bound = run.objective if gamma < 1 else np.inf
     if gamma < 1 and not model.ends:
-        middle = gamma / (1 - gamma) * (state.low + state.high) / 2
+        if n_evaluations or run.converged:
+            middle = gamma / (1 - gamma) * (state.low + state.high) / 2
+        else:  # V_k itself, which is not in the middle of (2)
+            bound = gamma / (1 - gamma) * max(-state.low, state.high)
+    history = run.history | ({} if n_evaluations else {"V": np.array(iterates)})
     return MDPSolution(
         state.BV + middle,
         np.ascontiguousarray(state.Q.T) + middle,
         state.policy,
-        run.objective if gamma < 1 else np.inf,
+        bound,
         run.n_iter,
         run.converged,
-        run.history,
+        history,
+    )
+
+
+def q_iteration(
+    P, R=None, gamma=0.99, tol=1e-6, *, max_iter=100_000, Q0=None
+) -> MDPSolution:
+    """Best action values by Q_k+1 = r + gamma T max_b Q_k, from Q_0.
+
+    It is `value_iteration` with `n_evaluations=0`, told by action values: max_a Q_k is
+    V_k at every sweep.
+
+    Parameters
+    ----------
+    P, R, gamma, tol, max_iter
+        As for `value_iteration`.
+    Q0 : array of shape (S, A) or None
+        Start; None is 0.
+
+    Examples
+    --------
+    >>> from pansophy.rl import q_iteration
+    >>> P = [[[1, 0], [0, 1]], [[0.2, 0.8], [0.8, 0.2]]]  # stay, go
+    >>> q_iteration(P, [[0, 0], [1, 0]], gamma=0.9).Q.round(6)
+    array([[7.902439, 8.780488],
+           [10.      , 8.121951]])
+    """
+    model = as_mdp(P, R)
+    V0 = None
+    if Q0 is not None:
+        Q0 = np.asarray(Q0, float)
+        if Q0.shape != model.r.shape:
+            raise ValueError(f"Q0 must have shape {model.r.shape}, got {Q0.shape}.")
+        V0 = Q0.max(axis=1)
+    return value_iteration(
+        model, None, gamma, tol, max_iter=max_iter, n_evaluations=0, V0=V0
     )
 
 
@@ -245,7 +293,8 @@ def policy_iteration(
         states that are never left and pay nothing.
     policy : array of shape (S,) or (S, A), or None
         First policy, of probabilities the likeliest actions; None is action 0
-        everywhere.
+        everywhere, or with gamma 1, where that may have no finite values, the policy
+        that is greedy for value iteration's first sweeps.
     max_iter : int
         Greatest number of policies.
 
@@ -259,6 +308,8 @@ def policy_iteration(
     pi = np.zeros(model.n_states, np.int64)
     if policy is not None:
         pi = policy_weights(policy, *model.r.shape).argmax(axis=1)
+    elif gamma == 1:
+        pi = first_proper_policy(model, pi)
     history: list[np.ndarray] = []
     converged = False
     while not converged and len(history) < max_iter:
@@ -277,6 +328,30 @@ def policy_iteration(
     return MDPSolution(
         V, Q, pi, bound, len(history), converged, {"V": np.array(history)}
     )
+
+
+def first_proper_policy(model, policy):
+    """A policy whose undiscounted values are finite: the one given, or that of sweeps.
+
+    After as many sweeps as there are states, every state from which the end can be
+    reached prefers a way to it where steps cost something. If none is found, the given
+    policy is returned, whose evaluation says what is wrong.
+    """
+    pi, V = policy, np.zeros(len(policy))
+    sweeps, wanted = 0, 1
+    while True:
+        try:
+            evaluate_policy(model, pi, gamma=1.0)
+        except ValueError:
+            if wanted > 4 * len(policy):
+                return policy
+        else:
+            return pi
+        while sweeps < wanted:
+            Q = q_from_v(model, V, 1.0)
+            V, pi = Q.max(axis=1), greedy_policy(Q)
+            sweeps += 1
+        wanted *= 2
 
 
 def value_bound(sweep: SweepState, gamma) -> float:

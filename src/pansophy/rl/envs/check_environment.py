@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.random import make_rng
+from ..environment_contract import RESET_FORM, is_info, wrong_step
 
 
 class EnvironmentProblem(NamedTuple):
@@ -54,6 +55,19 @@ def check_environment(env, *, n_steps=1000, random_state=0):
         found.setdefault(kind, EnvironmentProblem(kind, step, detail))
 
     check_spaces(env, report)
+    try:
+        compare_two_runs(env, n_steps, random_state, report)
+    except BrokenContractError as fault:
+        report(*fault.args)
+    return list(found.values())
+
+
+class BrokenContractError(Exception):
+    """The environment cannot be played on: kind, step and detail of the problem."""
+
+
+def compare_two_runs(env, n_steps, random_state, report):
+    """Play twice with the same seeds; all problems, and where the runs differ."""
     seeds = make_rng(random_state).integers(2**31, size=2).tolist()
     first = play_randomly(env, seeds, n_steps, report)
     again = play_randomly(env, seeds, n_steps, lambda *_: None)
@@ -61,7 +75,6 @@ def check_environment(env, *, n_steps=1000, random_state=0):
         if not equal_values(one, two):
             report("same seed, different episode", t, f"{one!r} and then {two!r}")
             break
-    return list(found.values())
 
 
 def check_spaces(env, report):
@@ -78,24 +91,29 @@ def check_spaces(env, report):
 def play_randomly(env, seeds, n_steps, report) -> list:
     """Observations, rewards and ends of a run with random actions."""
     env.action_space.seed(seeds[1])
-    observation, info = env.reset(seed=seeds[0])
+    observation, info = try_reset(env, 0, report, seed=seeds[0])
     check_seen(env, observation, 0, report)
     seen = [observation]
     ended = 0
     for t in range(1, n_steps + 1):
         mask = check_mask(env, info, t, report)
         action = env.action_space.sample(mask)
-        observation, reward, terminated, truncated, info = env.step(action)
+        outcome = env.step(action)
+        if not (isinstance(outcome, (tuple, list)) and len(outcome) == 5):
+            raise BrokenContractError(
+                "step does not return five things", t, str(wrong_step(env, outcome))
+            )
+        observation, reward, terminated, truncated, info = outcome
         seen += [observation, reward, terminated, truncated]
         check_seen(env, observation, t, report)
-        if not np.isscalar(reward) or not np.isfinite(float(reward)):
+        if not is_finite_number(reward):
             report("reward is no finite number", t, repr(reward))
         for name, flag in (("terminated", terminated), ("truncated", truncated)):
             if not isinstance(flag, (bool, np.bool_)):
                 report("end is no flag", t, f"{name} is a {type(flag).__name__}")
         if terminated or truncated:
             ended += 1
-            observation, info = env.reset()
+            observation, info = try_reset(env, t, report)
             check_seen(env, observation, t, report)
             seen.append(observation)
     if not ended and n_steps >= 1000:
@@ -103,6 +121,27 @@ def play_randomly(env, seeds, n_steps, report) -> list:
             "no episode ended", n_steps, "set a limit with gymnasium.wrappers.TimeLimit"
         )
     return seen
+
+
+def try_reset(env, t, report, **options):
+    """First observation and info, or the problem that there are none."""
+    try:
+        found = env.reset(**options)
+    except TypeError as error:
+        if "'seed'" not in str(error):
+            raise
+        report("reset takes no seed", t, f"it needs a {RESET_FORM}")
+        found = env.reset()
+    if not (isinstance(found, tuple) and len(found) == 2 and is_info(found[1])):
+        report("reset returns no info", t, f"it needs a {RESET_FORM}")
+        return found, {}
+    return found
+
+
+def is_finite_number(value) -> bool:
+    """Whether a value is one finite number, not an array, text or None."""
+    number = isinstance(value, (int, float, np.number, np.bool_))
+    return number and bool(np.isfinite(float(value)))
 
 
 def check_seen(env, observation, t, report):
