@@ -75,6 +75,16 @@ def compare(table: TableFile, as_json: AsJson = False, quiet: Quiet = False, **f
         print_and_write(result, as_json)
 
 
+def make_folder(path) -> None:
+    """Make a folder and those above it; one sentence if that cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise ValueError(f"{path} is a file, not a folder.") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be made: {error.strerror}.") from None
+
+
 def default_folder(stem, resume) -> Path:
     """A folder here that does not exist yet; the latest that does, to resume."""
     candidates = [Path(stem), *(Path(f"{stem}-{i}") for i in range(2, 1000))]
@@ -178,8 +188,12 @@ def explore(
             print_text(str(findings))
         if out is not None:
             from ..compare.report.html import write_exploration
+            from ..core.previous_files import move_to_previous
 
-            out.mkdir(parents=True, exist_ok=True)
+            make_folder(out)
+            previous = move_to_previous(out, ["explore.html", "schema.toml"])
+            if previous is not None:
+                print_error(f"Earlier files of {out} are now in {previous}.")
             write_exploration(findings, out / "explore.html", table.name)
             seen = infer_schema(
                 sample_table_rows(table, SCHEMA_ROWS, seed), goal, task, **roles
@@ -198,13 +212,9 @@ def demo(
 ):
     """Run the comparison on a bundled table and write the report."""
     with errors_as_one_sentence(), fork_server_ahead():
-        import shutil
-
         from ..compare import compare as run
         from ..datasets import load, path
 
         data = load()
         typer.echo(f"{data.about} ({path()})\n")
-        if (out / "plan.json").exists():  # an earlier demo, and nothing else
-            shutil.rmtree(out)
         print_and_write(run(path(), data.target, folder=out, random_state=seed), False)

@@ -155,6 +155,21 @@ def complete_plot_kind(incomplete: str) -> list[str]:
     return [k for k in plot_kinds() if k.startswith(incomplete)]
 
 
+def free_picture_path(path) -> Path:
+    """The path, or one of another number where a file that we did not draw stands."""
+    from ..core.previous_files import numbered_names
+
+    return next(p for p in numbered_names(path) if not p.exists() or is_picture(p))
+
+
+def is_picture(path) -> bool:
+    """Whether a file is one that `plot` has drawn."""
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        return b"Matplotlib" in file.read(4096)
+
+
 class PlotCommand(HelpfulCommand):
     """Its help lists the kinds of pictures."""
 
@@ -198,6 +213,6 @@ def plot(
             if "method" not in inspect.signature(drawing).parameters:
                 raise ValueError(f"{kind} is a picture of all methods.")
             options["method"] = ranked_method_name(result, method)
-        out = out or folder / f"{kind}.svg"
+        out = out or free_picture_path(folder / f"{kind}.svg")
         save(drawing(**options), out)
         print_error(f"Wrote {out}.")
