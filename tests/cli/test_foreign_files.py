@@ -22,7 +22,17 @@ NAMES = (
     "previous/notes.txt",
     "words/thesis.txt",
 )
-QUICK = "--repeats 1 --folds 2 --methods naive-Bayes --workers 0 --no-blend".split()
+QUICK = [
+    "--repeats",
+    "1",
+    "--folds",
+    "2",
+    "--methods",
+    "naive-Bayes",
+    "--workers",
+    "0",
+    "--no-blend",
+]
 
 
 def fill_with_foreign_files(folder):

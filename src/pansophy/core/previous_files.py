@@ -1,4 +1,4 @@
-"""Files that stand where a command is about to write: moved to `previous/`, never removed.
+"""Files that stand where a command is about to write go to `previous/`.
 
 A command that writes several files into a folder under names of its own choice cannot
 know who made the files of those names that are there already.
