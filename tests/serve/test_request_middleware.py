@@ -61,3 +61,19 @@ def test_a_failure_is_a_sentence_with_an_id():
     assert head["status"] == 500 and (b"x-request-id", b"r1") in head["headers"]
     told = json.loads(body["body"])
     assert told["request_id"] == "r1" and "secret" not in told["error"]
+
+
+def test_a_client_that_leaves_is_one_line_in_the_log(caplog):
+    from starlette.requests import ClientDisconnect
+
+    async def leaves(scope, receive, send):
+        raise ClientDisconnect
+
+    async def send(message):
+        raise AssertionError("nobody is there")
+
+    caplog.set_level("INFO", logger="pansophy.serve")
+    asyncio.run(RequestMiddleware(leaves)(scope(x_request_id="r1"), None, send))
+    (line,) = caplog.records
+    assert line.levelname == "INFO" and line.exc_info is None
+    assert "r1 GET /predict 499" in line.getMessage()

@@ -1,8 +1,10 @@
 """Run the application: uvicorn, with limits on how long a client may dawdle."""
 
+import errno
 import json
 import logging
 import os
+import socket
 import sys
 from dataclasses import asdict, replace
 from functools import cache
@@ -62,6 +64,7 @@ def run(
     requested = {name: value for name, value in requested.items() if value is not None}
     limits = replace(limits or ServerLimits(), **requested)
     set_up_log(log)
+    check_port_is_free(host, port)
     common: dict[str, Any] = {
         "host": host,
         "port": port,
@@ -89,6 +92,24 @@ def run(
         workers=workers,
         **common,
     )
+
+
+def check_port_is_free(host, port) -> None:
+    """One sentence, before the model is loaded, if another program listens there."""
+    kind = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(kind, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise ValueError(
+                    f"another program listens on {host}:{port}; choose another port "
+                    f"(--port {port + 1})."
+                ) from None
+            raise ValueError(
+                f"nothing can listen on {host}:{port}: {error.strerror}."
+            ) from None
 
 
 def allowed_hosts(host, more) -> list[str]:
