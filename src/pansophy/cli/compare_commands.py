@@ -6,7 +6,6 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from ..compare.execution.process_handles import fork_server_ahead
 from .app import (
     TABLE,
     AsJson,
@@ -14,6 +13,7 @@ from .app import (
     Seed,
     TableFile,
     app,
+    check_file,
     errors_as_one_sentence,
     print_error,
     print_text,
@@ -56,10 +56,16 @@ Quiet = Annotated[
 @takes_options
 def compare(table: TableFile, as_json: AsJson = False, quiet: Quiet = False, **flags):
     """Try every suitable method on a table and rank them honestly."""
-    with (
-        errors_as_one_sentence(),
-        fork_server_ahead(flags["workers"] != 0 and flags["cluster"] is None),
-    ):
+    with errors_as_one_sentence():
+        check_file(table, "a table")
+        run_compare(table, as_json, quiet, flags)
+
+
+def run_compare(table, as_json, quiet, flags):
+    """The comparison, with worker processes that start while the rest is imported."""
+    from ..compare.execution.process_handles import fork_server_ahead
+
+    with fork_server_ahead(flags["workers"] != 0 and flags["cluster"] is None):
         from ..compare import compare as run
 
         options = options_from_flags(flags)
@@ -168,6 +174,9 @@ def explore(
 ):
     """Look at a table before anything is learned from it."""
     with errors_as_one_sentence():
+        for path in (table, other):
+            if path is not None:
+                check_file(path, "a table")
         from ..diagnose import explore as look
         from ..tables import infer_schema, sample_table_rows
 
@@ -211,7 +220,15 @@ def demo(
     seed: Seed = 0,
 ):
     """Run the comparison on a bundled table and write the report."""
-    with errors_as_one_sentence(), fork_server_ahead():
+    with errors_as_one_sentence():
+        run_demo(out, seed)
+
+
+def run_demo(out, seed):
+    """The comparison of the bundled table, and its files."""
+    from ..compare.execution.process_handles import fork_server_ahead
+
+    with fork_server_ahead():
         from ..compare import compare as run
         from ..datasets import load, path
 

@@ -13,6 +13,7 @@ from .app import (
     ModelFile,
     TableFile,
     app,
+    check_file,
     errors_as_one_sentence,
     print_error,
     split_names,
@@ -43,6 +44,9 @@ def predict(
 ):
     """Predict for the rows of a table, of any size, with a saved model."""
     with errors_as_one_sentence():
+        model = model_file(model)
+        check_file(model, "a model")
+        check_file(table, "a table")
         from ..compare.model.streaming import predict_stream
         from ..persist import load
 
@@ -61,6 +65,15 @@ def predict(
             print_error(str(finding))
         if out is not None:
             print_error(f"Wrote {done.rows} predictions to {out}.")
+
+
+def model_file(path) -> Path:
+    """The file of a model; the folder of a run stands for the model in it."""
+    if path.is_dir():
+        for name in ("model.pansophy", "agent.pansophy"):
+            if (path / name).is_file():
+                return path / name
+    return path
 
 
 @contextmanager
@@ -120,6 +133,8 @@ def serve(
 ):
     """Answer predictions over HTTP with a saved model."""
     with errors_as_one_sentence():
+        model = model_file(model)
+        check_file(model, "a model")
         from .. import serve as server
 
         server.run(

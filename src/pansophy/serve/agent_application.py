@@ -7,8 +7,8 @@ exploration. The agent learns nothing here.
 
 import asyncio
 import time
-from contextlib import asynccontextmanager
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 
 import numpy as np
 

@@ -8,7 +8,6 @@ bit.
 
 import contextlib
 import queue
-import tempfile
 import threading
 import time
 import uuid
@@ -113,7 +112,7 @@ def collect_outcomes(here, active, job_queue):
 
 _idle: dict[str, list] = {}  # key of a run -> pools of one that wait for work
 _busy: dict[str, list] = {}
-_places: dict[str, tempfile.TemporaryDirectory] = {}
+_places: dict[str, shared_store.StoreFolder] = {}
 _over: set[str] = set()  # runs whose last tasks may still arrive
 _lock = threading.Lock()
 
@@ -151,9 +150,7 @@ def borrow_pool(files, key, limits) -> WorkerPool | None:
         if key in _over:
             return None
         if key not in _places:
-            _places[key] = tempfile.TemporaryDirectory(
-                prefix=shared_store.FOLDER_PREFIX
-            )
+            _places[key] = shared_store.StoreFolder()
             for name, body in files.items():
                 (Path(_places[key].name) / name).write_bytes(body)
         waiting = _idle.setdefault(key, [])
