@@ -212,4 +212,8 @@ def __getattr__(name):
     if name == "TimeoutProtocol":
         limits = ServerLimits(**json.loads(os.environ.get(VARIABLES[1], "{}")))
         return timeout_protocol(limits.head_seconds, limits.head_bytes)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(
+        f"module {__name__!r} has no attribute {name!r}",
+        name=name,
+        obj=sys.modules[__name__],
+    )
