@@ -1,6 +1,7 @@
 """Model files: every changed byte is noticed, schemas, failures leave the old file."""
 
 import contextlib
+import importlib
 import io
 import json
 import os
@@ -243,3 +244,17 @@ def test_what_is_no_model_file_is_told_by_what_it_is(tmp_path):
     (tmp_path / "model.pansophy").touch()
     with pytest.raises(IsADirectoryError, match=r"is a folder.*its model is .*model.p"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["CountVectorizer", "TfidfVectorizer"])
+@pytest.mark.parametrize(
+    "package", ["sklearn.feature_extraction.text", "pansophy.text"]
+)
+def test_no_file_makes_texts_names_of_files(tmp_path, name, package):
+    cls = getattr(importlib.import_module(package), name)
+    model = cls(input="filename")
+    (tmp_path / "a.txt").write_text("some words here")
+    model.fit([str(tmp_path / "a.txt")])
+    save(model, tmp_path / "m.pansophy")
+    with pytest.raises(PersistError, match="takes texts for names of files"):
+        load(tmp_path / "m.pansophy")

@@ -78,7 +78,7 @@ def run_compare(table, as_json, quiet, flags):
             progress=not quiet,
             **options,
         )
-        print_and_write(result, as_json)
+        print_and_write(result, as_json, quiet)
 
 
 def make_folder(path) -> None:
@@ -98,7 +98,7 @@ def default_folder(stem, resume) -> Path:
     return candidates[max(free - 1, 0) if resume else free]
 
 
-def print_and_write(result, as_json):
+def print_and_write(result, as_json, quiet=False):
     """Print a comparison and write its files."""
     if as_json:
         typer.echo(json.dumps(result.to_dict(), indent=2, default=str))
@@ -106,6 +106,8 @@ def print_and_write(result, as_json):
         from ..compare.report.terminal import print_comparison as on_terminal
 
         on_terminal(result)
+    if not quiet:
+        print_error("Writing the model and the report ...")
     written = result.write()
     say = print_error if as_json else print_text
     say("")
@@ -234,4 +236,5 @@ def run_demo(out, seed):
 
         data = load()
         typer.echo(f"{data.about} ({path()})\n")
-        print_and_write(run(path(), data.target, folder=out, random_state=seed), False)
+        result = run(path(), data.target, folder=out, random_state=seed, progress=True)
+        print_and_write(result, False)

@@ -1,5 +1,6 @@
 """`pansophy play`: train agents in an environment and compare them."""
 
+import difflib
 from pathlib import Path
 from typing import Annotated
 
@@ -87,7 +88,9 @@ def check_environment_name(name) -> None:
     try:
         gymnasium.spec(name)
     except gymnasium.error.Error as error:
-        raise ValueError(f"there is no environment {name!r}: {error}") from None
+        near = difflib.get_close_matches(name, list(gymnasium.registry), 1, 0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else f": {error}"
+        raise ValueError(f"there is no environment {name!r}{hint}") from None
     try:
         gymnasium.make(name).close()
     except (gymnasium.error.Error, ImportError) as error:
