@@ -6,17 +6,22 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFittedError
 
+import pansophy
 from pansophy import base
 from pansophy.base import Estimator, InterruptedFitWarning, validate_rows
+from pansophy.cluster import KMeans
 from pansophy.core.iterate import iterate
 from pansophy.core.rows import DatasetRows
 from pansophy.core.weighted import check_sample_weight
+from pansophy.ensemble import HistGradientBoostingRegressor
+from pansophy.linear_model import LinearRegression
 from pansophy.params import Count, ParameterError
 
 
@@ -287,3 +292,67 @@ def test_roles_carry_no_fields():
     for role in [*roles, base.Density, base.PrefixedOutput]:
         assert not getattr(role, "__annotations__", {})
         assert "__init__" not in vars(role)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("kind", ["dates", "durations"])
+def test_dates_in_x_are_refused_with_their_column(library, kind):
+    frames = pytest.importorskip(library)
+    days = np.arange(6).astype("M8[ns]" if kind == "dates" else "m8[ns]")
+    X = frames.DataFrame({"a": np.arange(6.0), "day": days})
+    for model in (LinearRegression(), KMeans(2)):
+        with pytest.raises(ValueError, match=f"column 'day' of X holds {kind}"):
+            model.fit(X, np.arange(6.0))
+    with pytest.raises(ValueError, match=f"^X holds {kind}"):
+        KMeans(2).fit(days[:, None])
+    fitted = KMeans(2, random_state=0).fit(np.arange(6.0)[:, None])
+    with pytest.raises(ValueError, match=f"^X holds {kind}"):
+        fitted.predict(days[:, None])
+
+
+def test_objects_in_x_are_refused_with_their_column():
+    X = pd.DataFrame({"a": np.arange(6.0), "d": [{}] * 6})
+    with pytest.raises(TypeError, match="column 'd' of X holds objects"):
+        LinearRegression().fit(X, np.arange(6.0))
+
+
+def test_missing_values_are_told_with_their_column_and_our_estimators():
+    X = pd.DataFrame({"a": np.arange(6.0), "b": [1.0, np.nan] * 3})
+    for given, column in ((X, "'b'"), (X.to_numpy(), "1")):
+        with pytest.raises(ValueError, match="Input X contains NaN") as caught:
+            LinearRegression().fit(given, np.arange(6.0))
+        text = str(caught.value)
+        assert f"in column {column}," in text and "\n" not in text
+        assert "pansophy.ensemble.HistGradientBoostingRegressor" in text
+    HistGradientBoostingRegressor().fit(X, np.arange(6.0))  # as is said
+
+
+def test_shapes_and_lengths_are_told_in_a_sentence():
+    with pytest.raises(ValueError, match="got 1D array instead") as caught:
+        LinearRegression().fit(np.arange(100.0), np.arange(100.0))
+    assert "\n" not in str(caught.value) and "fit(X, y)" in str(caught.value)
+    with pytest.raises(ValueError, match="X has 3 rows and y has 2"):
+        LinearRegression().fit(np.ones((3, 1)), [1.0, 2.0])
+    model = LinearRegression().fit(pd.DataFrame({"plan": [1.0, 2.0]}), [1.0, 2.0])
+    with pytest.raises(ValueError, match="Did you mean 'plan' for 'plam'"):
+        model.predict(pd.DataFrame({"plam": [1.0, 2.0]}))
+
+
+def test_a_lazy_frame_is_collected():
+    polars = pytest.importorskip("polars")
+    X = polars.DataFrame({"a": np.arange(6.0)})
+    lazy = LinearRegression().fit(X.lazy(), np.arange(6.0))
+    assert lazy.coef_ == LinearRegression().fit(X, np.arange(6.0)).coef_
+
+
+def test_a_name_in_the_wrong_place_is_told_where_it_is():
+    with pytest.raises(AttributeError, match=r"is in pansophy.linear_model$") as caught:
+        pansophy.LogisticRegression  # noqa: B018
+    assert caught.value.name == "LogisticRegression" and caught.value.obj is pansophy
+    with pytest.raises(AttributeError, match=r"use sklearn.model_selection"):
+        pansophy.model_selection  # noqa: B018
+    for package in ("optim", "text", "compare", "rl"):
+        module = getattr(pansophy, package)
+        with pytest.raises(AttributeError) as caught:
+            module.no_such_name  # noqa: B018
+        assert caught.value.name == "no_such_name" and caught.value.obj is module

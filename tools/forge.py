@@ -15,10 +15,12 @@ fails too, where the compiled loop would have read what lies beside it.
 import argparse
 import contextlib
 import copy
+import importlib.util
 import json
 import math
 import multiprocessing
 import os
+import re
 import resource
 import sys
 import tempfile
@@ -35,6 +37,7 @@ from safetensors.numpy import save_file
 SECONDS = 60  # for one forgery, in which a loop may have to be compiled
 MEMORY = 1 << 30  # bytes beyond what the child has when it begins
 COUNT = 40  # forgeries of one file
+TEXTS = 200  # of each kind of change of a text
 # Methods that are asked with the rows, and without.
 ASKED = (
     "predict", "predict_proba", "predict_log_proba", "decision_function", "transform",
@@ -143,6 +146,27 @@ def array_changes(a, rng):
             yield "fractions", a.astype(np.float64)
         yield "bytes", np.zeros(a.shape, np.uint8)
         yield "booleans", np.ones(a.shape, bool)
+        if a.dtype == np.uint8 and a.ndim == 1:
+            yield from text_changes(a.tobytes(), rng)
+
+
+def text_changes(content, rng):
+    """Texts of models of other libraries with other numbers or parts."""
+    places = [m.span() for m in re.finditer(rb"-?\d+(\.\d+)?", content)]
+    if len(places) < 100:
+        return
+    numbers = (b"0", b"-1", b"7", b"5000", b"2147483647", b"-2147483648", b"1e308",
+               b"100000000", b"nan", b"0.5", b"", b"9" * 400)  # fmt: skip
+    as_array = lambda *parts: np.frombuffer(b"".join(parts), np.uint8)
+    for i in range(TEXTS):
+        start, end = places[rng.integers(len(places))]
+        new = numbers[rng.integers(len(numbers))]
+        name = f"text {i}: {content[start:end]!r} at {start} -> {new[:12]!r}"
+        yield name, as_array(content[:start], new, content[end:])
+        a, b = np.sort(rng.integers(0, len(content), 2))
+        b = min(b, a + 200)
+        yield f"text {i}: without {a} to {b}", as_array(content[:a], content[b:])
+        yield f"text {i}: {a} to {b} twice", as_array(content[:b], content[a:])
 
 
 def number_changes(value):
@@ -508,6 +532,26 @@ def fit_mixed_table():
 
 
 MIXED = "TableVAE of mixed columns"
+BOOSTERS = {f"Booster of {name}": name for name in ("lightgbm", "xgboost", "catboost")}
+
+
+def fit_booster(library):
+    """A model of another library as `compare` keeps it, and rows to ask it about."""
+    from pansophy.compare.methods.external_boosters import BoosterClassifier
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    X[:, 3] = rng.integers(0, 9, 200)
+    y = np.where((X[:, 0] > 0) ^ (X[:, 3] % 2 == 0), "yes", "no")
+    model = BoosterClassifier(
+        library,
+        n_estimators=6,
+        max_leaves=8,
+        min_samples_leaf=5,
+        categorical_features=[3],
+        random_state=0,
+    )
+    return model.fit(X, y), X
 
 
 def save_estimators(folder, names=None) -> list[str]:
@@ -523,6 +567,12 @@ def save_estimators(folder, names=None) -> list[str]:
         model, table = fit_mixed_table()
         parquet.write_table(table, os.path.join(folder, f"{MIXED}.parquet"))
         save(model, os.path.join(folder, f"{MIXED}.pansophy"))
+    for name, library in BOOSTERS.items():
+        if (names is None or name in names) and importlib.util.find_spec(library):
+            out.append(name)
+            model, X = fit_booster(library)
+            np.save(os.path.join(folder, f"{name}.npy"), X)
+            save(model, os.path.join(folder, f"{name}.pansophy"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, cls in all_estimators():

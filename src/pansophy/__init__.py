@@ -8,6 +8,8 @@ neither torch nor numba nor matplotlib::
 """
 
 import importlib
+import importlib.util
+import sys
 
 __version__ = "0.1.0"
 
@@ -23,7 +25,29 @@ def __getattr__(name):
         except ModuleNotFoundError as error:
             if error.name != f"{__name__}.{name}":
                 raise
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(missing_name_text(name), name=name, obj=sys.modules[__name__])
+
+
+def missing_name_text(name) -> str:
+    """What to say of a name that is not here: where it is, if that is known."""
+    text = f"module {__name__!r} has no attribute {name!r}"
+    if name.startswith("_"):
+        return text
+    from .catalogue import packages_of_class
+
+    places = packages_of_class(name)
+    if places:
+        return f"{text}: {name} is in {' and '.join(places)}"
+    if importlib.util.find_spec("sklearn") and name in SCIKIT_LEARN_ONLY:
+        return f"{text}: use sklearn.{name}, which works with these estimators"
+    return text
+
+
+# parts of scikit-learn that are used with these estimators as they are
+SCIKIT_LEARN_ONLY = (
+    "calibration", "compose", "cross_decomposition", "dummy", "impute", "inspection",
+    "isotonic", "metrics", "model_selection", "pipeline", "preprocessing", "utils",
+)  # fmt: skip
 
 
 def __dir__():

@@ -14,6 +14,7 @@ prediction, `_run_driver` runs a driver with callbacks, sets `n_iter_`, `history
 scikit-learn's base classes.
 """
 
+import difflib
 import warnings
 from contextlib import contextmanager
 
@@ -28,6 +29,8 @@ from sklearn.base import (
     OutlierMixin,
     RegressorMixin,
     TransformerMixin,
+    is_classifier,
+    is_regressor,
 )
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -39,7 +42,13 @@ from sklearn.utils.validation import (
 )
 
 from .core import arrays
-from .core.frames import text_column
+from .core.frames import (
+    column_names,
+    date_column,
+    missing_column,
+    object_column,
+    text_column,
+)
 from .core.iterate import Result, best_of
 from .core.labels import plain_numbers, refuse_missing
 from .core.progress import fit_task
@@ -48,6 +57,7 @@ from .core.weighted import check_sample_weight
 from .params import PlainSignature, check_keywords, check_params
 
 FLOATS = (np.float64, np.float32)
+DATE_ADVICE = "turn them into numbers first, such as days since the first of them."
 
 
 class Classifier(ClassifierMixin):
@@ -334,9 +344,23 @@ def validate_rows(model, X, *y, **checks):
         )
     elif isinstance(X, np.ndarray) and not X.dtype.isnative:
         X = X.astype(X.dtype.newbyteorder("="))  # compiled loops read no other order
+    elif type(X).__name__ == "LazyFrame":
+        X = X.collect()
+    refuse_dates(X)
     try:
         return validate_data(model, X, *y, **checks)
+    except TypeError as error:
+        column = object_column(X)
+        if column is None:
+            raise
+        raise TypeError(
+            f"column {column!r} of X holds objects: an argument must be a string of "
+            "digits or a number."
+        ) from error
     except ValueError as error:
+        text = clearer_text(model, X, y, str(error))
+        if text is not None:
+            raise ValueError(text) from None
         if str(error).startswith("Complex data not supported"):  # and then all of it
             name = type(model).__name__
             text = f"Complex data not supported: {name} takes real numbers only."
@@ -351,6 +375,62 @@ def validate_rows(model, X, *y, **checks):
         raise ValueError(
             f"column {column!r} of X holds text or categories: {advice}."
         ) from error
+
+
+def refuse_dates(X) -> None:
+    """Raise ValueError if X holds dates or durations, whose unit would decide a fit."""
+    if isinstance(X, np.ndarray):
+        if X.dtype.kind in "mM":
+            what = "dates" if X.dtype.kind == "M" else "durations"
+            raise ValueError(f"X holds {what} ({X.dtype}): {DATE_ADVICE}")
+        return
+    found = date_column(X)
+    if found is not None:
+        column, what = found
+        raise ValueError(f"column {column!r} of X holds {what}: {DATE_ADVICE}")
+
+
+def clearer_text(model, X, y, text) -> str | None:
+    """What scikit-learn says of X, with the column and our estimators; None: as it is.
+
+    The words by which its own tests know a message stay.
+    """
+    name = type(model).__name__
+    if text.startswith("Expected 2D array, got 1D array"):
+        return (
+            "Expected 2D array, got 1D array instead: X has rows and columns. Reshape "
+            "your data with X.reshape(-1, 1) if it is one column or X.reshape(1, -1) "
+            "if it is one row; the order is fit(X, y)."
+        )
+    if text.startswith("Found input variables with inconsistent numbers of samples"):
+        counts = text.partition("[")[2].rstrip("]").split(", ")
+        if len(counts) == 2:
+            return (
+                f"X has {counts[0]} rows and y has {counts[1]}: inconsistent numbers "
+                "of samples."
+            )
+    if text.startswith("Input X contains NaN"):
+        column = missing_column(X)
+        where = "" if column is None else f" in column {column!r}"
+        takes = ""
+        if is_regressor(model) or is_classifier(model):
+            kind = "Regressor" if is_regressor(model) else "Classifier"
+            takes = (
+                f", or take pansophy.ensemble.HistGradientBoosting{kind}, a forest or "
+                "a tree, which need no filling"
+            )
+        return (
+            f"Input X contains NaN{where}, and {name} takes no missing values: fill "
+            f"them, for example with sklearn.impute.SimpleImputer{takes}."
+        )
+    if "Feature names unseen at fit time" in text and "now missing" in text:
+        seen = [str(n) for n in getattr(model, "feature_names_in_", ())]
+        new = [str(n) for n in column_names(X) or () if str(n) not in seen]
+        pairs = [(n, difflib.get_close_matches(n, seen, 1)) for n in new]
+        close = [f"{found[0]!r} for {n!r}" for n, found in pairs if found]
+        if close:
+            return f"{text}Did you mean {', '.join(close[:3])}?"
+    return None
 
 
 def without_duplicate_entries(X):

@@ -54,6 +54,19 @@ class GuideStep(NamedTuple):
     names: tuple[str, ...]  # of the row, last parts; the first three if none are given
 
 
+def packages_of_class(name) -> list[str]:
+    """The packages in which a public name of the catalogue is found.
+
+    Examples
+    --------
+    >>> from pansophy.catalogue import packages_of_class
+    >>> packages_of_class("LogisticRegression")
+    ['pansophy.linear_model']
+    """
+    names = {n for row in read_catalogue() for n in row.names}
+    return sorted(n.removesuffix(f".{name}") for n in names if n.endswith(f".{name}"))
+
+
 def package_text(name: str) -> str:
     return resources.files("pansophy").joinpath(name).read_text("utf-8")
 

@@ -79,7 +79,7 @@ def test_lists_may_be_given_in_parts():
         (lambda f, t, p: ("compare", t, "-t", "y", "--methods", "odd"), "no method"),
         (lambda f, t, p: bad("x\n1\n", f, p), "lacks the column 'c'"),
         (lambda f, t, p: bad("x,c\none,u\n", f, p), "should hold numbers"),
-        (lambda f, t, p: ("predict", p / "no", t), "No such file"),
+        (lambda f, t, p: ("predict", p / "no", t), "There is no file"),
         (lambda f, t, p: ("predict", t, t), "not a whole pansophy model"),
         (lambda f, t, p: ("methods", "--family", "odd"), "There is no family 'odd'"),
     ],

@@ -23,6 +23,8 @@ def test_play_writes_a_folder(tmp_path):
 def test_mistakes_are_one_sentence():
     wrong = CliRunner().invoke(app, ["play", "NoSuchWorld-v9"])
     assert wrong.exit_code == 2 and "there is no environment" in wrong.output
+    near = CliRunner().invoke(app, ["play", "CartPole"])
+    assert near.exit_code == 2 and "did you mean 'CartPole-v" in near.output
     agent = CliRunner().invoke(app, ["play", "CartPole-v1", "--agents", "magic"])
     assert agent.exit_code == 2 and "agents are a2c" in agent.output
 

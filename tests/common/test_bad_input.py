@@ -7,6 +7,7 @@ that only ask a fitted model share one.
 
 import copy
 import functools
+import inspect
 import warnings
 
 import numpy as np
@@ -311,3 +312,21 @@ def test_failed_fit_keeps_the_old_model(cls, rng):
     with pytest.raises(ERRORS):
         fit(model, X[:0], y[:0])
     np.testing.assert_array_equal(answer(model, X), before)
+
+
+TAKES_WEIGHTS = [
+    p
+    for p in ESTIMATORS
+    if "sample_weight" in inspect.signature(p.values[0].fit).parameters
+]
+
+
+@pytest.mark.parametrize("cls", TAKES_WEIGHTS)
+def test_weights_whose_sum_overflows_are_refused(cls, rng):
+    estimator = quick_instance(cls)
+    X, y = table(estimator, rng)
+    given = {"sample_weight": np.full(len(X), 1e308)}
+    if y is not None:
+        given["y"] = y
+    with pytest.raises(ValueError, match=r"weight.*(overflow|too large|sum)"):
+        estimator.fit(X, **given)

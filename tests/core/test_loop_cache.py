@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import numba
@@ -563,3 +564,15 @@ def test_loops_of_others_are_not_announced():
 def test_every_loop_file_belongs_to_the_package():
     names = {m.name for m in pkgutil.iter_modules(pansophy.__path__)}
     assert "_compiled_loops" not in names
+
+
+def test_a_relative_home_is_no_home(monkeypatch, tmp_path):
+    # else loops of a folder that somebody else made would be read
+    monkeypatch.chdir(tmp_path)
+    for home in (".", "sub"):
+        monkeypatch.setenv("HOME", home)
+        monkeypatch.setenv("PANSOPHY_CACHE_DIR", "~/x")
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert loop_cache.user_folder() is None

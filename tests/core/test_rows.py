@@ -327,3 +327,45 @@ def test_memory_is_a_few_blocks(rng, tmp_path):
     told = json.loads(done.stdout)
     assert told["grown"] < 60
     assert told["trace"] == pytest.approx(300_000 * 50, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "ending", ["parquet", "csv", "csv.gz", "tsv", "jsonl", "arrow"]
+)
+def test_a_file_of_any_kind_by_its_ending(tmp_path, ending):
+    table = pa.table({"a": np.arange(30.0), "b": np.arange(30.0) ** 2})
+    path = tmp_path / f"t.{ending}"
+    frame = table.to_pandas()
+    if ending == "parquet":
+        pq.write_table(table, path)
+    elif ending == "arrow":
+        pyarrow.feather.write_feather(table, path, compression="uncompressed")
+    elif ending == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if ending == "tsv" else ",")
+    expected = np.asarray(frame)
+    pattern = str(tmp_path / f"*.{ending}")
+    for source in (path, str(path), pattern, [path], tmp_path):
+        rows = DatasetRows(source)
+        assert np.allclose(np.concatenate([X for (X,) in rows.blocks()]), expected)
+
+
+def test_a_file_of_another_kind_is_one_sentence(tmp_path):
+    for name in ("t.xlsx", "t.jsonl.gz", "t.parquet.gz"):
+        (tmp_path / name).write_bytes(b"nothing")
+        with pytest.raises(ValueError, match=rf"{name} is not a table that can be fit"):
+            DatasetRows(tmp_path / name)
+    (tmp_path / "t.parquet").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match=r"t.parquet cannot be read as a table"):
+        DatasetRows(tmp_path / "t.parquet")
+    with pytest.raises(FileNotFoundError, match="no such table"):
+        DatasetRows(str(tmp_path / "*.csv"))
+
+
+def test_use_as_an_array_is_a_type_error(tmp_path):
+    pq.write_table(pa.table({"a": np.arange(3.0)}), tmp_path / "t.parquet")
+    rows = DatasetRows(tmp_path / "t.parquet")
+    with pytest.raises(TypeError, match="needs its rows in memory"):
+        rows.astype(float)
+    assert not hasattr(rows, "tocsr")

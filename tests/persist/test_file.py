@@ -1,11 +1,16 @@
 """Model files: every changed byte is noticed, schemas, failures leave the old file."""
 
 import contextlib
+import importlib
+import io
+import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import textwrap
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +22,7 @@ from sklearn.linear_model import Ridge
 
 import pansophy
 from pansophy import persist
-from pansophy.persist import PersistError, codec, file
+from pansophy.persist import PersistError, codec, file, load, save
 from tests.persist.model_files import attack, forge, refuse, same
 
 HERE = Path(__file__).parent
@@ -70,7 +75,7 @@ def test_foreign_files_are_refused(tmp_path):
     save_file({}, path, metadata={"manifest": "{}", "sha256": "0"})
     with pytest.raises(PersistError, match="malformed"):
         persist.load(path)
-    path.write_bytes(b"\x80\x04\x95pickle")
+    path.write_bytes(b"\x80\x09\x95other")
     with pytest.raises(PersistError, match="cut short"):
         persist.load(path)
     with pytest.raises(FileNotFoundError):
@@ -183,3 +188,73 @@ def test_kill_in_the_middle_leaves_the_old_file(saved):
     assert saved.read_bytes() == before
     persist.save([1], saved)  # what the dead process left does no harm
     assert persist.load(saved) == [1]
+
+
+def skops_file(path, parts):
+    """A model file whose one part is a zip of skops."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, body in parts.items():
+            made.writestr(name, body)
+    tensors = {"0": np.frombuffer(archive.getvalue(), np.uint8).copy()}
+    manifest = {
+        "format": "pansophy model",
+        "schema": file.SCHEMA,
+        "versions": file.library_versions(),
+        "model": {"$": "skops", "t": "0"},
+    }
+    text = json.dumps(manifest)
+    note = {"manifest": text, "sha256": file.checksum(text, tensors)}
+    file.write_model_file(path, tensors, note)
+
+
+def test_a_zip_that_unpacks_to_much_is_refused_before_that(tmp_path):
+    pytest.importorskip("skops")
+    path = tmp_path / "bomb.pansophy"
+    skops_file(path, {"schema.json": b"[" + b" " * (64 << 20) + b"]"})
+    with pytest.raises(PersistError, match="times its own size"):
+        load(path)
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        head, {"descr": "<f8", "fortran_order": False, "shape": (1 << 40,)}
+    )
+    skops_file(path, {"schema.json": b"{}", "1.npy": head.getvalue()})
+    with pytest.raises(PersistError, match="times its own size"):
+        load(path)
+
+
+def test_too_little_memory_is_one_sentence(tmp_path, monkeypatch):
+    save({"a": 1}, tmp_path / "m.pansophy")
+
+    def full(path):
+        raise MemoryError
+
+    monkeypatch.setattr(file, "read_manifest", full)
+    with pytest.raises(PersistError, match="more memory than is free"):
+        load(tmp_path / "m.pansophy")
+
+
+def test_what_is_no_model_file_is_told_by_what_it_is(tmp_path):
+    path = tmp_path / "m.pkl"
+    path.write_bytes(pickle.dumps([1, 2]))
+    with pytest.raises(PersistError, match="is a pickle, which is never loaded"):
+        load(path)
+    with pytest.raises(FileNotFoundError, match=r"^There is no file .*no.pansophy.$"):
+        load(tmp_path / "no.pansophy")
+    (tmp_path / "model.pansophy").touch()
+    with pytest.raises(IsADirectoryError, match=r"is a folder.*its model is .*model.p"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["CountVectorizer", "TfidfVectorizer"])
+@pytest.mark.parametrize(
+    "package", ["sklearn.feature_extraction.text", "pansophy.text"]
+)
+def test_no_file_makes_texts_names_of_files(tmp_path, name, package):
+    cls = getattr(importlib.import_module(package), name)
+    model = cls(input="filename")
+    (tmp_path / "a.txt").write_text("some words here")
+    model.fit([str(tmp_path / "a.txt")])
+    save(model, tmp_path / "m.pansophy")
+    with pytest.raises(PersistError, match="takes texts for names of files"):
+        load(tmp_path / "m.pansophy")

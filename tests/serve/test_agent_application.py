@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from pansophy.persist import save
 from pansophy.rl import PPO, QLearning
 from pansophy.rl.envs import CartPole, Corridor
-from pansophy.serve import app
+from pansophy.serve import ServerLimits, app
 
 SMALL = {"n_envs": 2, "horizon": 16, "hidden_layer_sizes": (8,), "random_state": 0}
 
@@ -89,3 +89,33 @@ def test_tables_are_served_and_memories_are_not():
     forgetful = PPO(32, memory="gru", memory_size=4, **SMALL).fit(CartPole())
     with pytest.raises(ValueError, match="memory"):
         app(forgetful)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "text"),
+    [
+        ('{"observation": ' + "[" * 5000 + "]" * 5000 + "}", 400, "not JSON"),
+        ('{"observations": [[1' + "0" * 400 + ", 0, 0, 0]]}", 422, "do not fit"),
+        ('{"observation": ', 400, "not JSON"),
+        ('{"observations": [' + "[0, 0, 0, 0], " * 9999 + "[0]]}", 422, "do not fit"),
+    ],
+)
+def test_numbers_and_nesting_of_any_kind_are_no_failure(client, body, status, text):
+    answer = client.post("/act", content=body)
+    assert answer.status_code == status and text in answer.json()["error"]
+
+
+def test_only_so_many_observations_wait(agent):
+    limits = ServerLimits(waiting=3)
+    with TestClient(app(agent, limits)) as busy:
+        sent = {"observations": [[0.0] * 4] * 4}
+        assert busy.post("/act", json=sent).status_code == 503
+        sent = {"observations": [[0.0] * 4] * 3}
+        assert busy.post("/act", json=sent).status_code == 200
+        assert busy.get("/health").json()["waiting"] == 0
+
+
+def test_the_start_page_is_the_schema(client):
+    answer = client.get("/", follow_redirects=False)
+    assert answer.status_code == 307 and answer.headers["location"] == "/schema"
+    assert "see /schema" in client.get("/docs").json()["error"]

@@ -82,3 +82,19 @@ def test_the_log_says_how_many_milliseconds_an_answer_took(monkeypatch, caplog):
     asked = scope(x_request_id="r1")
     asyncio.run(RequestMiddleware(answers)(asked, None, send))
     assert caplog.messages == ["r1 GET /predict 200 250.0 ms"]
+
+
+def test_a_client_that_leaves_is_one_line_in_the_log(caplog):
+    from starlette.requests import ClientDisconnect
+
+    async def leaves(scope, receive, send):
+        raise ClientDisconnect
+
+    async def send(message):
+        raise AssertionError("nobody is there")
+
+    caplog.set_level("INFO", logger="pansophy.serve")
+    asyncio.run(RequestMiddleware(leaves)(scope(x_request_id="r1"), None, send))
+    (line,) = caplog.records
+    assert line.levelname == "INFO" and line.exc_info is None
+    assert "r1 GET /predict 499" in line.getMessage()

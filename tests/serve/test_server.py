@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from pansophy import save
+from pansophy.serve import run
 from tests.compare.table_models import fitted, people
 
 TABLE = people()
@@ -164,3 +165,14 @@ def test_long_heads_and_bodies_hear_why_they_are_refused(server):
     assert raw_answer(port, other).startswith(b"HTTP/1.1 421")
     wrong = REQUEST.replace(b"application/json", b"text/plain")
     assert raw_answer(port, wrong).startswith(b"HTTP/1.1 415")
+
+
+def test_a_port_in_use_is_one_sentence(dummy):
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(ValueError, match=f"another program listens on .*:{port}"):
+            run(dummy, port=port)

@@ -1,6 +1,7 @@
 """Files and dataframes of every kind become the same table, or one clear sentence."""
 
 import bz2
+import contextlib
 import gzip
 import json
 import os
@@ -239,3 +240,70 @@ def test_an_empty_pipe_is_named_as_given(tmp_path):
     with pytest.raises(TableError, match=f"{pipe} is empty"):
         read_table(pipe)
     writer.join()
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+def test_a_device_is_no_table(device):
+    if not os.path.exists(device):
+        pytest.skip("the system has no such device")
+    for call in (read_table, lambda path: next(table_batches(path))):
+        with pytest.raises(TableError, match=f"{device} is a device, not a table"):
+            call(device)
+
+
+def test_a_pipe_without_an_end_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr("pansophy.tables.read.MAX_PIPE", 3 << 20)
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+
+    def feed():
+        with contextlib.suppress(BrokenPipeError), open(path, "wb") as pipe:
+            while True:
+                pipe.write(b"1,2\n" * 100_000)
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    with pytest.raises(TableError, match=r"pipe.csv gives more than 0.00293 GB"):
+        read_table(path)
+    feeder.join(60)
+    assert not feeder.is_alive()
+
+
+@pytest.mark.parametrize("name", ["bomb.json.gz", "bomb.parquet.gz"])
+def test_what_unpacks_to_more_than_there_is_memory_for(tmp_path, monkeypatch, name):
+    monkeypatch.setattr("pansophy.tables.csv_dialect.memory_budget", lambda: 1e6)
+    path = tmp_path / name
+    start = b"PAR1" if "parquet" in name else b'[{"a": 1},'
+    path.write_bytes(gzip.compress(start + b" " * (64 << 20)))
+    for call in (read_table, lambda path: list(table_batches(path))):
+        with pytest.raises(TableError, match=f"{name} holds more than .* unpacked"):
+            call(path)
+
+
+def test_a_long_line_is_named(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_bytes(b"a,b\n1,2\n3," + b"9" * (9 << 20) + b"\n")
+    with pytest.raises(TableError, match=r"long.csv, line 3 is longer than 4 MB"):
+        read_table(path)
+    path.write_bytes(b'a,b\n1,"2\n' + b"3,4\n" * (3 << 20))
+    with pytest.raises(TableError, match="is a quotation mark missing"):
+        read_table(path)
+    path = tmp_path / "long.jsonl"
+    path.write_bytes(b'{"a": 1}\n{"a": ' + b" " * (100 << 20))
+    with pytest.raises(TableError, match=r"long.jsonl, line \d is longer than 64 MB"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("kind", ["lines", "list"])
+def test_rows_with_a_new_name_each_are_refused(tmp_path, kind):
+    path = tmp_path / "names.jsonl"
+    rows = [{f"column {i}": i} for i in range(4000)]
+    if kind == "list":
+        path.write_text(json.dumps(rows))
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(TableError, match="hardly a name in common"):
+        read_table(path)
+    sparse = [{f"c{i % 40}": i, "x": 1} for i in range(4000)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in sparse))
+    assert read_table(path).num_columns == 41

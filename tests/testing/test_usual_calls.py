@@ -1,5 +1,7 @@
 """The usual calls cover every estimator and each kind of table it takes."""
 
+import signal
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -76,3 +78,25 @@ def test_second_run_compiles_nothing():
 def test_functions_are_covered_by_their_examples():
     report = run_usual_calls("pansophy.metrics_of_nothing.function")
     assert report.compiled == 0  # a name that is not there is passed over
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGTERM"), reason="no such signal")
+def test_a_signal_during_an_example_ends_the_process(monkeypatch):
+    # doctest swallows SystemExit, which the handler of the shell raises
+    def leave(number, frame):
+        raise SystemExit(128 + number)
+
+    def example():
+        """Examples.
+
+        >>> import signal
+        >>> signal.raise_signal(signal.SIGTERM)
+        """
+
+    monkeypatch.setattr(usual_calls, "example", example, raising=False)
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        with pytest.raises(SystemExit):
+            usual_calls.run_examples("pansophy.testing.usual_calls.example")
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -150,9 +150,24 @@ def errors_as_one_sentence():
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
-    except (ValueError, OSError, ImportError) as error:
+    except MemoryError:
+        print_error("pansophy: This needs more memory than is free.")
+        raise typer.Exit(2) from None
+    except OSError as error:
+        print_error(f"pansophy: {file_error_sentence(error)}")
+        raise typer.Exit(2) from None
+    except (ValueError, ImportError) as error:
         print_error(f"pansophy: {' '.join(str(error).split())}")
         raise typer.Exit(2) from None
+
+
+def file_error_sentence(error) -> str:
+    """What the system says of a file, in words, without its numbers."""
+    if error.filename is None or error.strerror is None:
+        return " ".join(str(error).split())
+    if isinstance(error, FileNotFoundError):
+        return f"There is no file {error.filename}."
+    return f"{error.filename}: {error.strerror}."
 
 
 @contextmanager
@@ -172,6 +187,14 @@ def signals_as_exit():
     finally:
         for name, handler in before.items():
             signal.signal(getattr(signal, name), handler)
+
+
+def check_file(path, what) -> None:
+    """One sentence for a path that is not there, before anything heavy is imported."""
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder, not {what}.")
+    if not path.exists():
+        raise ValueError(f"There is no file {path}.")
 
 
 def split_names(text) -> list[str] | None:

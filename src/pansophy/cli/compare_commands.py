@@ -6,7 +6,6 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from ..compare.execution.process_handles import fork_server_ahead
 from .app import (
     TABLE,
     AsJson,
@@ -14,6 +13,7 @@ from .app import (
     Seed,
     TableFile,
     app,
+    check_file,
     errors_as_one_sentence,
     print_error,
     print_text,
@@ -56,10 +56,16 @@ Quiet = Annotated[
 @takes_options
 def compare(table: TableFile, as_json: AsJson = False, quiet: Quiet = False, **flags):
     """Try every suitable method on a table and rank them honestly."""
-    with (
-        errors_as_one_sentence(),
-        fork_server_ahead(flags["workers"] != 0 and flags["cluster"] is None),
-    ):
+    with errors_as_one_sentence():
+        check_file(table, "a table")
+        run_compare(table, as_json, quiet, flags)
+
+
+def run_compare(table, as_json, quiet, flags):
+    """The comparison, with worker processes that start while the rest is imported."""
+    from ..compare.execution.process_handles import fork_server_ahead
+
+    with fork_server_ahead(flags["workers"] != 0 and flags["cluster"] is None):
         from ..compare import compare as run
 
         options = options_from_flags(flags)
@@ -72,7 +78,17 @@ def compare(table: TableFile, as_json: AsJson = False, quiet: Quiet = False, **f
             progress=not quiet,
             **options,
         )
-        print_and_write(result, as_json)
+        print_and_write(result, as_json, quiet)
+
+
+def make_folder(path) -> None:
+    """Make a folder and those above it; one sentence if that cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise ValueError(f"{path} is a file, not a folder.") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be made: {error.strerror}.") from None
 
 
 def default_folder(stem, resume) -> Path:
@@ -82,7 +98,7 @@ def default_folder(stem, resume) -> Path:
     return candidates[max(free - 1, 0) if resume else free]
 
 
-def print_and_write(result, as_json):
+def print_and_write(result, as_json, quiet=False):
     """Print a comparison and write its files."""
     if as_json:
         typer.echo(json.dumps(result.to_dict(), indent=2, default=str))
@@ -90,6 +106,8 @@ def print_and_write(result, as_json):
         from ..compare.report.terminal import print_comparison as on_terminal
 
         on_terminal(result)
+    if not quiet:
+        print_error("Writing the model and the report ...")
     written = result.write()
     say = print_error if as_json else print_text
     say("")
@@ -158,6 +176,9 @@ def explore(
 ):
     """Look at a table before anything is learned from it."""
     with errors_as_one_sentence():
+        for path in (table, other):
+            if path is not None:
+                check_file(path, "a table")
         from ..diagnose import explore as look
         from ..tables import infer_schema, sample_table_rows
 
@@ -178,8 +199,12 @@ def explore(
             print_text(str(findings))
         if out is not None:
             from ..compare.report.html import write_exploration
+            from ..core.previous_files import move_to_previous
 
-            out.mkdir(parents=True, exist_ok=True)
+            make_folder(out)
+            previous = move_to_previous(out, ["explore.html", "schema.toml"])
+            if previous is not None:
+                print_error(f"Earlier files of {out} are now in {previous}.")
             write_exploration(findings, out / "explore.html", table.name)
             seen = infer_schema(
                 sample_table_rows(table, SCHEMA_ROWS, seed), goal, task, **roles
@@ -197,14 +222,19 @@ def demo(
     seed: Seed = 0,
 ):
     """Run the comparison on a bundled table and write the report."""
-    with errors_as_one_sentence(), fork_server_ahead():
-        import shutil
+    with errors_as_one_sentence():
+        run_demo(out, seed)
 
+
+def run_demo(out, seed):
+    """The comparison of the bundled table, and its files."""
+    from ..compare.execution.process_handles import fork_server_ahead
+
+    with fork_server_ahead():
         from ..compare import compare as run
         from ..datasets import load, path
 
         data = load()
         typer.echo(f"{data.about} ({path()})\n")
-        if (out / "plan.json").exists():  # an earlier demo, and nothing else
-            shutil.rmtree(out)
-        print_and_write(run(path(), data.target, folder=out, random_state=seed), False)
+        result = run(path(), data.target, folder=out, random_state=seed, progress=True)
+        print_and_write(result, False)

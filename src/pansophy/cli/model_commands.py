@@ -13,6 +13,7 @@ from .app import (
     ModelFile,
     TableFile,
     app,
+    check_file,
     errors_as_one_sentence,
     print_error,
     split_names,
@@ -43,6 +44,9 @@ def predict(
 ):
     """Predict for the rows of a table, of any size, with a saved model."""
     with errors_as_one_sentence():
+        model = model_file(model)
+        check_file(model, "a model")
+        check_file(table, "a table")
         from ..compare.model.streaming import predict_stream
         from ..persist import load
 
@@ -61,6 +65,15 @@ def predict(
             print_error(str(finding))
         if out is not None:
             print_error(f"Wrote {done.rows} predictions to {out}.")
+
+
+def model_file(path) -> Path:
+    """The file of a model; the folder of a run stands for the model in it."""
+    if path.is_dir():
+        for name in ("model.pansophy", "agent.pansophy"):
+            if (path / name).is_file():
+                return path / name
+    return path
 
 
 @contextmanager
@@ -120,6 +133,8 @@ def serve(
 ):
     """Answer predictions over HTTP with a saved model."""
     with errors_as_one_sentence():
+        model = model_file(model)
+        check_file(model, "a model")
         from .. import serve as server
 
         server.run(
@@ -153,6 +168,21 @@ def plot_kinds() -> list[str]:
 
 def complete_plot_kind(incomplete: str) -> list[str]:
     return [k for k in plot_kinds() if k.startswith(incomplete)]
+
+
+def free_picture_path(path) -> Path:
+    """The path, or one of another number where a file that we did not draw stands."""
+    from ..core.previous_files import numbered_names
+
+    return next(p for p in numbered_names(path) if not p.exists() or is_picture(p))
+
+
+def is_picture(path) -> bool:
+    """Whether a file is one that `plot` has drawn."""
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        return b"Matplotlib" in file.read(4096)
 
 
 class PlotCommand(HelpfulCommand):
@@ -198,6 +228,6 @@ def plot(
             if "method" not in inspect.signature(drawing).parameters:
                 raise ValueError(f"{kind} is a picture of all methods.")
             options["method"] = ranked_method_name(result, method)
-        out = out or folder / f"{kind}.svg"
+        out = out or free_picture_path(folder / f"{kind}.svg")
         save(drawing(**options), out)
         print_error(f"Wrote {out}.")

@@ -1,11 +1,20 @@
 """`pansophy warm`: compile or verify all loops for this machine."""
 
+import sys
 import time
 from typing import Annotated
 
 import typer
 
-from .app import HelpfulCommand, app, errors_as_one_sentence, print_text
+from .app import (
+    HelpfulCommand,
+    app,
+    errors_as_one_sentence,
+    print_error,
+    print_text,
+)
+
+SECONDS_BETWEEN_LINES = 15.0
 
 EXAMPLES = """Examples:
 
@@ -36,7 +45,7 @@ def warm(
             shipped_levels,
             user_folder,
         )
-        from ..testing import usual_names, warm_up
+        from ..testing import usual_names
 
         chosen = names_below(names, usual_names()) if names else None
         reason = reason_not_kept()
@@ -47,8 +56,7 @@ def warm(
             )
         began = time.perf_counter()
         total = len(chosen) if chosen else len(usual_names()) + 1
-        with typer.progressbar(length=total, label="Compiling loops") as bar:
-            reports = warm_up(chosen, jobs, report=lambda done: bar.update(1))
+        reports = warm_up_with_progress(chosen, jobs, total)
         compiled = sum(r.compiled for r in reports)
         seconds = time.perf_counter() - began
         levels = " and ".join(level.name for level in shipped_levels())
@@ -60,6 +68,31 @@ def warm(
             f"{compiled} loops compiled, all others found, in {seconds:.0f} s; "
             f"{kept}.{source}"
         )
+
+
+def warm_up_with_progress(chosen, jobs, total):
+    """Warm up with a bar on a terminal, and a line now and then elsewhere."""
+    from ..testing import warm_up
+
+    if sys.stderr.isatty():
+        with typer.progressbar(
+            length=total, label="Compiling loops", file=sys.stderr
+        ) as bar:
+            return warm_up(chosen, jobs, report=lambda done: bar.update(1))
+    done = 0
+    began = told = time.monotonic()
+    print_error(f"Compiling loops: {total} names; all of them take half an hour.")
+
+    def report(_):
+        nonlocal done, told
+        done += 1
+        now = time.monotonic()
+        if now - told >= SECONDS_BETWEEN_LINES:
+            told = now
+            left = (now - began) * (total - done) / done
+            print_error(f"{done} of {total}, about {left / 60:.0f} min left")
+
+    return warm_up(chosen, jobs, report=report)
 
 
 def names_below(wanted, public) -> list[str]:

@@ -82,7 +82,11 @@ __all__ = sorted(HOME)  # pyrefly: ignore
 
 def __getattr__(name) -> Any:
     if name not in HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}",
+            name=name,
+            obj=sys.modules[__name__],
+        )
     value = getattr(importlib.import_module(HOME[name], __name__), name)
     globals()[name] = value
     return value

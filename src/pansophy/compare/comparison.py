@@ -100,6 +100,7 @@ class Comparison:
     folder: Any = None
     library: str = "arrow"
     _model: TableModel | None = None
+    written_to: list = field(default_factory=list, repr=False)  # folders of `write`
     _views: dict = field(default_factory=dict)  # computed for plots, see `report`
 
     # --- numbers -----------------------------------------------------------------

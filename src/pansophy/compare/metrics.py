@@ -11,6 +11,7 @@ are not of this kind and have no `row_losses`. `bounds` are the least and the gr
 value that a metric can have: intervals are clipped there.
 """
 
+import difflib
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -317,5 +318,7 @@ def metrics_for(task, first=None, *, ordered=False) -> list[Metric]:
     chosen = [m for m in results if m.name == name]
     if not chosen:
         known = ", ".join(m.name for m in results)
-        raise ValueError(f"metric must be one of {known}, got {first!r}.")
+        near = difflib.get_close_matches(name, [m.name for m in results], 1)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        raise ValueError(f"metric must be one of {known}, got {first!r}{hint}")
     return chosen + [m for m in results if m.name != name]

@@ -13,6 +13,8 @@ import signal
 import sys
 from pathlib import Path
 
+from ..core.free_memory import free_memory
+
 LINUX = sys.platform.startswith("linux")
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -42,32 +44,6 @@ def thread_environment(threads) -> dict[str, str]:
 
 
 # --- memory ------------------------------------------------------------------------
-
-
-def free_memory() -> float | None:
-    """Bytes that could be taken, the limit of a container included; None: unknown."""
-    results = []
-    with contextlib.suppress(OSError, ValueError, StopIteration):
-        with open("/proc/meminfo", encoding="ascii") as file:
-            line = next(k for k in file if k.startswith("MemAvailable"))
-        results.append(float(line.split()[1]) * 1024)
-    with contextlib.suppress(OSError, ValueError):
-        root = "/sys/fs/cgroup/memory."
-        most, now = (read_number_file(root + name) for name in ("max", "current"))
-        with open(f"{root}stat", encoding="ascii") as file:  # files read, kept in case
-            kept = dict(line.split() for line in file).get("inactive_file", 0)
-        results.append(max(most - now + float(kept), 0.0))
-    if not results:
-        with contextlib.suppress(ImportError):
-            import psutil
-
-            results.append(float(psutil.virtual_memory().available))
-    return min(results) if results else None
-
-
-def read_number_file(path) -> float:
-    with open(path, encoding="ascii") as file:
-        return float(file.read())
 
 
 def default_memory(workers) -> float:

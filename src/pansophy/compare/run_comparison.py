@@ -144,7 +144,7 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         skipped=skipped,
         complete=finished and dummy_finished(trials),
         findings=findings,
-        notes=[*notes, *split.notes, *version_notes(folder)],
+        notes=[*notes, *split.notes, *version_notes(folder), *moved_notes(folder)],
         overview=exploration.overview,
         settings=recorded_settings(options, table, dataset, metrics, split)
         | provenance(started, data),
@@ -217,7 +217,8 @@ def open_run_folder(options, plan, schema, as_recorded=False):
     folder = open_run(
         options.folder, plan, resume=options.resume, as_recorded=as_recorded
     )
-    schema.write(folder.path / "schema.toml")
+    if not (folder.path / "schema.toml").exists():  # of a resumed run it is the same
+        schema.write(folder.path / "schema.toml")
     return folder
 
 
@@ -287,6 +288,14 @@ def version_notes(folder) -> list[str]:
         "The scores are those of the run as it was made; since then this has changed: "
         f"{'; '.join(map(str, changes))}. A model fitted now may differ a little."
     ]
+
+
+def moved_notes(folder) -> list[str]:
+    """A note where the files of an earlier run went."""
+    previous = getattr(folder, "previous", None)
+    if previous is None:
+        return []
+    return [f"What an earlier run had left in {folder.path} is now in {previous}."]
 
 
 def recorded_settings(options, table, dataset, metrics, split) -> dict:

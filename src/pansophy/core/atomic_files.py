@@ -8,7 +8,7 @@ old file stays.
 import contextlib
 import errno
 import os
-import tempfile
+import secrets
 from pathlib import Path
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO}
@@ -36,14 +36,12 @@ def replacing_file(path):
     """
     path = Path(os.path.realpath(path))  # a link keeps pointing to its file
     with sentence_of_failed_write(path):
-        handle, name = tempfile.mkstemp(
-            dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"
-        )
-        os.close(handle)
-        draft = Path(name)
+        mode = mode_of_file(path)
+        draft = make_draft(path, 0o666 if mode is None else mode)
         try:
             yield draft
-            os.chmod(draft, mode_for(path))
+            if mode is not None:
+                os.chmod(draft, mode)
             flush_to_disk(draft)
             os.replace(draft, path)
         except BaseException:
@@ -75,13 +73,33 @@ def write_text_file(path, text) -> Path:
     return Path(path)
 
 
-def mode_for(path) -> int:
-    """The permissions a plain `open(path, "w")` would leave."""
+def mode_of_file(path) -> int | None:
+    """The permissions of a file; None if it is not there."""
     with contextlib.suppress(FileNotFoundError):
         return os.stat(path).st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+    return None
+
+
+def make_draft(path, mode) -> Path:
+    """Make an empty file beside `path`; the system takes its umask off the mode.
+
+    The umask cannot be read without setting it for all threads, so it is not asked for.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
+    while True:
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+        try:
+            os.close(os.open(draft, flags, mode | 0o600))
+        except FileExistsError:
+            continue
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise type(error)(
+                f"{path} cannot be written: there is no folder {path.parent}."
+            ) from None
+        except OSError as error:  # the draft's name is not one that the user gave
+            reason = error.strerror
+            raise type(error)(f"{path} cannot be written: {reason}.") from None
+        return draft
 
 
 def flush_to_disk(path) -> None:

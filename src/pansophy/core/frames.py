@@ -112,6 +112,67 @@ def column_as_array(X, column) -> np.ndarray:
     return as_column(column_reader(X)(column_place(X, column)))
 
 
+def date_column(X) -> tuple | None:
+    """The first column of a data frame with dates or durations, and which it has.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pansophy.core.frames import date_column
+    >>> date_column(pd.DataFrame({"age": [3], "day": pd.to_datetime(["2024-02-01"])}))
+    ('day', 'dates')
+    """
+    dtypes = getattr(X, "dtypes", None)
+    if dtypes is None or not hasattr(X, "columns"):
+        return None
+    for name, dtype in zip(X.columns, dtypes):
+        is_temporal = getattr(dtype, "is_temporal", None)  # of polars
+        if getattr(dtype, "kind", "") in ("m", "M") or (is_temporal and is_temporal()):
+            is_span = "timedelta" in str(dtype).lower() or "Duration" in str(dtype)
+            return name, "durations" if is_span else "dates"
+    return None
+
+
+def object_column(X):
+    """The first column of a data frame with values that are no text and no numbers."""
+    import narwhals as nw
+
+    frame = narwhals_frame(X)
+    if frame is None:
+        return None
+    plain = (str, bytes, int, float, complex, np.generic, type(None))
+    for name, dtype in frame.schema.items():
+        if dtype.is_nested():
+            return name
+        if dtype == nw.Object and not all(isinstance(v, plain) for v in frame[name]):
+            return name
+    return None
+
+
+def missing_column(X):
+    """The first column of a data frame, or number of one of an array, with NaN."""
+    frame = narwhals_frame(X)
+    if frame is not None:
+        for name in frame.columns:
+            if any(v is None or v != v for v in frame[name].to_list()):
+                return name
+        return None
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f":
+        missing = np.isnan(X).any(axis=0)
+        return int(missing.argmax()) if missing.any() else None
+    return None
+
+
+def narwhals_frame(X):
+    """A data frame as narwhals has it; None for anything else."""
+    if not hasattr(X, "columns"):
+        return None
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return None if frame is X else frame
+
+
 def text_column(X):
     """The name of the first column of a data frame that holds text, or None.
 
@@ -122,12 +183,10 @@ def text_column(X):
     >>> text_column(pd.DataFrame({"age": [31, 52], "city": ["Pune", "Bern"]}))
     'city'
     """
-    if not hasattr(X, "columns"):
-        return None
     import narwhals as nw
 
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if frame is X:
+    frame = narwhals_frame(X)
+    if frame is None:
         return None
     text_types = (nw.Categorical, nw.Enum, nw.String)
     for name in frame.columns:

@@ -326,7 +326,9 @@ def user_folder() -> Path | None:
             if folder.is_absolute():
                 return folder / "loops"
             warn_of_relative_path(chosen)
-        return platform_cache_directory() / PACKAGE / "loops"
+        folder = platform_cache_directory()
+        # a home such as "." would lead into the working directory
+        return folder / PACKAGE / "loops" if folder.is_absolute() else None
     except RuntimeError:  # nobody knows the home of this user
         return None
 

@@ -13,6 +13,7 @@ for an array and for a file that holds it. Memory beyond the data is a few block
 `stats` returns an array, a number, or a tuple, dict or NamedTuple of those.
 """
 
+import glob
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,10 @@ IN_MEMORY = (
 )
 
 
+class RowsNotInMemoryError(TypeError, AttributeError):
+    """A table on disk where an array is needed; `hasattr` takes it for absence."""
+
+
 class DatasetRows(Rows):
     """Rows of a pyarrow dataset or Parquet file that need not fit in memory.
 
@@ -153,7 +158,9 @@ class DatasetRows(Rows):
     __lt__ = __gt__ = __le__ = __ge__ = as_array
 
     def __getattr__(self, name):
-        raise AttributeError(name if name.startswith("_") else IN_MEMORY)
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise RowsNotInMemoryError(IN_MEMORY)
 
     def with_aligned(self, *aligned, block: int | None = None) -> "DatasetRows":
         return DatasetRows(
@@ -224,16 +231,90 @@ def is_dataset(X) -> bool:
 
 
 def as_dataset(source):
-    """Open a path as a pyarrow dataset, by its ending."""
+    """Open a path, a pattern such as "part-*.csv" or a list of files as a dataset.
+
+    The format goes by the ending of the (first) file.
+    """
     import pyarrow.dataset as ds
 
-    if not isinstance(source, (str, Path)):
+    if isinstance(source, (list, tuple)):
+        files = [Path(one) for one in source]
+    elif not isinstance(source, (str, Path)):
         return source if hasattr(source, "count_rows") else ds.dataset(source)
-    path = Path(source)
-    if not path.exists():
-        raise FileNotFoundError(f"no such table: {path}")
-    formats = {".csv": "csv", ".feather": "feather", ".arrow": "ipc"}
-    return ds.dataset(path, format=formats.get(path.suffix.lower(), "parquet"))
+    elif Path(source).is_dir():
+        return ds.dataset(source, format=folder_format(Path(source)))
+    elif not Path(source).exists() and glob.has_magic(str(source)):
+        files = [Path(one) for one in sorted(glob.glob(str(source)))]
+        if not files:
+            raise FileNotFoundError(f"no such table: {source}")
+    else:
+        files = [Path(source)]
+    for path in files:
+        if not path.exists():
+            raise FileNotFoundError(f"no such table: {path}")
+    try:
+        return ds.dataset([str(p) for p in files], format=format_of_file(files[0]))
+    except pa_errors() as error:
+        text = " ".join(str(error).split())[:200]
+        raise ValueError(f"{files[0]} cannot be read as a table: {text}") from error
+
+
+def pa_errors():
+    """What pyarrow raises where it cannot read a file."""
+    import pyarrow as pa
+
+    return pa.ArrowException, OSError
+
+
+def folder_format(folder):
+    """The format of the files in a folder, by the first that has a known ending."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and table_ending(path) in FILE_FORMATS:
+            return format_of_file(path)
+    return "parquet"
+
+
+FILE_FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".feather": "feather",
+    ".arrow": "ipc",
+    ".ipc": "ipc",
+    ".jsonl": "json",
+    ".ndjson": "json",
+}
+PACKED_FORMATS = ("csv", "tsv")  # that may be packed as .gz, .bz2 or .zst
+
+
+def table_ending(path) -> str:
+    """The ending of a file name that says its format, without that of a packer."""
+    suffixes = [s.lower() for s in path.suffixes]
+    if suffixes and suffixes[-1] in (".gz", ".bz2", ".zst"):
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def format_of_file(path):
+    """The pyarrow format of a file, by its name."""
+    kind = FILE_FORMATS.get(table_ending(path))
+    is_packed = table_ending(path) != path.suffix.lower()
+    if kind is None and not path.suffix:
+        kind = "parquet"  # as files in folders of other tools are called
+    if kind is None or (is_packed and kind not in PACKED_FORMATS):
+        raise ValueError(
+            f"{path} is not a table that can be fitted from its file: that takes "
+            ".parquet, .feather, .arrow, .jsonl and .csv or .tsv (also .gz, .zst); "
+            "read it with pansophy.tables.read_table."
+        )
+    if kind != "tsv":
+        return kind
+    import pyarrow.csv
+    import pyarrow.dataset as ds
+
+    return ds.CsvFileFormat(pyarrow.csv.ParseOptions(delimiter="\t"))
 
 
 def numeric_columns(schema, columns=None) -> list[str]:

@@ -22,6 +22,8 @@ Shapes    x (n,) or (n, d)   w (n,) or None for all ones
 Refs      [Kish1965] eq. (3)
 """
 
+import math
+
 import numpy as np
 
 from . import arrays
@@ -108,7 +110,23 @@ def _converted(w, X, n) -> tuple:
         return "Negative values in data passed to `sample_weight`.", None
     if not bool(xp.any(w > 0)):
         return "every sample_weight is zero: nothing to fit.", None
+    largest = float(xp.max(w))
+    bound = largest_weight(float(xp.finfo(w.dtype).max), n)
+    if largest > bound:
+        return (
+            "the sum of sample_weight, or of its squares, overflows: divide the "
+            f"weights by {largest:.0e}.",
+            None,
+        )
     return None, w
+
+
+def largest_weight(largest_number, n) -> float:
+    """The weight up to which the sum of n weights and of their squares are finite.
+
+    Sums of weighted squares of numbers of usual size are finite then as well.
+    """
+    return math.sqrt(largest_number / max(n, 1)) / 1e3
 
 
 def weighted_quantile(x, w=None, q=0.5, *, axis=0, tie="midpoint"):

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..core.atomic_files import write_text_file
 from .bayesian_network import BayesianNetwork
 from .conditional_distributions import ConditionalTable
 from .variables import VariableSpace, check_states
@@ -293,7 +294,7 @@ def write_bif(network, path: str | PathLike | None = None, *, name="network") ->
         lines.append("}")
     text = "\n".join(lines) + "\n"
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
+        write_text_file(path, text)
     return text
 
 

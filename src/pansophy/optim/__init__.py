@@ -7,6 +7,7 @@ the reason for stopping. SciPy's optimisers, compiled loops and torch are loaded
 first use.
 """
 
+import sys
 from typing import Any
 
 from . import schedules
@@ -101,7 +102,11 @@ def __getattr__(name) -> Any:
         from ..penalties import soft_threshold
 
         return soft_threshold
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(
+        f"module {__name__!r} has no attribute {name!r}",
+        name=name,
+        obj=sys.modules[__name__],
+    )
 
 
 __all__ = [

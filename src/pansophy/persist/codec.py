@@ -289,6 +289,11 @@ def make_object(decoder, node):
     if classes.is_record(cls) or classes.is_module(cls):
         raise PersistError(f"the file misuses {cls.__name__}")
     state = decoder.state(cls, node.get("v"))
+    if state.get("input", "content") != "content" and reads_files(cls):
+        raise PersistError(
+            f"the file holds a {cls.__name__} that takes texts for names of files to "
+            "read; save it with input='content'"
+        )
     value = object.__new__(cls)
     if cls.__module__ == "sklearn.isotonic":  # rebuilds its interpolation
         value.__setstate__({**state, "_sklearn_version": sklearn_version()})
@@ -308,6 +313,11 @@ def make_object(decoder, node):
     ):
         foreign.check_predictors(value)
     return decoder.remember(node, value)
+
+
+def reads_files(cls) -> bool:
+    """Whether texts may be names of files to a class: a vectoriser of documents."""
+    return cls.__name__.endswith("Vectorizer")
 
 
 @cache

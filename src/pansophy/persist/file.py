@@ -99,8 +99,10 @@ def one_sentence(verb, path):
         yield
     except PersistError as error:
         raise PersistError(f"{failed}: {error}.") from error
-    except (OSError, MemoryError):
+    except OSError:
         raise
+    except MemoryError as error:
+        raise PersistError(f"{failed}: it needs more memory than is free.") from error
     except RecursionError as error:
         raise PersistError(f"{failed}: it is nested too deeply.") from error
     except Exception as error:
@@ -192,8 +194,7 @@ def read_manifest(path) -> tuple[dict, dict]:
     """The manifest, migrated to the current schema, and the tensors of a file."""
     from safetensors import SafetensorError, safe_open
 
-    with open(path, "rb"):  # a missing file or a folder is an ordinary OSError
-        pass
+    refuse_other_files(path)
     try:
         with safe_open(path, framework="numpy") as file:
             note = file.metadata() or {}
@@ -202,6 +203,7 @@ def read_manifest(path) -> tuple[dict, dict]:
             text = note["manifest"]
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
+        refuse_pickle(path)
         raise PersistError(
             f"it is not a whole pansophy model, or it was cut short ({error})"
         ) from error
@@ -223,6 +225,30 @@ def read_manifest(path) -> tuple[dict, dict]:
     if checksum(text, tensors) != note["sha256"]:
         raise PersistError("its checksum does not match: it was damaged or changed")
     return migrate_manifest(manifest), tensors
+
+
+PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+
+
+def refuse_other_files(path) -> None:
+    """One sentence for what is not there, a folder, and a device."""
+    if os.path.isdir(path):
+        inside = os.path.join(path, "model.pansophy")
+        hint = f"; its model is {inside}" if os.path.isfile(inside) else ""
+        raise IsADirectoryError(f"{os.fspath(path)} is a folder, not a model{hint}.")
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"There is no file {os.fspath(path)}.")
+    if not os.path.isfile(path):
+        raise PersistError("it is a device or a pipe, not a file")
+
+
+def refuse_pickle(path) -> None:
+    with open(path, "rb") as file:
+        if file.read(2) in PICKLES:
+            raise PersistError(
+                "it is a pickle, which is never loaded, since that runs what is in it; "
+                "save the model with pansophy.save"
+            )
 
 
 def migrate_manifest(manifest) -> dict:

@@ -8,11 +8,11 @@ Pillow.
 import io
 import os
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from ..core.atomic_files import replacing_file
 from ..core.random import draw_seed, make_rng
 from ..rl.envs.pictures import draw_observation
 from ..rl.evaluation import episode_limit, made_environment
@@ -95,7 +95,8 @@ def play_and_draw(agent, env, random_state, max_frames) -> Film:
 
 def save_film(film, path, *, fps=30) -> None:
     """Write a film as an animated GIF."""
-    Path(path).write_bytes(film_bytes(film, fps=fps))
+    with replacing_file(path) as draft:
+        draft.write_bytes(film_bytes(film, fps=fps))
 
 
 def film_bytes(film, *, fps=30) -> bytes:

@@ -13,6 +13,8 @@ from functools import wraps
 from html import escape
 from pathlib import Path
 
+from ..core.atomic_files import replacing_file
+
 BLUE, ORANGE, GREEN, PURPLE = "#1f5f99", "#c2571a", "#5b8c3e", "#7a4fa3"
 GREY, PINK, PALE, INK = "#8a8f98", "#b0436e", "#c9dcee", "#30343b"
 LINE = "#eceef1"  # of a grid
@@ -243,4 +245,7 @@ def save(ax, path) -> None:
     kinds = (".svg", ".png", ".pdf")
     if Path(path).suffix.lower() not in kinds:
         raise ValueError(f"A picture is {', '.join(kinds)} by its name, got {path}.")
-    ax.figure.savefig(path, bbox_inches="tight")
+    with replacing_file(path) as draft:
+        ax.figure.savefig(
+            draft, bbox_inches="tight", format=Path(path).suffix[1:].lower()
+        )

@@ -6,6 +6,7 @@ nothing but arrays.
 
 import importlib
 import importlib.util
+import sys
 
 from .average_reward import AverageRewardSolution, average_reward, policy_gain
 from .bandits import (
@@ -224,7 +225,11 @@ EXTRAS = {"torch": "deep", "gymnasium": "rl"}  # that install a package
 
 def __getattr__(name):
     if name not in LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}",
+            name=name,
+            obj=sys.modules[__name__],
+        )
     try:
         module = importlib.import_module(f".{LAZY[name]}", __name__)
     except ModuleNotFoundError as error:

@@ -6,15 +6,26 @@ exploration. The agent learns nothing here.
 """
 
 import asyncio
-import json
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 
 import numpy as np
 
+from .batching import ServerBusy
 from .request import RequestRefused, read_body, refuse_parameters
 from .responses import json_bytes, utc_now
+from .service import INLINE_BYTES
 
+# what numbers and nesting of any kind lead to in NumPy and in an agent
+UNFIT_OBSERVATIONS = (
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    RuntimeError,
+)
 KEYS = {"observation", "observations", "mask", "masks"}
 
 
@@ -34,6 +45,8 @@ class AgentService:
             )
         self.agent, self.limits = agent, limits
         self.pool = ThreadPoolExecutor(1, thread_name_prefix="agent")
+        self.readers = ThreadPoolExecutor(2, thread_name_prefix="reader")
+        self.waiting = 0  # observations
         self.begun = time.time()
         self.requests = 0
 
@@ -41,13 +54,24 @@ class AgentService:
         """The best action after each observation."""
         refuse_parameters(request)
         body = await read_body(request, self.limits)
-        sent, single = parsed_observations(body, self.limits.rows)
-        work = lambda: self._actions(*sent)
+        loop = asyncio.get_running_loop()
+        read = lambda: parsed_observations(body, self.limits.rows)
+        is_long = len(body) > INLINE_BYTES  # it would hold up the event loop
+        sent, single = (
+            await loop.run_in_executor(self.readers, read) if is_long else (read())
+        )
+        n = len(sent[0])
+        if self.waiting + n > self.limits.waiting:
+            raise ServerBusy
+        self.waiting += n
         try:
-            loop = asyncio.get_running_loop()
+            work = lambda: self._actions(*sent)
             actions = await loop.run_in_executor(self.pool, work)
-        except (ValueError, TypeError, IndexError, KeyError) as error:
-            raise RequestRefused(422, f"The observations do not fit: {error}") from None
+        except UNFIT_OBSERVATIONS as error:
+            text = " ".join(str(error).split())[:300]
+            raise RequestRefused(422, f"The observations do not fit: {text}") from None
+        finally:
+            self.waiting -= n
         self.requests += 1
         if single:
             return json_bytes({"action": actions[0]})
@@ -73,6 +97,7 @@ class AgentService:
             "seconds": round(time.time() - self.begun, 1),
             "time": utc_now(),
             "requests": self.requests,
+            "waiting": self.waiting,
         }
         return json_bytes(told)
 
@@ -96,10 +121,14 @@ def layout_summary(layout) -> dict:
 
 def parsed_observations(body, most):
     """(observations, masks) of a body, and whether there is one only."""
+    from pydantic_core import from_json
+
     try:
-        sent = json.loads(body)
-    except ValueError:
-        raise RequestRefused(400, "The body is not valid JSON.") from None
+        sent = from_json(body, allow_inf_nan=True)
+    except ValueError as error:
+        raise RequestRefused(
+            400, f"The body is not JSON: {str(error)[:200]}."
+        ) from None
     if not isinstance(sent, dict) or not sent.keys() <= KEYS:
         text = 'Send {"observations": [...]} or {"observation": ...}.'
         raise RequestRefused(422, text)
@@ -126,12 +155,26 @@ def agent_application(agent, limits, *, token=None, hosts=None):
     import fastapi
     from starlette.exceptions import HTTPException
 
-    from .application import endpoint, routing_error
+    from .application import add_start_page, endpoint, routing_error
     from .request_middleware import AccessRule, RequestMiddleware
 
     service = AgentService(agent, limits)
     name = type(agent).__name__
-    made = fastapi.FastAPI(title=f"{name} agent", docs_url=None, redoc_url=None)
+
+    @asynccontextmanager
+    async def life(_):
+        yield
+        service.pool.shutdown(wait=True)
+        service.readers.shutdown(wait=True)
+
+    made = fastapi.FastAPI(
+        title=f"{name} agent",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=life,
+        redirect_slashes=False,
+    )
+    add_start_page(made, "/schema")
     pages = [
         ("/act", "POST", service.act),
         ("/health", "GET", service.health),

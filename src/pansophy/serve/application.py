@@ -21,6 +21,7 @@ LEVEL_PARAMETER = {
     "required": False,
     "schema": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
 }
+REQUEST_TIMEOUT = 408
 ROUTING_ERRORS = {
     404: "There is no such page; see /docs.",
     405: "This page takes another method; see /docs.",
@@ -64,6 +65,7 @@ def app(model, limits=None, *, token=None, hosts=None):
         docs_url=None,
         redoc_url=None,
         lifespan=life,
+        redirect_slashes=False,  # a redirect would name the host that the client named
     )
     add_routes(made, service)
     made.add_exception_handler(HTTPException, routing_error)
@@ -89,6 +91,7 @@ def add_routes(application, service):
         ("/schema", "GET", service.schema, {}),
         ("/docs", "GET", docs_endpoint(service), {"include_in_schema": False}),
     ]
+    add_start_page(application, "/docs")
     for path, method, work, more in pages:
         application.add_api_route(
             path,
@@ -101,6 +104,16 @@ def add_routes(application, service):
         )
 
 
+def add_start_page(application, path):
+    """Let / lead to a page of the same server."""
+    from fastapi import Response
+
+    async def start() -> Response:
+        return Response(status_code=307, headers={"location": path})
+
+    application.add_api_route("/", start, methods=["GET"], include_in_schema=False)
+
+
 def endpoint(work, limits):
     """`work(request) -> JSON in bytes` as a page, refusals and all."""
     from fastapi import Request, Response
@@ -111,7 +124,7 @@ def endpoint(work, limits):
             status = 200
             head = None
         except RequestRefused as bad:
-            if bad.close:
+            if bad.close and bad.status != REQUEST_TIMEOUT:  # that has waited enough
                 await discard_body(request, limits)
             body = json_bytes({**bad.body, "request_id": request.state.id})
             head = {"connection": "close"} if bad.close else None
@@ -142,6 +155,8 @@ async def routing_error(request, error):
     from fastapi import Response
 
     text = ROUTING_ERRORS.get(error.status_code, str(error.detail))
+    if not any(route.path == "/docs" for route in request.app.routes):
+        text = text.replace("/docs", "/schema")  # an agent has no such page
     body = json_bytes({"error": text, "request_id": request.state.id})
     head = dict(error.headers or {})
     return Response(body, error.status_code, head, "application/json")

@@ -4,6 +4,7 @@
 together.
 """
 
+import re
 from typing import Annotated, Any
 
 from ..compare.model.training_reference import common_levels, typical_value
@@ -43,11 +44,42 @@ def json_type(column):
         return str | Annotated[int, level] | Annotated[float, level] | bool
     if column.form in EPOCHS:
         return float | str
-    if column.role in ("text", "date"):
-        return str | int if column.role == "date" and column.form else str
+    if column.role == "date":
+        text = date_text(column.form)
+        return text | int if column.form else text
+    if column.role == "text":
+        return str
     if column_format(column):
         return float | str
     return float | bool if "true or false" in column.why else float
+
+
+def date_text(form):
+    """A text that is a date: in ISO form, or as the training table had it."""
+    from pydantic import WithJsonSchema
+
+    kinds: list[dict] = [{"format": "date"}, {"format": "date-time"}]
+    if "%" in form:
+        kinds.append({"pattern": date_pattern(form), "description": form})
+    return Annotated[
+        str, WithJsonSchema({"anyOf": [{"type": "string", **kind} for kind in kinds]})
+    ]
+
+
+def date_pattern(form) -> str:
+    """A regular expression for texts of a date format.
+
+    Examples
+    --------
+    >>> from pansophy.serve.openapi import date_pattern
+    >>> print(date_pattern("%d/%m/%Y"))
+    ^[0-9]{1,6}/[0-9]{1,6}/[0-9]{1,6}$
+    """
+    words = {"b": "[^0-9]+", "B": "[^0-9]+", "a": "[^0-9]+", "A": "[^0-9]+"}
+    words |= {"p": "[^0-9]+", "z": "[-+Z0-9:]+", "Z": ".*"}
+    first, *parts = form.split("%")
+    texts = [words.get(p[:1], "[0-9]{1,6}") + re.escape(p[1:]) for p in parts]
+    return f"^{re.escape(first)}{''.join(texts)}$"
 
 
 def describe_column(column, reference) -> str:

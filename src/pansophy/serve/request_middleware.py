@@ -11,6 +11,7 @@ from .responses import json_bytes
 
 LOG = logging.getLogger("pansophy.serve")
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+CLIENT_GONE = 499  # in the log only: the client left before it had an answer
 SECURITY_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
@@ -73,6 +74,8 @@ class RequestMiddleware:
             return
         number = request_id(scope)
         scope["state"] = {**scope.get("state", {}), "id": number}
+        from starlette.requests import ClientDisconnect
+
         begun = time.perf_counter()
         status = 0
 
@@ -90,6 +93,8 @@ class RequestMiddleware:
                 await self.app(scope, receive, send_on)
             else:
                 await send_error(send_on, number, *refused)
+        except ClientDisconnect:  # nobody is there to be told
+            status = status or CLIENT_GONE
         except Exception:
             LOG.exception("%s failed", number)
             if status == 0:
@@ -103,7 +108,7 @@ class RequestMiddleware:
                     number,
                     scope["method"],
                     scope["path"][:200].encode("unicode_escape").decode(),
-                    status or "gone",
+                    status or CLIENT_GONE,
                     spent,
                 )
 

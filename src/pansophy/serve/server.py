@@ -1,8 +1,10 @@
 """Run the application: uvicorn, with limits on how long a client may dawdle."""
 
+import errno
 import json
 import logging
 import os
+import socket
 import sys
 from dataclasses import asdict, replace
 from functools import cache
@@ -62,6 +64,7 @@ def run(
     requested = {name: value for name, value in requested.items() if value is not None}
     limits = replace(limits or ServerLimits(), **requested)
     set_up_log(log)
+    check_port_is_free(host, port)
     common: dict[str, Any] = {
         "host": host,
         "port": port,
@@ -89,6 +92,24 @@ def run(
         workers=workers,
         **common,
     )
+
+
+def check_port_is_free(host, port) -> None:
+    """One sentence, before the model is loaded, if another program listens there."""
+    kind = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(kind, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise ValueError(
+                    f"another program listens on {host}:{port}; choose another port "
+                    f"(--port {port + 1})."
+                ) from None
+            raise ValueError(
+                f"nothing can listen on {host}:{port}: {error.strerror}."
+            ) from None
 
 
 def allowed_hosts(host, more) -> list[str]:
@@ -191,4 +212,8 @@ def __getattr__(name):
     if name == "TimeoutProtocol":
         limits = ServerLimits(**json.loads(os.environ.get(VARIABLES[1], "{}")))
         return timeout_protocol(limits.head_seconds, limits.head_bytes)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(
+        f"module {__name__!r} has no attribute {name!r}",
+        name=name,
+        obj=sys.modules[__name__],
+    )

@@ -13,9 +13,11 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from ..core.free_memory import free_memory
 from .column_values import TableError
 
 HEAD = 1 << 18  # bytes examined
+UNPACKED_PART = 1 << 24  # bytes unpacked at a time
 RECORDS = 200
 SEPARATORS = ",;\t|"
 MAGIC = {
@@ -58,6 +60,35 @@ def open_bytes(path):
         if first.startswith(magic):
             return pa.CompressedInputStream(pa.OSFile(str(path)), name)
     return pa.OSFile(str(path))
+
+
+def unpack_all(stream, path, limit=None) -> bytes:
+    """The bytes of a stream, unless they would take more than half of the free memory.
+
+    What is packed may unpack to a thousand times its size.
+    """
+    limit = memory_budget() if limit is None else limit
+    parts = []
+    size = 0
+    while part := stream.read(UNPACKED_PART):
+        size += len(part)
+        if size > limit:
+            raise_too_large(path, limit)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def memory_budget() -> float:
+    """Bytes of a file that may be held in memory while it is read."""
+    free = free_memory()
+    return float("inf") if free is None else free / 2
+
+
+def raise_too_large(path, limit):
+    raise TableError(
+        f"{path} holds more than {limit / 2**30:.3g} GB when it is unpacked, half "
+        "of the memory that is free."
+    )
 
 
 def head_of(path) -> bytes:
@@ -200,6 +231,22 @@ def columns_with_leading_zeros(records) -> tuple[str, ...]:
         for j, name in enumerate(records[0])
         if any(re.fullmatch(r"0\d+", r[j].strip()) for r in even)
     )
+
+
+def first_long_line(path, longest) -> int | None:
+    """Number of the first line of more than `longest` bytes; None if there is none."""
+    with open_bytes(path) as stream:
+        line, length = 1, 0
+        while part := stream.read(UNPACKED_PART):
+            first, *rest = part.split(b"\n")
+            if length + len(first) > longest:
+                return line
+            for piece in rest:
+                line += 1
+                if len(piece) > longest:
+                    return line
+            length = len(rest[-1]) if rest else length + len(first)
+    return None
 
 
 def first_ragged(path, dialect) -> tuple[int, int] | None:

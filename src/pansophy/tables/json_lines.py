@@ -16,10 +16,15 @@ from . import csv_dialect
 from .column_values import TableError
 
 LINES = 1 << 23  # bytes of lines read at a time
+MAX_LINE = 1 << 26  # bytes of a line
+NAMED_LINES = 2000  # lines of a block in which names are counted
+MIN_FILLED = 50  # values of a table for each that is there, at most
+MAX_EMPTY = 2_000_000  # values up to which a table may be as empty as it likes
 DEEPEST = 64  # levels of nesting in a row
 BRACKETS = np.zeros(256, np.int8)
 BRACKETS[list(b"[{")] = 1
 BRACKETS[list(b"]}")] = -1
+NAME = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:')
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
@@ -44,12 +49,21 @@ def json_blocks(path):
         head = stream.read(1 << 12)
         csv_dialect.refuse_binary(head, path)
         if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-            yield one_list(head + stream.read(), path)
+            yield one_list(head + csv_dialect.unpack_all(stream, path), path)
             return
+        limit = csv_dialect.memory_budget()
+        size = 0
         rest = head.removeprefix(b"\xef\xbb\xbf")
         line = 1
         while True:
             chunk = stream.read(LINES)
+            size += len(chunk)
+            if size > limit:
+                csv_dialect.raise_too_large(path, limit)
+            if len(rest) > MAX_LINE:
+                raise TableError(
+                    f"{path}, line {line} is longer than {MAX_LINE >> 20} MB."
+                )
             lines, _, tail = (
                 (rest + chunk).rpartition(b"\n") if chunk else (rest, b"", b"")
             )
@@ -95,9 +109,38 @@ def refuse_deep_nesting(lines, path, first_line):
             )
 
 
+def refuse_other_names_in_each_line(lines, path):
+    """Raises TableError if lines have hardly a name in common.
+
+    A table of n lines with a new name in each has n^2 values. Names are counted in
+    lines spread evenly over the block.
+    """
+    n_lines = lines.count(b"\n") + 1
+    names: set[bytes] = set()
+    n_names = n_looked_at = 0
+    for text in lines.split(b"\n")[:: max(1, n_lines // NAMED_LINES)]:
+        found = NAME.findall(text)
+        names.update(found)
+        n_names += len(found)
+        n_looked_at += 1
+    refuse_nearly_empty_table(len(names), n_names, n_looked_at, n_lines, path)
+
+
+def refuse_nearly_empty_table(n_columns, n_values, n_looked_at, n_rows, path):
+    """Raises TableError for rows with hardly a name in common."""
+    few_in_common = n_columns * n_looked_at > MIN_FILLED * max(n_values, 1)
+    if few_in_common and n_columns * n_rows > MAX_EMPTY:
+        raise TableError(
+            f"The rows of {path} have hardly a name in common: {n_columns} names in "
+            f"{n_looked_at} rows. Write a row as one object with a value for each "
+            "column."
+        )
+
+
 def parse_block(lines, path, line) -> pa.Table:
     """Parses lines as a table; by Python where Arrow fails (values of mixed types)."""
     refuse_deep_nesting(lines, path, line)
+    refuse_other_names_in_each_line(lines, path)
     try:
         return arrow_json.read_json(
             io.BytesIO(lines),
@@ -123,6 +166,9 @@ def from_rows(rows, path) -> pa.Table:
 
     if not rows or not all(isinstance(r, dict) for r in rows):
         raise TableError(f"{path} is not a list of objects of columns.")
+    n_columns = len(set().union(*rows))
+    n_values = sum(map(len, rows))
+    refuse_nearly_empty_table(n_columns, n_values, len(rows), len(rows), path)
     return from_memory(rows)
 
 

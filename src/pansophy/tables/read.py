@@ -16,6 +16,8 @@ from .text_file import read_text_file
 
 NOTES = b"pansophy.notes"
 PACKED = (".gz", ".zst", ".bz2", ".lz4", ".zstd", ".gzip")
+MAX_PIPE = 64 << 30  # bytes that a pipe may give
+PIPE_PART = 1 << 20  # bytes copied at a time
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".feather": "arrow", ".arrow": "arrow",
     ".ipc": "arrow", ".jsonl": "json", ".ndjson": "json", ".json": "json",
@@ -164,6 +166,8 @@ def check_file(path):
         raise TableError(f"{path} is a folder, not a table.")
     if not path.exists():
         raise TableError(f"There is no file {path}.")
+    if path.is_char_device() or path.is_block_device():
+        raise TableError(f"{path} is a device, not a table.")
     if path.is_file() and path.stat().st_size == 0:
         raise TableError(f"{path} is empty.")
 
@@ -181,13 +185,27 @@ def seekable_file(path):
         return
     with tempfile.NamedTemporaryFile(prefix="pansophy-", suffix=path.suffix) as copy:
         with path.open("rb") as pipe:
-            shutil.copyfileobj(pipe, copy)
+            copy_pipe(pipe, copy, path)
         copy.flush()
         try:
             check_file(Path(copy.name))
             yield Path(copy.name)
         except TableError as error:  # names the file that the user gave
             raise TableError(str(error).replace(copy.name, str(path))) from error
+
+
+def copy_pipe(pipe, copy, path) -> None:
+    """Copy a pipe to a file, up to `MAX_PIPE` bytes and half of what the disk has."""
+    most = min(MAX_PIPE, shutil.disk_usage(os.path.dirname(copy.name)).free // 2)
+    size = 0
+    while part := pipe.read(PIPE_PART):
+        size += len(part)
+        if size > most:
+            raise TableError(
+                f"{path} gives more than {most / 2**30:.3g} GB: write it to a file, "
+                "which is read from where it is."
+            )
+        copy.write(part)
 
 
 def read_file(path) -> pa.Table:
@@ -230,7 +248,7 @@ def source_of(path):
     stream = csv_dialect.open_bytes(path)
     if isinstance(stream, pa.CompressedInputStream):
         with stream:
-            return pa.BufferReader(stream.read())
+            return pa.BufferReader(csv_dialect.unpack_all(stream, path))
     return stream
 
 

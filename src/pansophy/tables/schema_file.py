@@ -19,6 +19,7 @@ import math
 import tomllib
 from pathlib import Path
 
+from ..core.atomic_files import write_text_file
 from . import number_formats, targets
 from .column_values import TableError
 from .roles import UNUSED, USED, Column, as_role
@@ -83,7 +84,7 @@ def write_schema(schema, path) -> None:
             lines.append(f"format = {toml_string(c.form)}")
         if c.missing:
             lines.append(f"missing = {toml_value(c.missing)}")
-    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_text_file(path, "\n".join(lines) + "\n")
 
 
 def read_schema(path, table=None) -> Schema:

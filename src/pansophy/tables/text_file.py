@@ -96,7 +96,9 @@ def retry_dialect(error, path, dialect):
 
 
 def ragged_line_message(error, path, dialect) -> TableError:
-    """Error about a line with too few or too many values."""
+    """Error about a line with too few or too many values, or that is too long."""
+    if "straddl" in str(error):
+        return too_long_message(path)
     result = (
         csv_dialect.first_ragged(path, dialect) if "columns" in str(error) else None
     )
@@ -111,6 +113,18 @@ def ragged_line_message(error, path, dialect) -> TableError:
     named = "1 name" if names == 1 else f"{names} names"
     first = f"line {dialect.skip + 1}" if dialect.skip else "the first line"
     return TableError(f"{message}, but {first} has {named} (separated by {mark}).")
+
+
+def too_long_message(path) -> TableError:
+    """Error about a row that is longer than what is read at a time."""
+    line = csv_dialect.first_long_line(path, BLOCK)
+    size = f"{BLOCK >> 20} MB"
+    if line is not None:
+        return TableError(f"{path}, line {line} is longer than {size}.")
+    return TableError(
+        f"{path} has a value of more than {size} that goes over many lines: is a "
+        "quotation mark missing?"
+    )
 
 
 def check_names(names, path):

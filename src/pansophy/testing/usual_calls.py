@@ -31,6 +31,7 @@ from scipy import sparse
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from ..core.deferred_signals import deferred_signals
 from .estimators import OPTIONAL, all_estimators, quick_instance, role_names
 
 ROWS = 60
@@ -185,8 +186,11 @@ def run_fit(fit: UsualFit) -> None:
 
 
 def run_examples(name: str) -> None:
-    """Run the examples in the docstring of a public name."""
-    with contextlib.suppress(Exception):
+    """Run the examples in the docstring of a public name.
+
+    A signal waits until they have run: doctest would swallow what its handler raises.
+    """
+    with deferred_signals(), contextlib.suppress(Exception):
         module, _, attribute = name.rpartition(".")
         value = getattr(importlib.import_module(module), attribute)
         silence = io.StringIO()

@@ -6,6 +6,7 @@ wait for compilers and solvers, and what needs torch (the extra `deep`) for nobo
 
 import importlib
 import importlib.util
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -409,7 +410,11 @@ NEEDS_TORCH = {"DPOTrainer", "NeuralLanguageModel", "NeuralTagger", "dpo_loss"}
 
 def __getattr__(name) -> Any:
     if name not in MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}",
+            name=name,
+            obj=sys.modules[__name__],
+        )
     value = getattr(importlib.import_module(f".{MODULES[name]}", __name__), name)
     globals()[name] = value
     return value

@@ -40,6 +40,24 @@ class NearestDocuments(NamedTuple):
     cosines: np.ndarray
 
 
+OWN_FILES = {
+    "words",
+    "grams",
+    "weights.bin",
+    "projection.bin",
+    "vectors.bin",
+    "leading.bin",
+    "trained.json",
+}
+
+
+def clear_index_folder(folder) -> None:
+    """Remove an earlier index, but no folder that holds anything else."""
+    if folder.is_dir() and not {p.name for p in folder.iterdir()} <= OWN_FILES:
+        raise FileExistsError(f"{folder} is not empty.")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 class VectorIndex:
     """Vectors of documents in a folder.
 
@@ -82,7 +100,7 @@ class VectorIndex:
 
         folder = Path(folder)
         model = SubwordLSA(n_components, random_state=random_state).fit(texts)
-        shutil.rmtree(folder, ignore_errors=True)
+        clear_index_folder(folder)
         for name, terms in (("words", model.words_), ("grams", model.grams_)):
             (folder / name).mkdir(parents=True)
             # sorted by code points, which is the order of their bytes

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.atomic_files import write_text_file
 from ..core.svg import LINE, svg_box, svg_page
 from .tree_view import class_names_of, fitted_tree, has_branch_per_level, view_tree
 
@@ -271,6 +272,5 @@ def return_or_write(text, out_file):
     if hasattr(out_file, "write"):
         out_file.write(text)
         return None
-    with open(out_file, "w", encoding="utf-8") as file:
-        file.write(text)
+    write_text_file(out_file, text)
     return None

@@ -1,6 +1,5 @@
 """The store that workers read from: nothing lost, nothing left behind."""
 
-import os
 import threading
 
 import numpy as np
@@ -9,6 +8,7 @@ from sklearn.linear_model import Ridge
 
 from pansophy.compare.execution import shared_store
 from pansophy.compare.execution.fit_fold import Workload
+from pansophy.core import folder_lock
 from pansophy.tables import MixedFrame
 from tests.compare.execution.workloads import work_of
 from tests.compare.faulty_estimators import Case
@@ -16,16 +16,30 @@ from tests.compare.faulty_estimators import Case
 
 def test_workers_leave_nothing_behind(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    (
-        tmp_path / f"{shared_store.FOLDER_PREFIX}999999999-x"
-    ).mkdir()  # of a process that was killed
-    (tmp_path / f"{shared_store.FOLDER_PREFIX}{os.getpid()}-x").mkdir()
+    abandoned = tmp_path / f"{shared_store.FOLDER_PREFIX}999999999-x"
+    abandoned.mkdir()  # of a process that was killed: nobody holds its lock
+    (abandoned / folder_lock.LOCK_NAME).touch()
+    other = shared_store.StoreFolder()
     threads = threading.active_count()
     Case({"ridge": Ridge()}, folds=2).run(workers=1)
-    assert [p.name for p in tmp_path.iterdir()] == [
-        f"{shared_store.FOLDER_PREFIX}{os.getpid()}-x"
-    ]
+    assert [str(p) for p in tmp_path.iterdir()] == [other.name]
+    other.cleanup()
+    assert not list(tmp_path.iterdir())
     assert threading.active_count() <= threads + 2
+
+
+def test_the_live_store_of_another_machine_stays(tmp_path, monkeypatch):
+    # its process is not alive here; only the lock says that it is in use
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    live = tmp_path / f"{shared_store.FOLDER_PREFIX}999999999-x"
+    live.mkdir()
+    (live / "work.pickle").write_bytes(b"work")
+    with folder_lock.holding_folder(live), shared_store.store_folder():
+        pass
+    assert (live / "work.pickle").read_bytes() == b"work"
+    with shared_store.store_folder():
+        pass
+    assert not live.exists()
 
 
 def test_a_stored_workload_is_read_back_the_same(tmp_path):

@@ -8,7 +8,6 @@ outcomes are the same bit for bit.
 
 import contextlib
 import queue
-import tempfile
 import threading
 import time
 import uuid
@@ -18,11 +17,13 @@ import joblib
 
 from .. import resource_limits
 from . import shared_store
-from .plan import ActiveFit, FailureKind, FitOutcome, JobQueue
+from .plan import ActiveFit, FailureKind, FitOutcome, JobQueue, recorded_versions
 from .worker_pool import POLL_SECONDS, WorkerPool, fit_on_workers
 
+MAX_BREAKS = 5  # times that lost fits are handed out again
 
-class ClusterError(RuntimeError):
+
+class ClusterError(ConnectionError):
     """The cluster cannot be reached, or broke; what was done is kept."""
 
 
@@ -43,8 +44,25 @@ def dask_client(cluster):
         return Client(cluster), True  # LocalCluster and its kin
     try:
         return Client(cluster, timeout=10), True
-    except (OSError, TimeoutError, ValueError) as error:
+    except Exception as error:  # of any kind, where another service listens
         raise ClusterError(f"No dask scheduler answers at {cluster}.") from error
+
+
+def check_worker_versions(client) -> None:
+    """Refuse workers of other versions, whose fits would not be the same."""
+    here = recorded_versions()
+    for address, there in client.run(recorded_versions).items():
+        check_versions(here, there, f"the worker at {address}")
+
+
+def check_versions(here, there, who) -> None:
+    other = [name for name in here if there.get(name) != here[name]]
+    if other:
+        name = other[0]
+        raise ClusterError(
+            f"{who} has {name} {there.get(name, 'of no version')}, this machine "
+            f"{here[name]}: install the same versions on all machines."
+        )
 
 
 def fit_on_cluster(work, job_queue, limits):
@@ -52,30 +70,52 @@ def fit_on_cluster(work, job_queue, limits):
     client, ours = dask_client(limits.cluster)
     here: queue.SimpleQueue = queue.SimpleQueue()
     active: dict[tuple[int, int], float] = {}
+    returned: set[tuple[int, int]] = set()
+    versions = recorded_versions()
     stop = threading.Event()
     key = uuid.uuid4().hex
     with shared_store.store_folder() as folder:
         shared_store.write_workload(work, folder)
         files = {p.name: p.read_bytes() for p in folder.iterdir()}
+    try:
+        check_worker_versions(client)
+    except BaseException:
+        if ours:
+            client.close()
+        raise
     plain = {"threads": limits.threads, "time_limit": limits.time_limit}
     plain["memory_limit"] = limits.memory_limit
 
     def jobs():
         while not stop.is_set() and (job := job_queue.take()) is not None:
             active[job] = time.monotonic()
-            yield joblib.delayed(fit_remotely)(files, key, job, plain)
+            yield joblib.delayed(fit_remotely)(files, key, job, plain, versions)
+
+    def hand_out():
+        with joblib.parallel_config("dask", client=client, scatter=[files]):
+            pool = joblib.Parallel(
+                n_jobs=-1, batch_size=1, return_as="generator_unordered"
+            )
+            for outcome in pool(jobs()):
+                returned.add((outcome.method, outcome.fold))
+                here.put(outcome)
 
     def feed():
-        try:
-            with joblib.parallel_config("dask", client=client, scatter=[files]):
-                pool = joblib.Parallel(
-                    n_jobs=-1, batch_size=1, return_as="generator_unordered"
-                )
-                for outcome in pool(jobs()):
-                    here.put(outcome)
-            here.put(None)
-        except BaseException as error:
-            here.put(error)
+        for attempt in range(MAX_BREAKS + 1):
+            try:
+                hand_out()
+                here.put(None)
+                return
+            except ClusterError as error:
+                here.put(error)
+                return
+            except BaseException as error:
+                if attempt == MAX_BREAKS or stop.is_set():
+                    here.put(error)
+                    return
+                # a worker that was killed has taken its fits with it
+                for job in set(active) - returned:
+                    job_queue.put_back(*job)
 
     thread = threading.Thread(target=feed, daemon=True)
     thread.start()
@@ -101,6 +141,8 @@ def collect_outcomes(here, active, job_queue):
             continue
         if result is None:
             return
+        if isinstance(result, ClusterError):
+            raise result
         if isinstance(result, BaseException):
             text = " ".join(str(result).split())[:200]
             raise ClusterError(f"The cluster broke: {text}") from result
@@ -113,7 +155,7 @@ def collect_outcomes(here, active, job_queue):
 
 _idle: dict[str, list] = {}  # key of a run -> pools of one that wait for work
 _busy: dict[str, list] = {}
-_places: dict[str, tempfile.TemporaryDirectory] = {}
+_places: dict[str, shared_store.StoreFolder] = {}
 _over: set[str] = set()  # runs whose last tasks may still arrive
 _lock = threading.Lock()
 
@@ -126,8 +168,9 @@ class RemoteLimits:
         self.memory_limit = memory_limit
 
 
-def fit_remotely(files, key, job, plain) -> FitOutcome:
+def fit_remotely(files, key, job, plain, versions) -> FitOutcome:
     """One fit, in a process of the machine that this runs on."""
+    check_versions(versions, recorded_versions(), "a worker that joined later")
     pool = borrow_pool(files, key, RemoteLimits(**plain))
     over = FitOutcome(*job, failure="the run was over", kind=FailureKind.DIED)
     if pool is None:
@@ -151,9 +194,7 @@ def borrow_pool(files, key, limits) -> WorkerPool | None:
         if key in _over:
             return None
         if key not in _places:
-            _places[key] = tempfile.TemporaryDirectory(
-                prefix=shared_store.FOLDER_PREFIX
-            )
+            _places[key] = shared_store.StoreFolder()
             for name, body in files.items():
                 (Path(_places[key].name) / name).write_bytes(body)
         waiting = _idle.setdefault(key, [])

@@ -15,7 +15,6 @@ import contextlib
 import json
 import math
 import os
-import shutil
 import time
 import warnings
 import zlib
@@ -25,6 +24,7 @@ import numpy as np
 
 from ...core.atomic_files import write_text_file
 from ...core.folder_lock import FolderLockedError, lock_folder
+from ...core.previous_files import move_to_previous
 from .plan import (
     FailureKind,
     FitOutcome,
@@ -33,7 +33,16 @@ from .plan import (
 )
 
 SYNC_SECONDS = 1.0  # seconds between calls that wait for the disk
-RUN_FILES = ("plan.json", "results.jsonl", "predictions")
+RUN_FILES = (
+    "plan.json",
+    "results.jsonl",
+    "predictions",
+    "ended.txt",
+    "schema.toml",
+    "results.json",
+    "report.html",
+    "model.pansophy",
+)
 LINE_TYPES = {
     "method": str,
     "fold": int,
@@ -65,6 +74,7 @@ class RunFolder:
         self.files: dict = {}
         self.lost = False  # whether something could not be written
         self.changes: list = []  # of the plan since the run was made, if accepted
+        self.previous: Path | None = None  # where files of an earlier run were moved
 
     # --- reading -----------------------------------------------------------------
 
@@ -195,13 +205,14 @@ class RunFolder:
 def open_run(path, plan, *, resume=False, as_recorded=False) -> RunFolder:
     """A run folder for this plan: new, or with the fits of an earlier run of it.
 
-    A new run in a folder that holds one moves that one to `previous/`. Resuming needs
+    A new run in a folder that holds one, or other files of the names of a run, moves
+    those to `previous/` (`previous-2/`, ... if that is taken). Resuming needs
     the same plan; limits and the choice of methods may differ. To show a run
     `as_recorded`, only rows and folds must be the same: what else has changed is kept
     in `changes`.
     """
     path, accepted = Path(path), []
-    there = check_run_folder(path, resume)
+    check_run_folder(path, resume)
     if resume:
         earlier = read_plan(path)
         changes = plan_differences(earlier, plan)
@@ -218,7 +229,7 @@ def open_run(path, plan, *, resume=False, as_recorded=False) -> RunFolder:
                 f"{'; '.join(map(str, changes))}."
             )
     try:
-        (path / "predictions").mkdir(parents=True, exist_ok=True)
+        path.mkdir(parents=True, exist_ok=True)
         folder = RunFolder(path, plan)
         folder.changes = accepted
     except OSError as error:
@@ -235,8 +246,9 @@ def open_run(path, plan, *, resume=False, as_recorded=False) -> RunFolder:
                 "methods": {n: methods[n] for n in folder.names},
             }
             folder.lines = repair_and_read_lines(path)
-        elif there:
-            archive_previous_run(path)
+        else:
+            folder.previous = move_to_previous(path, RUN_FILES)
+        (path / "predictions").mkdir(exist_ok=True)
         (path / "ended.txt").unlink(missing_ok=True)
         text = json.dumps(plan, indent=2, ensure_ascii=False)
         write_text_file(path / "plan.json", text + "\n")
@@ -247,8 +259,8 @@ def open_run(path, plan, *, resume=False, as_recorded=False) -> RunFolder:
     return folder
 
 
-def check_run_folder(path, resume=False) -> bool:
-    """Whether a folder holds a run already; one sentence if it cannot be used.
+def check_run_folder(path, resume=False) -> None:
+    """One sentence if a folder cannot be used for a run.
 
     Cheap, so that a wrong name is found before anything is computed.
     """
@@ -258,10 +270,8 @@ def check_run_folder(path, resume=False) -> bool:
         raise RunFolderError(f"{there} is a file, not a folder.")
     if not os.access(there, os.W_OK | os.X_OK):
         raise RunFolderError(f"{path} cannot be written to: Permission denied.")
-    run = (path / "plan.json").exists()
-    if resume and not run:
+    if resume and not (path / "plan.json").exists():
         raise RunFolderError(f"There is no run to resume in {path}.")
-    return run
 
 
 def lock_run_folder(path):
@@ -277,17 +287,6 @@ def read_plan(path) -> dict:
         return json.loads((Path(path) / "plan.json").read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise RunFolderError(f"{path} holds no plan that can be read.") from error
-
-
-def archive_previous_run(path) -> None:
-    """Move an earlier run out of the way; the one before that goes."""
-    old = path / "previous"
-    shutil.rmtree(old, ignore_errors=True)
-    old.mkdir()
-    for part in RUN_FILES:
-        with contextlib.suppress(FileNotFoundError):
-            os.replace(path / part, old / part)
-    (path / "predictions").mkdir()
 
 
 def read_lines(path) -> list[dict]:

@@ -18,6 +18,7 @@ import joblib
 import numpy as np
 import pyarrow as pa
 
+from ...core.folder_lock import LOCK_NAME, lock_folder
 from ...tables import MixedFrame
 from ..samples import Samples
 from .fit_fold import Workload, error_line
@@ -26,33 +27,55 @@ STORED_ARRAYS = ("y", "weight", "group", "time")
 
 
 FOLDER_PREFIX = "pansophy-store-"
+DRAFT_PREFIX = "pansophy-draft-"  # of a store that is not locked yet
+
+
+class StoreFolder:
+    """A temporary folder that is locked as long as its process uses it.
+
+    The lock says that the folder is in use to every process that sees it, in another
+    container or on another machine too, where a number of a process would say nothing.
+    """
+
+    def __init__(self):
+        draft = tempfile.mkdtemp(prefix=DRAFT_PREFIX)
+        self.lock = None
+        with contextlib.suppress(OSError):
+            self.lock = lock_folder(draft)
+        name = os.path.basename(draft).removeprefix(DRAFT_PREFIX)
+        name = f"{FOLDER_PREFIX}{os.getpid()}-{name}"
+        self.name = os.path.join(os.path.dirname(draft), name)
+        os.rename(draft, self.name)  # whoever sees this name sees the lock
+
+    def cleanup(self):
+        """Remove the folder."""
+        shutil.rmtree(self.name, ignore_errors=True)
+        if self.lock is not None:
+            os.close(self.lock)
+            self.lock = None
 
 
 @contextlib.contextmanager
 def store_folder():
     """A folder for the work; those that killed processes left behind are removed."""
-    here = Path(tempfile.gettempdir())
-    for old in here.glob(f"{FOLDER_PREFIX}*"):
-        pid = old.name.removeprefix(FOLDER_PREFIX).split("-")[0]
-        with contextlib.suppress(OSError):
-            if pid.isdigit() and not is_alive(int(pid)):
-                shutil.rmtree(old, ignore_errors=True)
-    with tempfile.TemporaryDirectory(
-        prefix=f"{FOLDER_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True
-    ) as folder:
-        yield Path(folder)
-
-
-def is_alive(pid) -> bool:
-    if not hasattr(os, "killpg"):
-        return True  # asking would end it, on Windows
+    remove_abandoned_stores(tempfile.gettempdir())
+    folder = StoreFolder()
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+        yield Path(folder.name)
+    finally:
+        folder.cleanup()
+
+
+def remove_abandoned_stores(place) -> None:
+    """Remove the stores that nobody holds any more, by their locks."""
+    for old in Path(place).glob(f"{FOLDER_PREFIX}*"):
+        if not (old / LOCK_NAME).is_file():
+            continue  # nothing says whether it is in use
+        with contextlib.suppress(OSError):
+            lock = lock_folder(old)
+            if lock is not None:
+                shutil.rmtree(old, ignore_errors=True)
+                os.close(lock)
 
 
 def pickle_anything(value) -> bytes:

@@ -2,8 +2,9 @@
 
 They are trained through their own interfaces, quietly, seeded and on the threads the
 process may use. What is kept of a fit is the model in that library's own text format
-(LightGBM's text, XGBoost's JSON, CatBoost's JSON or binary), as bytes: a saved winner
-is loaded without pickle by whoever has the library, and no live object is stored.
+(LightGBM's text, JSON of XGBoost and CatBoost), as bytes: a saved winner is loaded
+without pickle by whoever has the library, and no live object is stored. It is checked
+by `booster_files` when a file is loaded and before the library sees it.
 
 Categories are the columns `categorical_features`, codes with NaN for missing; other
 columns may hold NaN. All three grow trees on histograms by the second-order expansion
@@ -27,7 +28,9 @@ from sklearn.model_selection import train_test_split
 from ...base import Classifier, Estimator, Regressor
 from ...core import threads
 from ...params import Count, Natural, NonNegative, Positive
+from ...persist import PersistError
 from ...typing import ListLike, Seed
+from .booster_files import checked_booster
 
 Library = Literal["lightgbm", "xgboost", "catboost"]
 
@@ -168,20 +171,14 @@ def catboost_data(task, X, y=None, w=None):
     import catboost
 
     rest = [j for j in range(X.shape[1]) if j not in set(task.categories)]
-    words = np.array(
-        [b"%d" % k for k in range(-1, 1 + max_code(X, task))], dtype=object
-    )
-    codes = np.nan_to_num(X[:, task.categories], nan=-1.0).astype(int) + 1
+    codes = np.nan_to_num(X[:, task.categories], nan=-1.0).astype(int)
+    known, codes = np.unique(codes, return_inverse=True)
+    words = np.array([b"%d" % k for k in known], dtype=object)
     held = catboost.FeaturesData(
         num_feature_data=np.ascontiguousarray(X[:, rest], dtype=np.float32),
-        cat_feature_data=words[codes],
+        cat_feature_data=words[codes.reshape(len(X), len(task.categories))],
     )
     return catboost.Pool(held, y, weight=w)
-
-
-def max_code(X, task) -> int:
-    codes = X[:, task.categories]
-    return int(np.nanmax(codes)) if codes.size and not np.isnan(codes).all() else 0
 
 
 def catboost_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
@@ -211,15 +208,18 @@ def catboost_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
         more["early_stopping_rounds"] = model.patience
     fitted = catboost.CatBoost(parameters).fit(catboost_data(task, *rows), **more)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.cbm"
-        fitted.save_model(str(path), format="cbm")
+        path = Path(folder) / "model.json"
+        fitted.save_model(str(path), format="json", pool=catboost_data(task, *rows))
         return path.read_bytes(), fitted.tree_count_
 
 
 def catboost_load(serialized):
     import catboost
 
-    return catboost.CatBoost().load_model(blob=serialized)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        path.write_bytes(serialized)
+        return catboost.CatBoost().load_model(str(path), format="json")
 
 
 def catboost_predict(loaded, X, task):
@@ -281,6 +281,23 @@ def fit_booster(model, X, y, w, objective, classes) -> None:
     model.kept_ = np.frombuffer(kept, np.uint8)
 
 
+def checked_content(model) -> bytes:
+    """What is kept of a fit, safe for the library; PersistError if it is not."""
+    kept, task = model.kept_, model.task_
+    is_bytes = isinstance(kept, np.ndarray) and kept.dtype == np.uint8
+    if not is_bytes or model.library not in LOAD or not isinstance(task, BoosterTask):
+        raise PersistError("the file holds a booster without its model")
+    d = model.n_features_in_
+    if type(model) is BoosterClassifier:
+        n_classes = len(model.classes_)
+        objective = "binary" if n_classes == 2 else "classes"
+        if (task.objective, task.classes) != (objective, n_classes):
+            raise PersistError("the file holds a booster of other classes")
+    elif task.objective != model.objective:
+        raise PersistError("the file holds a booster of another objective")
+    return checked_booster(model.library, kept.tobytes(), task, d)
+
+
 def booster_predictions(model, X) -> np.ndarray:
     X = model._check_new_data(X, ensure_all_finite="allow-nan")
     return np.asarray(PREDICT[model.library](model.booster, X, model.task_), float)
@@ -336,7 +353,11 @@ class BoosterClassifier(Classifier, Estimator):
     @cached_property
     def booster(self):
         """The library's own object, made from `kept_`."""
-        return LOAD[self.library](self.kept_.tobytes())
+        return LOAD[self.library](checked_content(self))
+
+    def _loaded(self):
+        if hasattr(self, "kept_"):
+            checked_content(self)
 
     def predict_proba(self, X) -> np.ndarray:
         p = booster_predictions(self, X)
@@ -381,7 +402,11 @@ class BoosterRegressor(Regressor, Estimator):
     @cached_property
     def booster(self):
         """The library's own object, made from `kept_`."""
-        return LOAD[self.library](self.kept_.tobytes())
+        return LOAD[self.library](checked_content(self))
+
+    def _loaded(self):
+        if hasattr(self, "kept_"):
+            checked_content(self)
 
     def predict(self, X) -> np.ndarray:
         return booster_predictions(self, X)

@@ -15,6 +15,7 @@ from pathlib import Path
 from ... import __version__
 from ...core.atomic_files import write_text_file
 from ...core.plain_text import plain_text
+from ...core.previous_files import move_to_previous
 from ...diagnose.findings import by_severity
 from ...plot.style import short_name
 from . import decisions, holdout_and_groups, methodology, plot_data, sections
@@ -42,6 +43,9 @@ def write_results(comparison, folder) -> dict[str, Path]:
     Each is written even if another cannot be; then OSError names those that failed.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    if not is_own_folder(comparison, folder):
+        move_to_previous(folder, ["results.json", "model.pansophy", "report.html"])
+        comparison.written_to.append(folder.resolve())
     begin_figures(comparison)  # while the model is fitted
     writers = {
         "Results": (folder / "results.json", write_json),
@@ -62,6 +66,12 @@ def write_results(comparison, folder) -> dict[str, Path]:
         rest = f"What could be written is there: {', '.join(there)}." if there else ""
         raise OSError(" ".join([*problems, rest]).strip())
     return {name: written[name] for name in ("Report", "Model", "Results")}
+
+
+def is_own_folder(comparison, folder) -> bool:
+    """Whether results in a folder are those of this comparison."""
+    own = [] if comparison.folder is None else [Path(comparison.folder).resolve()]
+    return folder.resolve() in [*own, *comparison.written_to]
 
 
 def write_json(comparison, path) -> Path:
@@ -228,8 +238,7 @@ def write_exploration(exploration, path, name=None) -> Path:
     """Write findings of `diagnose.explore` as an HTML page; `name` is the table's."""
     path = Path(os.fspath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render_exploration(exploration, name), "utf-8")
-    return path
+    return write_text_file(path, render_exploration(exploration, name))
 
 
 def render_exploration(exploration, name=None) -> str:
