@@ -13,8 +13,8 @@ import tempfile
 
 import numpy as np
 
-from .load_test import table
 from .runner import Case
+from .studies.load_test import table
 
 SIZES = [50_000, 200_000, 1_000_000]
 
