@@ -30,8 +30,8 @@ class ShippedPart(NamedTuple):
     names: tuple[str, ...] = ()  # all if empty
 
 
-# Loops that AVX-512 makes faster by 5 to 20 % (`python -m benchmarks.studies.shipped_loops
-# speed`); most gain nothing. Trees gain by its instructions and registers, k-means by
+# Loops that AVX-512 makes faster by 5 to 20 % (`python -m
+# benchmarks.studies.shipped_loops speed`); most gain nothing. Trees gain by its instructions and registers, k-means by
 # vectors of 512 bits, which LLVM uses for znver4 alone.
 KMEANS_LOOPS = (
     "pansophy.cluster._kmeans.assign_block",
