@@ -47,7 +47,7 @@ def find_cases():
 
 
 def matching(cases, words):
-    """The cases of these names, or whose names hold the patterns."""
+    """The cases of these names, or whose names hold the patterns, in their order."""
     names = {case.name for case in cases}
     unknown = [w for w in words if not any(re.search(w, n) for n in names)]
     if unknown:
@@ -55,7 +55,8 @@ def matching(cases, words):
     is_wanted = lambda name, word: (
         name == word if word in names else re.search(word, name) is not None
     )
-    return [c for c in cases if any(is_wanted(c.name, word) for word in words)]
+    found = {c.name: c for word in words for c in cases if is_wanted(c.name, word)}
+    return list(found.values())
 
 
 def sizes_of(case, words):
