@@ -279,15 +279,15 @@ def measure(module, case, size, cache, peers, shuffle_seed, limit=LIMIT):
         if "ours" not in names:
             return facts, {}
         firsts = [facts[name]["first_processor"] for name in names]
-        repeats, turn = dict.fromkeys(names, 1), sum(firsts)
+        repeats = dict.fromkeys(names, 1)
+        turn = sum(facts[name]["first"] for name in names)
         if cache is not None or max(firsts) < 8:  # long calls have warmed up
             warm = {name: workers.turn(name, 0, 1) for name in names}
-            seconds = {name: t[1] for name, t in warm.items() if t is not None}
-            turn = sum(max(s, TURN_SECONDS) for s in seconds.values())
-            for name, s in seconds.items():
-                repeats[name] = max(
-                    1, min(1000, math.ceil(TURN_SECONDS / max(s, 1e-9)))
-                )
+            warm = {name: t for name, t in warm.items() if t is not None}
+            turn = sum(max(wall, TURN_SECONDS) for wall, *_ in warm.values())
+            for name, (_, seconds, _) in warm.items():
+                wanted = math.ceil(TURN_SECONDS / max(seconds, 1e-9))
+                repeats[name] = max(1, min(1000, wanted))
         n = count_rounds(case, turn) if peers else 3
         times = {name: [] for name in names}
         for seed, order in enumerate(orders(names, shuffle_seed, n)):

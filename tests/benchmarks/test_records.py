@@ -4,38 +4,8 @@ import json
 
 import pytest
 
-from benchmarks import records, runner, stamp, tables
-from benchmarks.definition import hash_case
-
-STAMP = {
-    "commit": "0123456789ab", "date": "2026-11-18T22:00:00+00:00", "processor": "X",
-    "cores": 2, "threads": 2, "load": [0.5, 1.0], "python": "3.11.7", "seconds": 3.0,
-    "versions": {"numpy": "2.4.6", "pansophy": "0.1.0"},
-}  # fmt: skip
-
-
-def _same(payload):
-    return payload
-
-
-def _case(name="sum", **options):
-    return runner.Case(
-        name, "a sum", [(1,), (2,), (3,)], _same, _same, {"theirs": _same}, _same,
-        **options,
-    )  # fmt: skip
-
-
-def _row(case, size=(1,), ratio=(2.0, 3.0, 4.0), equal=True, load=(0.5, 1.0), **more):
-    side = {"first_s": 1.0, "first_processor_s": 1.0, "memory_mib": 0.0, "quality": 0.0}
-    slow = [r / 8 for r in ratio]
-    row = {
-        "case": case.name, "size": list(size), "equal_quality": equal, "seeded": False,
-        "rounds": 5, "cold": size == (1,), "hash": hash_case(case),
-        "ours": {**side, "median_s": 1.0, "processor_s": 1.0},
-        "peers": {"theirs": {**side, "wall": list(ratio), "processor": slow}},
-        "stamp": {**STAMP, "load": list(load)},
-    }  # fmt: skip
-    return {**row, **more}
+from benchmarks import records, stamp, tables
+from tests.benchmarks.made_rows import STAMP, make_case, make_row
 
 
 def test_a_stamp_is_complete():
@@ -49,8 +19,8 @@ def test_a_stamp_is_complete():
 
 @pytest.mark.parametrize("name", stamp.REQUIRED)
 def test_a_row_without_a_part_of_its_stamp_is_stale(name):
-    case = _case()
-    row = _row(case)
+    case = make_case()
+    row = make_row(case)
     assert records.Records([row]).stale([case]) == []
     del row["stamp"][name]
     ((_, _, reason),) = records.Records([row]).stale([case])
@@ -58,8 +28,8 @@ def test_a_row_without_a_part_of_its_stamp_is_stale(name):
 
 
 def test_versions_of_ours_and_numpy_are_required():
-    case = _case()
-    row = _row(case)
+    case = make_case()
+    row = make_row(case)
     row["stamp"]["versions"] = {"numpy": "2"}
     ((_, _, reason),) = records.Records([row]).stale([case])
     assert "pansophy" in reason
@@ -76,8 +46,13 @@ def test_versions_are_those_of_what_is_loaded():
 
 
 def test_a_changed_case_fails_the_check_and_its_rows_are_dropped():
-    kept, changed, gone = _case("kept"), _case("changed"), _case("gone")
-    rows = [_row(kept), _row(changed, hash="another"), _row(gone), _row(kept, (9,))]
+    kept, changed, gone = make_case("kept"), make_case("changed"), make_case("gone")
+    rows = [
+        make_row(kept),
+        make_row(changed, hash="another"),
+        make_row(gone),
+        make_row(kept, (9,)),
+    ]
     made = records.Records(rows)
     cases = [kept, changed]
     reasons = {(name, size[0]): reason for name, size, reason in made.stale(cases)}
@@ -95,13 +70,13 @@ def test_a_changed_case_fails_the_check_and_its_rows_are_dropped():
 
 
 def test_rows_that_are_not_run_keep_their_stamps(tmp_path):
-    first, second = _case("first"), _case("second")
-    old = _row(first)
+    first, second = make_case("first"), make_case("second")
+    old = make_row(first)
     path = tmp_path / "results.json"
     records.Records([old]).save(path)
     later = records.Records.load(path)
     new_stamp = {**STAMP, "commit": "ba9876543210"}
-    later.put(_row(second, stamp=new_stamp))
+    later.put(make_row(second, stamp=new_stamp))
     later.save(path)
     read = records.Records.load(path)
     assert read.get(first, (1,)) == old
@@ -109,8 +84,8 @@ def test_rows_that_are_not_run_keep_their_stamps(tmp_path):
 
 
 def test_missing_rows_come_before_those_of_a_busy_machine():
-    case = _case()
-    made = records.Records([_row(case, load=(3.0, 1.0)), _row(case, (2,))])
+    case = make_case()
+    made = records.Records([make_row(case, load=(3.0, 1.0)), make_row(case, (2,))])
     assert [(s, why) for _, s, why in made.wanting([case])] == [
         ((3,), "missing"),
         ((1,), "busy"),
@@ -123,14 +98,14 @@ def test_ratios_without_a_stamp_are_listed_apart_and_quoted_nowhere(tmp_path):
     old = {"case": "sum", "sizes": [{"size": [3], "peers": peers}]}
     path.write_text(json.dumps({"machine": {}, "results": [old]}))
     readme.write_text(f"a\n{tables.START}\nold\n{tables.END}\nb\n")
-    case, made = _case(), records.Records.load(path)
+    case, made = make_case(), records.Records.load(path)
     page = tmp_path / "results.md"
     tables.write_tables(made, [case], {"sum": "bench_sum"}, page, readme)
     assert records.UNSTAMPED in page.read_text()
     assert "7.25 (theirs)" in page.read_text()
     assert "1 cases, 0 with a stamped record" in page.read_text()
     assert "7.2" not in readme.read_text()
-    made.put(_row(case))
+    made.put(make_row(case))
     assert made.unstamped == []
 
 
@@ -143,10 +118,10 @@ def _pages(tmp_path, cases, rows):
 
 
 def test_losses_and_worse_quality_are_counted_and_shown(tmp_path):
-    cases = [_case(name) for name in ("best", "good", "lost", "worse", "level")]
+    cases = [make_case(name) for name in ("best", "good", "lost", "worse", "level")]
     ratios = [(2, 3, 4), (2, 3, 4), (0.5, 0.6, 0.7), (2, 3, 4), (0.9, 1.1, 1.2)]
     rows = [
-        _row(case, ratio=ratio, equal=case.name != "worse")
+        make_row(case, ratio=ratio, equal=case.name != "worse")
         for case, ratio in zip(cases, ratios, strict=True)
     ]
     page, readme = _pages(tmp_path, cases, rows)
@@ -161,24 +136,24 @@ def test_losses_and_worse_quality_are_counted_and_shown(tmp_path):
 
 
 def test_stale_rows_are_never_shown(tmp_path):
-    case = _case()
-    page, readme = _pages(tmp_path, [case], [_row(case, hash="another")])
+    case = make_case()
+    page, readme = _pages(tmp_path, [case], [make_row(case, hash="another")])
     assert "1 cases, 0 with a stamped record, 1 without; 1 stale rows" in page
     assert "3.00" not in page
     assert "3.00" not in readme
 
 
 def test_a_busy_row_counts_by_processor_time_and_says_so(tmp_path):
-    case = _case()
-    page, readme = _pages(tmp_path, [case], [_row(case, load=(1.0, 2.6))])
+    case = make_case()
+    page, readme = _pages(tmp_path, [case], [make_row(case, load=(1.0, 2.6))])
     assert "busy" in page
     assert "0.38‡ [0.25, 0.50] theirs" in readme  # 3 / 8 of the processor
     assert "| their smallest size | 0 | 1 | 0 | 0 |" in readme
 
 
 def test_baselines_written_here_are_marked_and_no_memory_is_no_result(tmp_path):
-    case = _case(written=("theirs",))
-    page, readme = _pages(tmp_path, [case], [_row(case)])
+    case = make_case(written=("theirs",))
+    page, readme = _pages(tmp_path, [case], [make_row(case)])
     assert "theirs †" in page
     assert "theirs†" in readme
     assert "– / –" in page
