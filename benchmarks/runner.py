@@ -24,6 +24,7 @@ measured alone, for the growth. Every row is stamped (`stamp.py`) and carries th
 of its definition (`definition.py`).
 """
 
+import contextlib
 import importlib
 import inspect
 import math
@@ -219,18 +220,35 @@ class Workers:
     """The processes of a row, one for each contender."""
 
     def __init__(self, module, case, size, cache, names, limit):
-        self.limit, self.running, self.facts = limit, {}, {}
+        self.names, self.limit, self.running, self.facts = names, limit, {}, {}
+        self.task = (module, case.name, size, cache)
+
+    def __enter__(self):
+        try:
+            for name in self.names:
+                self.start(name)
+        except BaseException:  # also Ctrl-C: no process is left behind
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *error):
+        for name in list(self.running):
+            self.end(name)
+
+    def start(self, name):
+        """The process of a contender, and the facts of its first call."""
+        module, case_name, size, cache = self.task
         context = mp.get_context("spawn")
-        for name in names:
-            here, there = context.Pipe()
-            args = (there, module, case.name, name, size, cache)
-            process = context.Process(target=serve, args=args, daemon=True)
-            process.start()
-            there.close()
-            self.running[name] = (process, here)
-            self.facts[name] = self.answer(name)
-            if "error" in self.facts[name]:
-                self.end(name)
+        here, there = context.Pipe()
+        args = (there, module, case_name, name, size, cache)
+        process = context.Process(target=serve, args=args, daemon=True)
+        process.start()
+        there.close()
+        self.running[name] = (process, here)
+        self.facts[name] = self.answer(name)
+        if "error" in self.facts[name]:
+            self.end(name)
 
     def answer(self, name):
         process, here = self.running[name]
@@ -238,13 +256,14 @@ class Workers:
             raise TooSlowError(f"{name} gave no answer within {self.limit:g} s")
         try:
             return here.recv()
-        except EOFError:
+        except (EOFError, OSError):
             process.join(5)
             return {"error": f"the process ended with code {process.exitcode}"}
 
     def turn(self, name, seed, repeats):
         """One timed turn; None if the contender failed in it, and then it is out."""
-        self.running[name][1].send((seed, repeats))
+        with contextlib.suppress(OSError):  # a process that ended has no answer
+            self.running[name][1].send((seed, repeats))
         answer = self.answer(name)
         if isinstance(answer, dict):
             self.facts[name] = answer
@@ -254,21 +273,12 @@ class Workers:
 
     def end(self, name):
         process, here = self.running.pop(name)
-        try:
+        with contextlib.suppress(OSError):
             here.send("stop")
             process.join(2)
-        except OSError:
-            pass
         if process.is_alive():
             process.kill()
             process.join()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        for name in list(self.running):
-            self.end(name)
 
 
 def measure(module, case, size, cache, peers, shuffle_seed, limit=LIMIT):

@@ -1,5 +1,6 @@
 """The benchmark runner: interleaves, compares quality, and reports absent peers."""
 
+import multiprocessing
 import textwrap
 
 import pytest
@@ -102,6 +103,12 @@ MODULE = """
     def dying(payload):
         os._exit(3)
 
+    def dying_later(payload, calls=[]):
+        calls.append(1)
+        if len(calls) == 3:
+            os._exit(3)
+        return 2
+
     def waiting(payload):
         import time
         while True:
@@ -116,8 +123,9 @@ MODULE = """
 
     theirs = lambda payload: 2
     both = lambda payload, folders: len(set(folders)) + ("bench-" not in folders[0])
+    PEERS = {"theirs": theirs, "failing": failing, "dying": dying, "later": dying_later}
     CASES = [
-        make("made", ours, {"theirs": theirs, "failing": failing, "dying": dying}),
+        make("made", ours, PEERS),
         make("stuck", waiting, {"theirs": theirs}),
         make("cold", caches, {"theirs": caches}, both),
     ]
@@ -137,6 +145,7 @@ def test_a_row_is_measured_with_every_contender_in_its_process(made_cases):
     assert record["peers"]["theirs"]["wall"][1] > 0
     assert "no_such_package" in record["peers"]["failing"]["error"]
     assert record["peers"]["dying"]["error"] == "the process ended with code 3"
+    assert record["peers"]["later"]["error"] == "the process ended with code 3"
     assert record["seeded"]
     assert isinstance(record["shuffle_seed"], int)
 
@@ -156,3 +165,4 @@ def test_both_caches_are_empty_folders_at_the_smallest_size(made_cases):
 def test_a_call_beyond_the_limit_ends_the_row(made_cases):
     with pytest.raises(runner.TooSlowError, match="ours gave no answer"):
         runner.run("made_cases", made_cases("stuck"), (1,), limit=0.5)
+    assert multiprocessing.active_children() == []
