@@ -28,10 +28,11 @@ HERE = Path(__file__).parent
 ENDS = {"smallest": 0, "largest": -1}
 
 
-def limit_threads():
+def limit_threads(threads):
     """The same thread limit for every library, set before any of them loads."""
+    os.environ["BENCH_THREADS"] = str(threads)  # for cases that hand it on
     for name in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
-        os.environ[f"{name}_NUM_THREADS"] = str(runner.THREADS)
+        os.environ[f"{name}_NUM_THREADS"] = str(threads)
 
 
 def find_cases():
@@ -118,8 +119,10 @@ def run_all(rows, records, save, options, files):
         head = f"[{done + 1} of {len(rows)}, about {left} left]"
         print(f"{head} {case.name} {size!s} ({reason}):", end=" ", flush=True)
         module = f"{__package__}.{files[case.name]}"
+        threads = 1 if os.getloadavg()[0] > BUSY else runner.THREADS
+        limit_threads(threads)
         try:
-            row = runner.run(module, case, size, options.limit)
+            row = runner.run(module, case, size, options.limit, threads)
         except runner.TooSlowError as error:
             print(f"not recorded: {error}", flush=True)
             continue
@@ -159,7 +162,7 @@ def parse(words):
 
 def main(words):
     options = parse(words)
-    limit_threads()
+    limit_threads(runner.THREADS)
     path = HERE / "results.json"
     records = Records.load(path)
     cases, files = find_cases()

@@ -12,8 +12,9 @@ Absolute times mean nothing on a shared machine, ratios do. For each case and si
    (threads that still spin) falls on all alike. A call shorter than 50 ms is repeated
    within the turn;
 3. the ratio is the median over rounds of peer time / our time, with its quartiles,
-   for wall time and for processor time; other programs change the latter less, but
-   it counts the waiting of threads that spin;
+   for wall time and for processor time. Other programs change the latter less, but
+   it counts the spinning of threads that wait for one another, so that on a busy
+   machine libraries are limited to one thread;
 4. where chance rules, contenders take a `seed`: every round has its own, and the
    quality is the median over the rounds;
 5. the row counts only if our quality is no worse than the best peer's by more than
@@ -43,6 +44,7 @@ from typing import Any
 from .definition import hash_case
 from .stamp import HOME, begin_stamp, finish_stamp, loaded_versions
 
+# On a quiet machine; the rows say with how many they were measured.
 THREADS = int(os.environ.get("BENCH_THREADS", "2"))
 TURN_SECONDS = 0.05  # calls shorter than this are repeated within a turn
 ROW_SECONDS = 20.0  # quick rows get more rounds, up to this much time
@@ -367,11 +369,11 @@ def plain(size):
     return list(size) if isinstance(size, tuple) else size
 
 
-def run(module, case, size, limit=LIMIT):
+def run(module, case, size, limit=LIMIT, threads=THREADS):
     """A stamped record of a case at one size."""
     asked = tuple(case.peers) if size in (case.sizes[0], case.sizes[-1]) else ()
     cold = size == case.sizes[0]
-    stamp, begun = begin_stamp(THREADS), time.perf_counter()
+    stamp, begun = begin_stamp(threads), time.perf_counter()
     shuffle_seed = random.SystemRandom().randrange(2**32)
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         cache = folder if cold else None

@@ -109,3 +109,20 @@ def test_rows_of_a_busy_machine_wait_for_a_quiet_one(project, monkeypatch, capsy
     monkeypatch.setattr(program.os, "getloadavg", lambda: (0.1, 0.1, 0.1))
     assert program.main(["--size", "smallest"]) == 0
     assert asked == [("first", 1), ("second", 1)]
+
+
+def test_a_busy_machine_gets_one_thread(project, monkeypatch):
+    given = []
+    monkeypatch.setattr(program, "limit_threads", given.append)
+
+    def run(module, case, size, limit, threads):
+        given.append(threads)
+        return make_row(case, size)
+
+    monkeypatch.setattr(runner, "run", run)
+    for load in (9.0, 0.1):
+        given.clear()
+        monkeypatch.setattr(program.os, "getloadavg", lambda load=load: (load,) * 3)
+        assert program.main(["first", "--size", "smallest"]) == 0
+        expected = 1 if load > 2.5 else runner.THREADS
+        assert given == [runner.THREADS, expected, expected]
