@@ -23,7 +23,8 @@ measured and redone. Ratios are peer time / our time: above 1 ours is faster.
   in seconds (of the processor in a busy row); *memory*: growth of peak memory in it,
   ours / peer in MiB (a dash where less than 1 MiB shows, or where nothing tells).
 - † the peer is written in this repository, for want of a package; *busy*: the load was
-  above {BUSY:g}, other programs took part of the time, and the row will be run again.
+  above {BUSY:g}, other programs took part of the time. Such a row is measured with one
+  thread, and will be run again.
 """
 
 
@@ -161,6 +162,7 @@ def result_lines(case, row):
     busy = ", busy" if is_busy(stamp) else ""
     measured = (
         f"{stamp['date'][:10]}, {stamp['commit'][:8]}{'+' * ('+' in stamp['commit'])}, "
+        f"threads {stamp['threads']}, "
         f"load {stamp['load'][0]:g} to {stamp['load'][1]:g}{busy}"
     )
     size = ", ".join(map(str, size)) if isinstance(size, list) else str(size)
@@ -254,7 +256,8 @@ and then every other case that ours loses or answers worse at its smallest or
 largest size. A cell is the fastest peer's time over ours (above 1: ours is
 faster), the median of interleaved rounds with its quartiles, at equal or
 better quality unless it says *worse*. † is a baseline written in this
-repository; ‡ the machine was busy, and the ratio is that of processor times."""
+repository; ‡ the machine was busy: one
+thread, and the ratio is that of processor times."""
 
 
 def readme_lines(cases, files, rows, numbers):

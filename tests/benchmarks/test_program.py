@@ -18,7 +18,7 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "README.md").write_text(f"a\n{tables.START}\n{tables.END}\nb\n")
     monkeypatch.setattr(program, "HERE", home)
     monkeypatch.setattr(program, "find_cases", lambda: (cases, files))
-    monkeypatch.setattr(program, "limit_threads", lambda: None)
+    monkeypatch.setattr(program, "limit_threads", lambda threads: None)
     return cases, home / "results.json"
 
 
@@ -26,7 +26,7 @@ def _run_at_most(n, cases, monkeypatch):
     """Replaces measuring; the rows that were asked for, an interruption after n."""
     asked = []
 
-    def run(module, case, size, limit):
+    def run(module, case, size, limit, threads):
         if len(asked) == n:
             raise KeyboardInterrupt
         asked.append((case.name, size[0]))
