@@ -72,7 +72,7 @@ format: $(VENV)/dev.done
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/bench.done  ## ours against the peers; writes benchmarks/results.md
+bench: $(VENV)/bench.done  ## ours against the peers: missing and stale rows first; Ctrl-C, again, goes on
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/dev.done  ## regenerate docs/curriculum.md from the catalogue

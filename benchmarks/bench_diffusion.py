@@ -123,8 +123,8 @@ class PlainDDPM:
         return np.clip(np.round(made), 0, 16)  # as ours does by itself
 
 
-def plain(payload):
-    return PlainDDPM(payload[2]).fit(payload[0])
+def plain(payload, seed=0):
+    return PlainDDPM(payload[2], seed).fit(payload[0])
 
 
 def held_out_discrepancy(payload, model):
@@ -151,6 +151,7 @@ CASES = [
         what="diffusion of a table, perceptron of 3 blocks of 128, batches of 128",
         sizes=[(1000, 2, 20), (4000, 2, 20), (4000, 6, 20)],
         data=bent_rows,
+        written=("plain DDPM loop",),
         **SHARED,
     ),
     Case(
@@ -158,6 +159,7 @@ CASES = [
         what="diffusion of 8 x 8 digits, U-Net of 32 and 64 channels, batches of 128",
         sizes=[(256, 20), (1347, 5), (1347, 20)],
         data=digits,
+        written=("plain DDPM loop",),
         **SHARED,
     ),
 ]

@@ -28,7 +28,7 @@ def numbers(size):
 def ensemble(library, name, depth=None, **options):
     """A fit of the class of this name, its members trees of some depth at most."""
 
-    def fit(data):
+    def fit(data, seed=0):
         import importlib
 
         tree = importlib.import_module(f"{library}.tree")
@@ -36,7 +36,7 @@ def ensemble(library, name, depth=None, **options):
         base = getattr(tree, f"DecisionTree{kind}")(max_depth=depth)
         cls = getattr(importlib.import_module(f"{library}.ensemble"), name)
         jobs = {"n_jobs": 2} if name.startswith("Bagging") else {}
-        return cls(base, random_state=0, **jobs, **options).fit(data[0], data[1])
+        return cls(base, random_state=seed, **jobs, **options).fit(data[0], data[1])
 
     return fit
 
@@ -54,20 +54,23 @@ def held_out_error(data, model):
     return 1.0 - model.score(data[2], data[3])
 
 
-def rotation(data):
+def rotation(data, seed=0):
     from pansophy.ensemble import RotationForestClassifier
 
-    return RotationForestClassifier(random_state=0).fit(data[0], data[1])
+    return RotationForestClassifier(random_state=seed).fit(data[0], data[1])
 
 
 class LiteralRotation:
     """The recipe of the paper with scikit-learn's parts, tree after tree."""
 
+    def __init__(self, seed):
+        self.seed = seed
+
     def fit(self, X, y):
         from sklearn.decomposition import PCA
         from sklearn.tree import DecisionTreeClassifier
 
-        rng = np.random.default_rng(0)
+        rng = np.random.default_rng(self.seed)
         d, self.trees = X.shape[1], []
         for _ in range(10):
             R, order = np.zeros((d, d)), rng.permutation(d)
@@ -86,8 +89,8 @@ class LiteralRotation:
         return np.mean(p.argmax(axis=1) == y)
 
 
-def literal_rotation(data):
-    return LiteralRotation().fit(data[0], data[1])
+def literal_rotation(data, seed=0):
+    return LiteralRotation(seed).fit(data[0], data[1])
 
 
 def fitted(size):
@@ -185,6 +188,7 @@ CASES = [
         data=classes,
         ours=rotation,
         peers={"literal": literal_rotation},
+        written=("literal",),
         quality=held_out_error,
         tolerance=0.02,
         target=3.0,

@@ -50,7 +50,7 @@ def make_digits(size):
     return {"X": images.reshape(len(images), -1), "width": size[1], "penalty": None}
 
 
-def fit_ours(payload):
+def fit_ours(payload, seed=0):
     from pansophy.generative import GAN
 
     model = GAN(
@@ -65,18 +65,18 @@ def fit_ours(payload):
         discriminator_rate=1.0,
         ema_decay=0.0,
         n_epochs=EPOCHS,
-        random_state=0,
+        random_state=seed,
         device="cpu",
     ).fit(payload["X"])
     return model.history_["discriminator"][-1], model.history_["generator"][-1]
 
 
-def fit_plain_torch(payload):
+def fit_plain_torch(payload, seed=0):
     import torch
     from torch import nn
     from torch.utils.data import DataLoader, TensorDataset
 
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     X = torch.as_tensor(payload["X"], dtype=torch.float32)
     d, width = X.shape[1], payload["width"]
     generator = nn.Sequential(
@@ -127,6 +127,7 @@ def distance_from_balance(payload, result):
 TRAINING = {
     "ours": fit_ours,
     "peers": {"plain torch loop": fit_plain_torch},
+    "written": ("plain torch loop",),
     "quality": distance_from_balance,
     "tolerance": 0.5,  # games end where they end: only runaways are worse
     "target": 1.0,

@@ -362,6 +362,7 @@ CASES = [
         data=many_rows,
         ours=fit_and_predict_many,
         peers={"nystroem + ridge": ridge_of_features},
+        written=("nystroem + ridge",),
         quality=negative_log_density,
         target=0.5,
         rounds=3,

@@ -215,6 +215,7 @@ CASES = [
         data=chain_data,
         ours=lambda p: ours_chain(p).fit(p["X"], p["lengths"]),
         peers={"sequential": sequential_fit},
+        written=("sequential",),
         quality=chain_quality,
         tolerance=1e-8,
         target=1.3,

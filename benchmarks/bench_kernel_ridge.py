@@ -45,21 +45,23 @@ def dual_residual(payload, model):
     return float(np.linalg.norm(gap) / np.linalg.norm(y))
 
 
-def falkon_ours(payload):
+def falkon_ours(payload, seed=0):
     from pansophy.kernel_model import FalkonRegressor
 
     X, y = payload
-    model = FalkonRegressor(0.1, n_components=300, random_state=0, tol=1e-5)
+    model = FalkonRegressor(0.1, n_components=300, random_state=seed, tol=1e-5)
     return model.fit(X, y)
 
 
-def nystroem_sklearn(payload):
+def nystroem_sklearn(payload, seed=0):
     from sklearn.kernel_approximation import Nystroem
     from sklearn.linear_model import Ridge
     from sklearn.pipeline import make_pipeline
 
     X, y = payload
-    model = make_pipeline(Nystroem(n_components=300, random_state=0), Ridge(alpha=0.1))
+    model = make_pipeline(
+        Nystroem(n_components=300, random_state=seed), Ridge(alpha=0.1)
+    )
     return model.fit(X, y)
 
 

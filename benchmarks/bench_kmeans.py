@@ -93,12 +93,12 @@ def inertia(payload, model):
 def fitted(library, name="KMeans", **how):
     """A contender: k-means of some library with its own seeds."""
 
-    def fit(payload):
+    def fit(payload, seed=0):
         import importlib
 
         X, C = payload
         cls = getattr(importlib.import_module(f"{library}.cluster"), name)
-        return cls(len(C), random_state=0, **how).fit(X)
+        return cls(len(C), random_state=seed, **how).fit(X)
 
     return fit
 

@@ -26,17 +26,17 @@ def per_site(spins):
     return float(-COUPLING * (s * ends).mean())
 
 
-def ours_spins(payload):
+def ours_spins(payload, seed=0):
     from pansophy.graphical import IsingGrid
 
     side = payload["side"]
     grid = IsingGrid((side, side), coupling=COUPLING, boundary="periodic")
-    return grid.sample(1, burn_in=payload["sweeps"], random_state=0)[0]
+    return grid.sample(1, burn_in=payload["sweeps"], random_state=seed)[0]
 
 
-def numpy_spins(payload):
+def numpy_spins(payload, seed=0):
     """A checkerboard in plain NumPy, with the chances in a table."""
-    side, rng = payload["side"], np.random.default_rng(0)
+    side, rng = payload["side"], np.random.default_rng(seed)
     s = 2 * rng.integers(0, 2, (side, side), dtype=np.int8) - 1
     black = np.indices(s.shape).sum(axis=0) % 2 == 0
     chance = 1 / (1 + np.exp(-2 * COUPLING * np.arange(-4, 5))).astype(np.float32)
@@ -179,7 +179,7 @@ def network(size):
     return {"parents": parents, "tables": tables, "sweeps": sweeps, "exact": exact}
 
 
-def ours_gibbs(payload):
+def ours_gibbs(payload, seed=0):
     from pansophy.graphical import BayesianNetwork, gibbs_sample
 
     tables = {}
@@ -188,11 +188,11 @@ def ours_gibbs(payload):
         key = f"v{i} | {given}" if above else f"v{i}"
         tables[key] = payload["tables"][i]
     model = BayesianNetwork.from_tables(tables)
-    draws = gibbs_sample(model, payload["sweeps"], random_state=0)
+    draws = gibbs_sample(model, payload["sweeps"], random_state=seed)
     return draws.codes[0].mean(axis=0)
 
 
-def pgmpy_gibbs(payload):
+def pgmpy_gibbs(payload, seed=0):
     from pgmpy.factors.discrete import TabularCPD
     from pgmpy.global_vars import config
     from pgmpy.models import DiscreteBayesianNetwork
@@ -207,7 +207,7 @@ def pgmpy_gibbs(payload):
         given = [f"v{p}" for p in above] or None
         card = [2] * len(above) or None
         model.add_cpds(TabularCPD(f"v{i}", 2, values, given, card))
-    frame = GibbsSampling(model).sample(size=payload["sweeps"], seed=0)
+    frame = GibbsSampling(model).sample(size=payload["sweeps"], seed=seed)
     return frame[[f"v{i}" for i in range(d)]].to_numpy().astype(float).mean(axis=0)
 
 
@@ -223,6 +223,7 @@ CASES = [
         data=square,
         ours=ours_spins,
         peers={"numpy": numpy_spins},
+        written=("numpy",),
         quality=energy_error,
         tolerance=0.02,
         target=5.0,

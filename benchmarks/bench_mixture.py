@@ -110,14 +110,14 @@ def mixture_quality(payload, model):
 
 
 def bayesian(module, shape):
-    def run(payload):
+    def run(payload, seed=0):
         import importlib
 
         X, k = payload
         cls = importlib.import_module(module).BayesianGaussianMixture
         model = cls(
             n_components=k, covariance_type=shape, max_iter=N_ITER, tol=0.0,
-            init_params="k-means++", random_state=0, n_init=1,
+            init_params="k-means++", random_state=seed, n_init=1,
         )  # fmt: skip
         return model.fit(X)
 
@@ -227,6 +227,7 @@ CASES = [
         data=with_gaps,
         ours=seen_start,
         peers={"fill + sklearn": filled_mixture},
+        written=("fill + sklearn",),
         quality=seen_quality,
         tolerance=0.0,
         target=0.2,

@@ -14,7 +14,7 @@ def pair(size):
     return {"chains": chains, "sweeps": sweeps}
 
 
-def ours_gibbs(payload):
+def ours_gibbs(payload, seed=0):
     from pansophy.sampling import Gibbs, sample
 
     sd = np.sqrt(1 - RHO**2)
@@ -24,12 +24,12 @@ def ours_gibbs(payload):
         payload["sweeps"],
         init=np.zeros((payload["chains"], 2)),
         warmup=100,
-        random_state=0,
+        random_state=seed,
     ).flat
 
 
-def loop_gibbs(payload):
-    rng = np.random.default_rng(0)
+def loop_gibbs(payload, seed=0):
+    rng = np.random.default_rng(seed)
     sd = np.sqrt(1 - RHO**2)
     out = np.empty((payload["chains"], payload["sweeps"], 2))
     for c in range(payload["chains"]):
@@ -75,7 +75,7 @@ def likelihood(payload):
 MOVES = 20  # steps of the walk in a stage
 
 
-def ours_smc(payload):
+def ours_smc(payload, seed=0):
     from pansophy.distributions import Normal
     from pansophy.sampling import SMC
 
@@ -84,17 +84,17 @@ def ours_smc(payload):
     run = SMC(
         likelihood(payload), prior, n_particles=payload["n"], max_moves=MOVES,
         batched=True,
-    ).run(0)  # fmt: skip
+    ).run(seed)  # fmt: skip
     return run.log_evidence
 
 
-def blackjax_smc(payload):
+def blackjax_smc(payload, seed=0):
     if "blackjax" not in payload:
         payload["blackjax"] = blackjax_step(payload)
     import jax
 
     start, step = payload["blackjax"]
-    key, state, total = jax.random.key(0), start, 0.0
+    key, state, total = jax.random.key(seed), start, 0.0
     while float(state.tempering_param) < 1:
         key, sub = jax.random.split(key)
         state, info = step(sub, state)
@@ -132,25 +132,25 @@ def evidence_error(payload, found):
     return abs(found - log_z(payload))
 
 
-def ours_nested(payload):
+def ours_nested(payload, seed=0):
     from pansophy.distributions import Normal
     from pansophy.sampling import NestedSampling
 
     d = payload["d"]
     prior = Normal(np.zeros(d), np.full(d, 4.0), "diag")
     ns = NestedSampling(likelihood(payload), prior, n_live=payload["n"], batched=True)
-    run = ns.run(0)
+    run = ns.run(seed)
     return run.log_evidence, run.error
 
 
-def dynesty_nested(payload):
+def dynesty_nested(payload, seed=0):
     import dynesty
     from scipy.special import ndtri
 
     d, f = payload["d"], likelihood(payload)
     sampler = dynesty.NestedSampler(
         f, lambda u: 2 * ndtri(u), d, nlive=payload["n"],
-        rstate=np.random.default_rng(0),
+        rstate=np.random.default_rng(seed),
     )  # fmt: skip
     sampler.run_nested(print_progress=False, dlogz=0.01)
     return float(sampler.results.logz[-1]), float(sampler.results.logzerr[-1])
@@ -170,16 +170,16 @@ def weights(size):
     return {"w": w / w.sum()}
 
 
-def ours_resample(payload):
+def ours_resample(payload, seed=0):
     from pansophy.sampling import resample
 
-    return [resample(payload["w"], scheme=s, random_state=0) for s in SCHEMES]
+    return [resample(payload["w"], scheme=s, random_state=seed) for s in SCHEMES]
 
 
-def filterpy_resample(payload):
+def filterpy_resample(payload, seed=0):
     import filterpy.monte_carlo as fm
 
-    np.random.seed(0)
+    np.random.seed(seed)
     return [getattr(fm, f"{s}_resample")(payload["w"]) for s in SCHEMES]
 
 
@@ -204,16 +204,16 @@ def logistic(size):
     return {"X": X, "y": y}
 
 
-def ours_advi(payload, solver="fixed"):
+def ours_advi(payload, solver="fixed", seed=0):
     from pansophy.sampling import ADVI, logistic_density
 
     X, y = payload["X"], payload["y"]
     density = logistic_density(X, y, scale=1.0)
-    run = ADVI(density, solver=solver).run(np.zeros(X.shape[1]), 0)
+    run = ADVI(density, solver=solver).run(np.zeros(X.shape[1]), seed)
     return run.mean, np.sqrt(run.normal.variance)
 
 
-def numpyro_svi(payload):
+def numpyro_svi(payload, seed=0):
     import jax
     import jax.numpy as jnp
     import numpyro
@@ -232,13 +232,12 @@ def numpyro_svi(payload):
         guide = AutoNormal(model)
         elbo = Trace_ELBO(num_particles=10)
         svi = SVI(model, guide, numpyro.optim.Adam(0.02), elbo)
-        state = svi.init(jax.random.key(0))
         go = jax.jit(
             lambda s: jax.lax.scan(lambda s, _: svi.update(s), s, None, length=2000)
         )
-        payload["svi"] = svi, go, state
-    svi, go, state = payload["svi"]
-    state, _ = go(state)
+        payload["svi"] = svi, go
+    svi, go = payload["svi"]
+    state, _ = go(svi.init(jax.random.key(seed)))
     params = svi.get_params(state)
     found = params["b_auto_loc"], params["b_auto_scale"]
     return tuple(np.asarray(a) for a in found)
@@ -265,6 +264,7 @@ CASES = [
         data=pair,
         ours=ours_gibbs,
         peers={"NumPy loop": loop_gibbs},
+        written=("NumPy loop",),
         quality=correlation_error,
         tolerance=0.01,
         target=3.0,

@@ -157,16 +157,16 @@ def contaminated(size):
     return X
 
 
-def mcd_ours(X):
+def mcd_ours(X, seed=0):
     from pansophy.covariance import MinCovDet
 
-    return MinCovDet(random_state=0).fit(X)
+    return MinCovDet(random_state=seed).fit(X)
 
 
-def mcd_sklearn(X):
+def mcd_sklearn(X, seed=0):
     from sklearn.covariance import MinCovDet
 
-    return MinCovDet(random_state=0).fit(X)
+    return MinCovDet(random_state=seed).fit(X)
 
 
 def log_determinant(X, model):

@@ -121,16 +121,18 @@ def make_samples(size):
     return (*network_of(n_nodes, n_edges, (2, 4)), n)
 
 
-def draw_ours(payload):
+def draw_ours(payload, seed=0):
     network, _, n = payload
-    return network.sample(n, random_state=0)
+    return network.sample(n, random_state=seed)
 
 
-def draw_pgmpy(payload):
+def draw_pgmpy(payload, seed=0):
     from pgmpy.sampling import BayesianModelSampling
 
     network, model, n = payload
-    rows = BayesianModelSampling(model).forward_sample(n, seed=0, show_progress=False)
+    rows = BayesianModelSampling(model).forward_sample(
+        n, seed=seed, show_progress=False
+    )
     return rows[list(network.space.names)].to_numpy()
 
 

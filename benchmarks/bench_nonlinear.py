@@ -93,7 +93,7 @@ def log_seen(x, z, t):
     return -0.5 * (e[0] ** 2 / R[0] + e[1] ** 2 / R[1])
 
 
-def particles_ours(payload, m=2000):
+def particles_ours(payload, m=2000, seed=0):
     from pansophy.state_space import ParticleFilter
 
     model = ParticleFilter(
@@ -102,15 +102,15 @@ def particles_ours(payload, m=2000):
         lambda rng, m: START + rng.standard_normal((m, 4)),
         n_particles=m,
         threshold=1.0,
-        random_state=0,
+        random_state=seed,
     )
     return model.filter(payload[1]).means
 
 
-def particles_numpy(payload, m=2000):
+def particles_numpy(payload, m=2000, seed=0):
     from filterpy.monte_carlo import systematic_resample
 
-    rng, out = np.random.default_rng(0), []
+    rng, out = np.random.default_rng(seed), []
     z = START + rng.standard_normal((m, 4))
     for t, x in enumerate(payload[1]):
         if t:
@@ -160,6 +160,7 @@ CASES = [
         data=data,
         ours=particles_ours,
         peers={"numpy_filterpy": particles_numpy},
+        written=("numpy_filterpy",),
         quality=error,
         tolerance=0.05,
         target=1.0,

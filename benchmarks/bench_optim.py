@@ -189,15 +189,15 @@ def waves(size):
 
 
 def box_ours(name, **options):
-    def run(data):
+    def run(data, seed=0):
         from pansophy import optim
 
-        return getattr(optim, name)(*data, random_state=0, **options)
+        return getattr(optim, name)(*data, random_state=seed, **options)
 
     return run
 
 
-def evolution(data):
+def evolution(data, seed=0):
     from scipy.optimize import differential_evolution
 
     f, box = data
@@ -207,15 +207,15 @@ def evolution(data):
         vectorized=True,
         polish=False,
         tol=1e-8,
-        rng=0,
+        rng=seed,
         updating="deferred",
     )
 
 
-def annealing(data):
+def annealing(data, seed=0):
     from scipy.optimize import dual_annealing
 
-    return dual_annealing(*data, rng=0, no_local_search=True, maxiter=2000)
+    return dual_annealing(*data, rng=seed, no_local_search=True, maxiter=2000)
 
 
 def depth(data, result):

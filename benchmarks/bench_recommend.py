@@ -22,15 +22,15 @@ def plays(size):
     return sp.csr_matrix((values, (t["user"], t["item"])), shape=(n, m))
 
 
-def als_ours(C):
+def als_ours(C, seed=0):
     from pansophy.recommend import ALS
 
     how = {"reg": REG, "alpha": ALPHA, "implicit": True, "solver": "cg"}
-    model = ALS(FACTORS, max_iter=SWEEPS, tol=0, random_state=0, **how).fit(C)
+    model = ALS(FACTORS, max_iter=SWEEPS, tol=0, random_state=seed, **how).fit(C)
     return model.user_factors_, model.item_factors_
 
 
-def als_implicit(C, cg=True):
+def als_implicit(C, cg=True, seed=0):
     from implicit.cpu.als import AlternatingLeastSquares
     from threadpoolctl import threadpool_limits
 
@@ -38,7 +38,7 @@ def als_implicit(C, cg=True):
     D.data = 1 + ALPHA * D.data  # there the matrix holds the confidence itself
     with threadpool_limits(1, "blas"):  # as its documentation asks for
         model = AlternatingLeastSquares(
-            FACTORS, REG, iterations=SWEEPS, use_cg=cg, random_state=0, num_threads=2
+            FACTORS, REG, iterations=SWEEPS, use_cg=cg, random_state=seed, num_threads=2
         )
         model.fit(D, show_progress=False)
     return model.user_factors, model.item_factors

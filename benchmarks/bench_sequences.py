@@ -213,6 +213,10 @@ CASES = [
             "torch, padded": torch_loop(padded_states),
             "skorch": skorch_loop,
         },
+        written=(
+            "torch, packed",
+            "torch, padded",
+        ),
         quality=last_loss,
         tolerance=1e-3,
         target=1.0,
@@ -226,6 +230,7 @@ CASES = [
         data=sequence,
         ours=attention_step("blockwise"),
         peers={"matrix of weights": attention_step("plain")},
+        written=("matrix of weights",),
         quality=gradient_error,
         tolerance=1e-3,
         target=1.0,

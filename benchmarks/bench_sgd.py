@@ -5,7 +5,7 @@ import numpy as np
 from .runner import Case
 
 PASSES = 5
-OPTIONS = {"max_iter": PASSES, "tol": None, "random_state": 0}
+OPTIONS = {"max_iter": PASSES, "tol": None}
 
 
 def rows(size):
@@ -36,9 +36,10 @@ def words(size):
 def fit(library, name, **options):
     """Fit the estimator of that name of "pansophy" or "sklearn"."""
 
-    def run(data):
+    def run(data, seed=0):
         module = __import__(f"{library}.linear_model", fromlist=[name])
-        return getattr(module, name)(**{**OPTIONS, **options}).fit(*data)
+        given = {**OPTIONS, **options, "random_state": seed}
+        return getattr(module, name)(**given).fit(*data)
 
     return run
 
@@ -46,10 +47,10 @@ def fit(library, name, **options):
 def chunks(library):
     """partial_fit over chunks of 100 rows."""
 
-    def run(data):
+    def run(data, seed=0):
         module = __import__(f"{library}.linear_model", fromlist=["SGDClassifier"])
         X, y = data
-        model = module.SGDClassifier(random_state=0, alpha=1e-3)
+        model = module.SGDClassifier(random_state=seed, alpha=1e-3)
         for i in range(0, len(y), 100):
             model.partial_fit(X[i : i + 100], y[i : i + 100], classes=[0, 1])
         return model

@@ -13,8 +13,8 @@ import tempfile
 
 import numpy as np
 
-from .load_test import table
 from .runner import Case
+from .studies.load_test import table
 
 SIZES = [50_000, 200_000, 1_000_000]
 
@@ -106,6 +106,7 @@ CASES = [
         data=on_disk(name, "parquet"),
         ours=ours,
         peers={"bare": bare},
+        written=("bare",),
         quality=log_loss,
         tolerance=1e-6,
         target=0.8,
@@ -122,6 +123,7 @@ CASES.append(
         data=on_disk("logistic regression", "csv"),
         ours=ours,
         peers={"script": script},
+        written=("script",),
         quality=log_loss,
         tolerance=0.02,
         target=0.8,

@@ -96,16 +96,13 @@ def test_error(data, result):
     return float(np.mean(result[1] != data[3]))
 
 
-def peers(name="SVC", *, intel=True, **options):
-    """libsvm, and scikit-learn-intelex if it is installed."""
-    found = {"sklearn": fit_and_predict("sklearn.svm", name, **options)}
-    try:
-        import sklearnex.svm  # noqa: F401
-    except ImportError:
-        return found
-    if intel:
-        found["sklearnex"] = fit_and_predict("sklearnex.svm", name, **options)
-    return found
+def peers(name="SVC", **options):
+    """libsvm, and Intel's."""
+    libraries = {"sklearn": "sklearn.svm", "sklearnex": "sklearnex.svm"}
+    return {
+        library: fit_and_predict(module, name, **options)
+        for library, module in libraries.items()
+    }
 
 
 CASES = [
@@ -127,7 +124,7 @@ CASES = [
         sizes=[(5_000, 20), (20_000, 20), (50_000, 20)],
         data=two_classes,
         ours=fit_and_predict("pansophy.svm"),
-        peers=peers(intel=False),
+        peers=peers(),
         quality=dual_objective(1.0),
         tolerance=1e-6,
         target=1.5,
@@ -151,7 +148,7 @@ CASES = [
         sizes=[(2_000, 16), (6_000, 16), (20_000, 16)],
         data=letters,
         ours=fit_and_predict("pansophy.svm"),
-        peers=peers(intel=False),
+        peers=peers(),
         quality=test_error,
         tolerance=2e-3,
         target=1.5,

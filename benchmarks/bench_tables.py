@@ -146,11 +146,18 @@ def make_fitted(size):
     )
     prepare.fit(rows[:20000], y[:20000])
     peer = transformer().fit(frame[:20000], y[:20000])
-    return prepare, rows[:n], peer, frame[:n]
+    return {
+        "prepare": prepare,
+        "rows": rows[:n],
+        "peer": peer,
+        "frame": frame[:n],
+        "y": y[:n],
+        "more": (rows[: n + 100], frame[: n + 100]),
+    }
 
 
 def ours_rows(payload):
-    prepare, rows, _, _ = payload
+    prepare, rows = payload["prepare"], payload["rows"]
     if len(rows) > 1:
         return prepare.transform(rows)
     for _ in range(50):
@@ -159,12 +166,25 @@ def ours_rows(payload):
 
 
 def sklearn_rows(payload):
-    _, _, peer, frame = payload
+    peer, frame = payload["peer"], payload["frame"]
     if len(frame) > 1:
         return peer.transform(frame)
     for _ in range(50):
         out = peer.transform(frame)
     return out
+
+
+def held_out_rows(payload, X):
+    """Log loss of a logistic regression on the transformed rows."""
+    return held_out(None, (X, payload["y"]))
+
+
+def few_rows_error(payload, X):
+    """Greatest distance to the same rows when more are transformed together."""
+    rows, frame = payload["more"]
+    together = (payload["prepare"].transform(rows), payload["peer"].transform(frame))
+    same_shape = [T[: len(X)] for T in together if T.shape[1] == X.shape[1]]
+    return float(min(np.nanmax(np.abs(X - T)) for T in same_shape))
 
 
 CASES = [
@@ -188,7 +208,8 @@ CASES = [
         data=make_fitted,
         ours=ours_rows,
         peers={"sklearn": sklearn_rows},
-        quality=lambda payload, result: 0.0,
+        quality=few_rows_error,
+        tolerance=1e-9,
         target=20.0,
     ),
     Case(
@@ -198,7 +219,8 @@ CASES = [
         data=make_fitted,
         ours=ours_rows,
         peers={"sklearn": sklearn_rows},
-        quality=lambda payload, result: 0.0,
+        quality=held_out_rows,
+        tolerance=0.003,
         target=1.5,
     ),
 ]

@@ -65,12 +65,12 @@ def numbers(size):
 
 
 def absolute(module):
-    def fit(data):
+    def fit(data, seed=0):
         from importlib import import_module
 
         tree = import_module(f"{module}.tree")
         model = tree.DecisionTreeRegressor(
-            criterion="absolute_error", max_leaf_nodes=32, random_state=0
+            criterion="absolute_error", max_leaf_nodes=32, random_state=seed
         )
         return model.fit(data[0], data[1])
 
@@ -78,21 +78,21 @@ def absolute(module):
 
 
 def extra(module):
-    def fit(data):
+    def fit(data, seed=0):
         from importlib import import_module
 
         tree = import_module(f"{module}.tree")
-        return tree.ExtraTreeRegressor(random_state=0).fit(data[0], data[1])
+        return tree.ExtraTreeRegressor(random_state=seed).fit(data[0], data[1])
 
     return fit
 
 
 def extra_classes(module, **options):
-    def fit(data):
+    def fit(data, seed=0):
         from importlib import import_module
 
         tree = import_module(f"{module}.tree")
-        model = tree.ExtraTreeClassifier(random_state=0, **options)
+        model = tree.ExtraTreeClassifier(random_state=seed, **options)
         return model.fit(data[0], data[1])
 
     return fit

@@ -30,7 +30,7 @@ def binary_digits(n):
     return np.abs(rows - flips).astype(np.float32), test
 
 
-def fit_ours(payload):
+def fit_ours(payload, seed=0):
     from pansophy.generative import VAE
 
     train, _ = payload
@@ -43,13 +43,13 @@ def fit_ours(payload):
         n_epochs=EPOCHS,
         learning_rate="constant",
         learning_rate_init=0.001,
-        random_state=0,
+        random_state=seed,
         device="cpu",
     )
     return model.fit(train)
 
 
-def fit_pythae(payload):
+def fit_pythae(payload, seed=0):
     import logging
     import os
 
@@ -61,7 +61,7 @@ def fit_pythae(payload):
     logging.disable(logging.INFO)
     os.environ["TQDM_DISABLE"] = "1"  # read when tqdm is imported
     train, _ = payload
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     config = VAEConfig(input_dim=(64,), latent_dim=LATENT, reconstruction_loss="bce")
     with tempfile.TemporaryDirectory() as folder:
         trainer = BaseTrainer(

@@ -27,25 +27,25 @@ def topical_sentences(size):
     ]
 
 
-def vectors_ours(sentences):
+def vectors_ours(sentences, seed=0):
     from pansophy.text import SkipGram
 
-    model = SkipGram(100, random_state=0).fit(sentences)
+    model = SkipGram(100, random_state=seed).fit(sentences)
     return model.words_.tolist(), model.vectors_
 
 
-def vectors_gensim(sentences, workers=THREADS):
+def vectors_gensim(sentences, workers=THREADS, seed=0):
     from gensim.models import Word2Vec
 
     model = Word2Vec(
         sentences, vector_size=100, window=5, negative=5, sg=1, min_count=5, epochs=5,
-        sample=1e-3, workers=workers, seed=0,
+        sample=1e-3, workers=workers, seed=seed + 1,
     )  # fmt: skip
     return model.wv.index_to_key, model.wv.vectors
 
 
-def vectors_gensim_one(sentences):
-    return vectors_gensim(sentences, workers=1)
+def vectors_gensim_one(sentences, seed=0):
+    return vectors_gensim(sentences, workers=1, seed=seed)
 
 
 def wrong_neighbours(sentences, found):

@@ -48,17 +48,20 @@ def tiger(size):
     return {"simulations": size[0]}
 
 
-def ours_search(payload):
+def ours_search(payload, seed=0):
     from pansophy.rl import POMCP, tiger_problem
 
     search = POMCP(tiger_problem(), 0.95, n_simulations=payload["simulations"])
-    return search.action([0.5, 0.5], 0)
+    return search.action([0.5, 0.5], seed)
 
 
-def pomdp_py_search(payload):
+def pomdp_py_search(payload, seed=0):
+    import random
+
     import pomdp_py
     from pomdp_py.problems.tiger import TigerProblem
 
+    random.seed(seed)  # what the planner draws from
     problem = TigerProblem.create("tiger-left", 0.5, 0.15)
     particles = pomdp_py.Particles.from_histogram(
         problem.agent.belief, num_particles=1000
@@ -88,17 +91,17 @@ def pulls(size):
     return {"T": size[0]}
 
 
-def ours_ucb(payload):
+def ours_ucb(payload, seed=0):
     from pansophy.rl import UCB1, Bandit, play_bandit
 
     arms = Bandit(MEANS, noise="bernoulli")
-    run = play_bandit(arms, UCB1(), payload["T"], n_runs=10, random_state=0)
+    run = play_bandit(arms, UCB1(), payload["T"], n_runs=10, random_state=seed)
     return run.mean_regret[-1]
 
 
-def numpy_ucb(payload):
+def numpy_ucb(payload, seed=0):
     """The same ten runs side by side in NumPy."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     rows = np.arange(10)
     n, m = np.zeros((10, 5)), np.zeros((10, 5))
     regret = 0.0
@@ -126,7 +129,7 @@ def cliff(size):
     return {"n": size[0]}
 
 
-def ours_sarsa(payload):
+def ours_sarsa(payload, seed=0):
     from pansophy.rl import TDControl
     from pansophy.rl.envs import CliffWalking
 
@@ -136,21 +139,21 @@ def ours_sarsa(payload):
         gamma=1.0,
         learning_rate=0.1,
         exploration=0.1,
-        random_state=0,
+        random_state=seed,
     )
     return model.fit(CliffWalking(max_steps=500)).Q_
 
 
-def plain_sarsa(payload):
+def plain_sarsa(payload, seed=0):
     import gymnasium
 
     env = gymnasium.make("CliffWalking-v1", max_episode_steps=500)
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     Q = np.zeros((48, 4))
     choose = lambda s: (
         int(rng.integers(4)) if rng.random() < 0.1 else int(np.argmax(Q[s]))
     )
-    s, _ = env.reset(seed=0)
+    s, _ = env.reset(seed=seed)
     a = choose(s)
     for _ in range(payload["n"]):
         after, r, terminated, truncated, _ = env.step(a)
@@ -193,6 +196,7 @@ CASES = [
         data=world,
         ours=ours_values,
         peers={"scipy CSR, our stop": csr_loop_same_stop},
+        written=("scipy CSR, our stop",),
         quality=value_error,
         tolerance=1e-6,
         target=1.0,
@@ -218,6 +222,7 @@ CASES = [
         data=pulls,
         ours=ours_ucb,
         peers={"numpy, runs side by side": numpy_ucb},
+        written=("numpy, runs side by side",),
         quality=regret_excess,
         tolerance=0.1,
         target=5.0,
@@ -230,6 +235,8 @@ CASES = [
         data=cliff,
         ours=ours_sarsa,
         peers={"gymnasium + numpy": plain_sarsa},
+        written=("gymnasium + numpy",),
+        notes="ours steps a compiled twin of the world, the peer Gymnasium's in Python",
         quality=steps_to_goal,
         tolerance=6.0,
         target=5.0,

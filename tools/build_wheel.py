@@ -24,9 +24,10 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
 
-# Loops that AVX-512 makes faster by 5 to 20 % (`python -m benchmarks.shipped_loops
-# speed`); most gain nothing. Trees gain by its instructions and registers, k-means by
-# vectors of 512 bits, which LLVM uses for znver4 alone.
+# Loops that AVX-512 makes faster by 5 to 20 % (`python -m
+# benchmarks.studies.shipped_loops speed`); most gain nothing. Trees gain by its
+# instructions and registers, k-means by vectors of 512 bits, which LLVM uses for znver4
+# alone.
 KMEANS_LOOPS = (
     "pansophy.cluster._kmeans.assign_block",
     "pansophy.cluster._kmeans.candidate_costs",

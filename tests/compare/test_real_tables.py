@@ -5,7 +5,7 @@ a messy one, and a large synthetic one.
 import numpy as np
 import pytest
 
-from benchmarks.rival_tables import TABLES, synthetic
+from benchmarks.studies.rival_tables import TABLES, synthetic
 from pansophy.compare import compare
 from pansophy.datasets import make_messy
 

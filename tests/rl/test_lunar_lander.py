@@ -2,7 +2,7 @@
 
 The settings are those that Stable-Baselines3's authors publish (rl-zoo3); those of DQN
 with three-step double targets, longer exploration and a learning rate that falls.
-Figures over seeds stand in `benchmarks/agents_over_seeds.md`.
+Figures over seeds stand in `benchmarks/studies/agents_over_seeds.md`.
 """
 
 import numpy as np

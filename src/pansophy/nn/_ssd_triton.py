@@ -66,7 +66,7 @@ class Cut(NamedTuple):
 
 
 class Tiling(NamedTuple):
-    """Tiling of the kernels; `benchmarks.gpu_state_space tune` searches them."""
+    """Tiling of the kernels; `benchmarks.studies.gpu_state_space tune` searches it."""
 
     chunk: int  # Q
     states: Cut

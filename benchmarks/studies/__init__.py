@@ -1,0 +1,1 @@
+"""Studies: measured questions that are not a case of `python -m benchmarks`."""
