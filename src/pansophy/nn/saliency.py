@@ -13,7 +13,7 @@ Refs      [Simonyan2014] gradients; [Sundararajan2017] integrated gradients
 """
 
 import copy
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -55,7 +55,7 @@ def integrated_gradient(
 def saliency(
     model, X, target=None, *, method: Literal["gradient", "integrated"] = "gradient",
     baseline=0.0, steps=32,
-):  # fmt: skip
+) -> Any:  # fmt: skip
     """Sensitivity of a score to each input of each row, eq. (1) or (2).
 
     Parameters
