@@ -33,7 +33,7 @@ def load_holdout(schema, table, counted=False) -> Samples:
     try:
         weight = None
         if counted and schema.weight in table.column_names:
-            table = repeat_rows(table, schema)
+            table = repeat_rows(table, some_weight(schema, table))
         elif schema.weight in table.column_names:
             weight = some_weight(schema, table)
         return Samples(schema.frame(table), schema.target_values(table), weight)

@@ -73,7 +73,7 @@ def load_dataset(source, options) -> LoadedDataset:
     table = drop_zero_weights(table, first, notes)
     cells = None
     if not sampled and counts_rows(first, table, options):
-        cells, table = table, repeat_rows(table, first)
+        cells, table = table, repeat_rows(table, some_weight(first, table))
         notes.append(
             f"{first.weight!r} counts rows: {count_rows(cells.num_rows)} stand for "
             f"{table.num_rows:,}, each of which is a row of its own in folds, tests "
@@ -158,10 +158,10 @@ def counts_rows(schema, table, options) -> bool:
     return options.counts is None and whole and few and bool(np.any(w > 1))
 
 
-def repeat_rows(table, schema) -> pa.Table:
-    """Every row of a table as often as its weight says."""
-    counts = some_weight(schema, table).astype(int)
-    return table.take(pa.array(np.repeat(np.arange(table.num_rows), counts)))
+def repeat_rows(table, counts) -> pa.Table:
+    """Every row of a table as often as its count says."""
+    rows = np.repeat(np.arange(table.num_rows), np.asarray(counts).astype(int))
+    return table.take(pa.array(rows))
 
 
 def table_and_target(table, target) -> tuple[Any, Any]:

@@ -403,5 +403,5 @@ def without_selection_bias(score, bias, metric) -> Interval:
     """A score and its interval, both made worse by the bias, within the bounds."""
     shift = -bias if metric.greater else bias
     least, greatest = metric.bounds
-    moved = (float(np.clip(v + shift, least, greatest)) for v in score[:3])
-    return Interval(*moved, score.error)
+    mean, low, high = (float(np.clip(v + shift, least, greatest)) for v in score[:3])
+    return Interval(mean, low, high, score.error)
