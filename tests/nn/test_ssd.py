@@ -1,7 +1,5 @@
 """State-space duality: chunks equal the recurrence, in every precision and length."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -10,6 +8,7 @@ torch.set_num_threads(1)
 
 from pansophy.core.triton_support import has_triton  # noqa: E402
 from pansophy.nn import ssd, ssm_scan  # noqa: E402
+from tests.nn.counted_elements import elements_written  # noqa: E402
 
 
 def parts(n, length, heads, P, N, dtype=torch.float64, device="cpu"):
@@ -88,17 +87,11 @@ def test_bfloat16_at_16k_steps():
 
 
 def test_cost_is_linear_in_length():
-    seconds = []
+    work = []
     for length in (2048, 16_384):
         inputs = [p.detach() for p in parts(1, length, 2, 8, 8, torch.float32)][:6]
-        ssd(*inputs)
-        best = np.inf
-        for _ in range(3):
-            begun = time.process_time()
-            ssd(*inputs)
-            best = min(best, time.process_time() - begun)
-        seconds.append(best)
-    assert seconds[1] < 8 * 2.5 * seconds[0]
+        work.append(elements_written(ssd, *inputs))
+    assert work[1] < 8 * 1.1 * work[0]
 
 
 def test_bad_input():

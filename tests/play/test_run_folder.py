@@ -44,8 +44,9 @@ def test_other_settings_and_places_are_refused(tmp_path):
         PlayFolder(tmp_path, {**SETTINGS, "steps": 20}, resume=True)
     with PlayFolder(tmp_path, SETTINGS):  # a refusal leaves no lock behind
         pass
+    (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="nothing can be written"):
-        writable_folder("/proc/nothing")
+        writable_folder(tmp_path / "file" / "folder")
 
 
 def test_one_run_writes_at_a_time(tmp_path):

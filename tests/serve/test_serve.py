@@ -351,11 +351,11 @@ def test_a_server_answers_to_this_machine_and_its_own_name():
 def test_many_unknown_keys_cost_no_more_than_reading_them(dummy):
     body = json.dumps({f"unknown key number {i}": 1 for i in range(200_000)})
     client = TestClient(serve.app(dummy))
-    begun = time.perf_counter()
+    begun = time.process_time()
     got = client.post(
         "/predict", content=body, headers={"content-type": "application/json"}
     )
-    assert time.perf_counter() - begun < 5  # difflib took minutes
+    assert time.process_time() - begun < 5  # difflib took minutes
     assert got.status_code == 422 and len(got.json()["problems"]) <= 20
     assert len(got.content) < 20_000
 

@@ -330,6 +330,7 @@ def test_interrupted_update_leaves_the_former_index(
     assert_usable_and_recovers(tmp_path / "index", source, tmp_path / "fresh")
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 def test_killed_update_leaves_the_former_index(index, source, tmp_path):
     index.update()
     change_documents(source)
