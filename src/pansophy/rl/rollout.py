@@ -305,8 +305,7 @@ def rollout(
     )
     try:
         own = own_observation if learn or keep else lambda observation: observation
-        start = begin_run(env, own, begin, rng, position)
-        observation, mask, total, length, _ = start
+        observation, mask, total, length, _ = begin_run(env, own, begin, rng, position)
         reason = "callback" if watch.ends_run(agent, done) else ""
         while not reason:
             child = task.child(f"from step {done}")
@@ -354,8 +353,11 @@ def rollout(
                         break
                     if done < limit:
                         observation, mask = begin_episode(env, own, begin)
-            reason = reason or ("callback" if watch.ends_run(agent, done) else "")
-            reason = reason or ("steps" if done == limit else "")
+            reason = (
+                reason
+                or ("callback" if watch.ends_run(agent, done) else "")
+                or ("steps" if done == limit else "")
+            )
             if child.end() and not reason:
                 reason = "callback"
         stopped_at = EpisodePosition(observation, mask, total, length, not length)
@@ -363,5 +365,7 @@ def rollout(
         reason = "interrupted"
         stopped_at = None
     seconds = time.perf_counter() - start_time
-    episodes = np.array(returns, float), np.array(lengths, int)
-    return Experience(*episodes, done, reason, seconds, seen, stopped_at)
+    return Experience(
+        np.array(returns, float), np.array(lengths, int), done, reason, seconds, seen,
+        stopped_at,
+    )  # fmt: skip
