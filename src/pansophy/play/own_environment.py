@@ -24,9 +24,8 @@ def name_environment(text) -> str:
     """The registered name of the environment that a text names; see the module text."""
     import gymnasium
 
-    place, colon, part = text.rpartition(":")
-    if text.endswith(".py"):
-        place, colon, part = text, ":", ""
+    path = text.endswith(".py")
+    place, colon, part = (f"{text}:" if path else text).rpartition(":")
     if not colon:
         return check_registered(text)
     module = load_module(place)
@@ -73,6 +72,8 @@ def load_module(place):
     if not path.is_file():
         raise ValueError(f"there is no file {place!r}.")
     spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"{place!r} cannot be read as Python.")
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)
     sys.path.insert(0, str(path.parent))

@@ -223,7 +223,7 @@ class AbstractAgent(Estimator):
                     observe=observe, observe_every=observe_every, position=position,
                 )  # fmt: skip
                 total = -(-self.n_steps // STEPS_PER_REPORT)
-                result = self._run_driver(run, total=total)
+                result: Any = self._run_driver(run, total=total)
         del self.converged_  # a budget was spent; nothing tests convergence
         self.n_steps_ += self.n_iter_
         self._keep(learner)
@@ -246,7 +246,8 @@ class AbstractAgent(Estimator):
 
     def __getstate__(self):
         """All but the run to go on with: its environments are not the agent's own."""
-        state = dict(super().__getstate__())
+        state: Any = super().__getstate__()
+        state = dict(state)
         state.pop("_paused_run", None)
         return state
 

@@ -271,7 +271,8 @@ class AbstractTabularLearner(Estimator):
 
     def __getstate__(self):
         """All but the run to go on with: its environment is not the model's own."""
-        state = dict(super().__getstate__())
+        state: Any = super().__getstate__()
+        state = dict(state)
         state.pop("_paused_run", None)
         return state
 

@@ -72,7 +72,7 @@ class StepWatch:
 
     def __init__(self, observe=None, every=None):
         self.observe = observe
-        self.every = sys.maxsize if observe is None else int(every)
+        self.every = sys.maxsize if every is None else int(every)
 
     def next_look(self, done) -> int:
         """The number of steps at which to look next."""
@@ -80,8 +80,9 @@ class StepWatch:
 
     def ends_run(self, learner, done) -> bool:
         """Look, if it is time; whether the run is to end."""
-        due = self.observe is not None and done % self.every == 0
-        return due and bool(self.observe(learner, done))
+        if self.observe is None or done % self.every:
+            return False
+        return bool(self.observe(learner, done))
 
 
 UNWATCHED = StepWatch()
@@ -233,6 +234,15 @@ def begin_episode(env, own, begin, seed=None) -> tuple:
     return observation, info.get("action_mask")
 
 
+def begin_run(env, own, begin, rng, position) -> EpisodePosition:
+    """Where a run begins: where the last one stopped, or at a reset with a seed."""
+    if position is not None and not position.ended:
+        return position
+    seed = draw_seed(rng) if position is None else None
+    observation, mask = begin_episode(env, own, begin, seed)
+    return EpisodePosition(observation, mask, 0.0, 0, False)
+
+
 def rollout(
     env,
     agent,
@@ -289,26 +299,21 @@ def rollout(
     masked = takes_mask(act)
     rng = make_rng(random_state)
     seen, returns, lengths = [], [], []
-    done, total, length, reason = 0, 0.0, 0, ""
-    limit = sys.maxsize if n_steps is None else int(n_steps)
-    longest = sys.maxsize if max_episode_steps is None else int(max_episode_steps)
+    done, reason = 0, ""
+    limit, longest = (
+        sys.maxsize if n is None else int(n) for n in (n_steps, max_episode_steps)
+    )
     try:
         own = own_observation if learn or keep else lambda observation: observation
-        if position is None:
-            observation, mask = begin_episode(env, own, begin, draw_seed(rng))
-        elif position.ended:
-            observation, mask = begin_episode(env, own, begin)
-        else:
-            observation, mask, total, length, _ = position
+        observation, mask, total, length, _ = begin_run(env, own, begin, rng, position)
         reason = "callback" if watch.ends_run(agent, done) else ""
         while not reason:
             child = task.child(f"from step {done}")
             block_end = min(done + BLOCK, limit, watch.next_look(done))
             for _ in range(block_end - done):
-                if masked:
-                    action = act(observation, rng, mask)
-                else:
-                    action = act(observation, rng)
+                action = (
+                    act(observation, rng, mask) if masked else act(observation, rng)
+                )
                 outcome = step(action)
                 try:
                     after, reward, terminated, truncated, info = outcome
@@ -320,8 +325,7 @@ def rollout(
                 after = own(after)
                 total += reward
                 length += 1
-                if length == longest and not terminated:
-                    truncated = True
+                truncated = truncated or (length == longest and not terminated)
                 next_mask = info.get("action_mask")
                 if learn or keep:
                     transition = Transition(
@@ -349,17 +353,19 @@ def rollout(
                         break
                     if done < limit:
                         observation, mask = begin_episode(env, own, begin)
-            if watch.ends_run(agent, done):
-                reason = reason or "callback"
-            reason = reason or ("steps" if done == limit else "")
+            reason = (
+                reason
+                or ("callback" if watch.ends_run(agent, done) else "")
+                or ("steps" if done == limit else "")
+            )
             if child.end() and not reason:
                 reason = "callback"
+        stopped_at = EpisodePosition(observation, mask, total, length, not length)
     except KeyboardInterrupt:
         reason = "interrupted"
+        stopped_at = None
     seconds = time.perf_counter() - start_time
-    returns, lengths = np.array(returns, float), np.array(lengths, int)
-    stopped_at = None
-    if reason != "interrupted":
-        ended = bool(done) and not length
-        stopped_at = EpisodePosition(observation, mask, total, length, ended)
-    return Experience(returns, lengths, done, reason, seconds, seen, stopped_at)
+    return Experience(
+        np.array(returns, float), np.array(lengths, int), done, reason, seconds, seen,
+        stopped_at,
+    )  # fmt: skip

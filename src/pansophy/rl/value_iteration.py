@@ -337,8 +337,10 @@ def first_proper_policy(model, policy):
     reached prefers a way to it where steps cost something. If none is found, the given
     policy is returned, whose evaluation says what is wrong.
     """
-    pi, V = policy, np.zeros(len(policy))
-    sweeps, wanted = 0, 1
+    pi = policy
+    V = np.zeros(len(policy))
+    sweeps = 0
+    wanted = 1
     while True:
         try:
             evaluate_policy(model, pi, gamma=1.0)
@@ -349,7 +351,8 @@ def first_proper_policy(model, policy):
             return pi
         while sweeps < wanted:
             Q = q_from_v(model, V, 1.0)
-            V, pi = Q.max(axis=1), greedy_policy(Q)
+            V = Q.max(axis=1)
+            pi = greedy_policy(Q)
             sweeps += 1
         wanted *= 2
 
