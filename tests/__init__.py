@@ -1,0 +1,1 @@
+"""Tests of pansophy: a package, so that no other one called `tests` comes before it."""
