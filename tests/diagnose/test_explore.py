@@ -97,9 +97,9 @@ def test_all_planted_faults_at_once(rng):
 
 
 def test_what_is_left_out_is_no_alarm(rng):
-    table = mixed_columns(rng, 300)
+    table = mixed_columns(rng, 1200)
     order = np.argsort(table["y"])
-    table = {k: v[order] for k, v in table.items()} | {"id": np.arange(300)}
+    table = {k: v[order] for k, v in table.items()} | {"id": np.arange(1200)}
     alone, _ = explore(table, "y", whole=False).about("id")
     schema = infer_schema(pa.table(table), "y")
     (known,) = explore(table, schema=schema, whole=False).about("id")

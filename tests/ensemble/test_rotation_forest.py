@@ -59,7 +59,8 @@ def test_the_literal_version_draws_the_same(weights, data):
     X, y = data
     X = X.astype(np.float32)
     w = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weights else None
-    model = RotationForestClassifier(n_estimators=3, random_state=5)
+    rng = np.random.default_rng(5)
+    model = RotationForestClassifier(n_estimators=3, random_state=rng)
     model.fit(X, y, sample_weight=w)
     seeds = np.random.default_rng(5).integers(0, 2**31 - 1, size=3)
     for seed, turn, tree in zip(seeds, model.rotations_, model):

@@ -116,7 +116,8 @@ def test_trials_as_columns_or_weights(rng):
     sm = pytest.importorskip("statsmodels.api")
     both = np.column_stack([hits, trials - hits])
     result = sm.GLM(both, sm.add_constant(X), family=sm.families.Binomial()).fit()
-    np.testing.assert_allclose(a.summary()["std error"], result.bse, rtol=1e-6)
+    # the peer stops at a change of 1e-8 in its deviance
+    np.testing.assert_allclose(a.summary()["std error"], result.bse, rtol=1e-5)
     assert a.log_likelihood_ == pytest.approx(result.llf)
     assert a.aic_ == pytest.approx(result.aic)
 
