@@ -62,6 +62,7 @@ OPERATORS = {
 OWN_SECONDS = 240
 NEAR_SECONDS = 180
 NEAR_FILES = 25
+CUT = "cut by time"
 
 
 class Edit(NamedTuple):
@@ -346,7 +347,7 @@ class Copy:
                 os.killpg(process.pid, 9)
                 process.wait()
                 return None, "the tests did not end"
-        return status, first_failure(kept.read_text(errors="replace"))
+        return status, last_word(status, kept.read_text(errors="replace"))
 
     def judge(self, edit, graph, own_seconds=OWN_SECONDS, near_seconds=NEAR_SECONDS):
         """Runs the tests of an edit, in stages, until one fails."""
@@ -356,6 +357,7 @@ class Copy:
             edit, *found, time.monotonic() - begun, edit.describe(original)
         )
         own, near = stages_of(edit, graph)
+        notes = []
         for stage, files, seconds in (
             ("own", own, own_seconds),
             ("near", near[:NEAR_FILES], near_seconds),
@@ -369,9 +371,11 @@ class Copy:
                 return done("endless", failure, stage)
             if status not in (0, 5):  # all passed, or none was selected
                 return done("killed", failure, stage)
-        left_out = len(near) - NEAR_FILES
-        note = f"{left_out} files of tests left out" if left_out > 0 else ""
-        return done("survived", note, "none")
+            if failure == CUT:
+                notes.append(f"{CUT}: {stage}")
+        if len(near) > NEAR_FILES:
+            notes.append(f"{len(near) - NEAR_FILES} files of tests left out")
+        return done("survived", ", ".join(notes), "none")
 
     def failing_anyway(self, results):
         """Tests that are said to have killed an edit and fail without any."""
@@ -386,8 +390,10 @@ class Copy:
         return failing
 
 
-def first_failure(output):
-    """The test named in pytest's last lines, or its last line."""
+def last_word(status, output):
+    """The test that failed, whether time was over before all had begun, or nothing."""
+    if status in (0, 5):
+        return CUT if "left out for lack of time" in output else ""
     for line in output.splitlines():
         for word in ("FAILED ", "ERROR "):
             if line.startswith(word):

@@ -7,7 +7,9 @@
 - of every module of the package that the branch has changed since it left the main one,
   and of what is not committed yet: its doctests, and its tests, which have its name;
 - then the tests of what imports the changed modules, nearest first, until the two
-  minutes are over. What was left out is printed.
+  minutes are over.
+
+What was left out for lack of time is printed, by file.
 """
 
 import subprocess
@@ -82,10 +84,13 @@ def plan(changed, graph):
     return must, near
 
 
-def pytest(*arguments):
+def pytest(files, seconds):
+    """The status of the tests of some files that begin within so many seconds."""
     quiet = ["-x", "-n", "2", "-m", "not slow and not gpu"]
-    command = [sys.executable, "-m", "pytest", *quiet, *arguments]
-    return subprocess.run(command, cwd=ROOT).returncode
+    limit = ["-p", "tools.time_limit", "--time-limit", str(round(seconds))]
+    command = [sys.executable, "-m", "pytest", *quiet, *limit, *files]
+    status = subprocess.run(command, cwd=ROOT).returncode
+    return 0 if status == NOTHING_SELECTED else status
 
 
 def main():
@@ -98,7 +103,7 @@ def main():
     if missing:  # pytest-xdist would run no test and not say why
         print(f"tools/quick.py names files that do not exist: {', '.join(missing)}")
         return 1
-    status = pytest(*must)
+    status = pytest(must, SECONDS)
     seconds = SECONDS - (time.monotonic() - start)
     chosen, left_out = near[:NEIGHBOUR_FILES], near[NEIGHBOUR_FILES:]
     if status or not near:
@@ -107,14 +112,13 @@ def main():
         chosen, left_out = [], near
     if chosen:
         print(f"\nTests of what imports the changed modules: {len(chosen)} files")
-        limit = ["-p", "tools.time_limit", "--time-limit", str(round(seconds))]
-        status = pytest(*limit, *chosen)
+        status = pytest(chosen, seconds)
     if left_out:
         print(f"\nLeft out, for lack of time: {len(left_out)} test files of importers")
         print(*(f"  {file}" for file in left_out[:10]), sep="\n")
         if len(left_out) > 10:
             print(f"  and {len(left_out) - 10} more")
-    return 0 if status == NOTHING_SELECTED else status
+    return status
 
 
 if __name__ == "__main__":
