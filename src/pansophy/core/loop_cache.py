@@ -79,7 +79,8 @@ internals: Any = None
 try:
     from . import numba_internals as internals
 except Exception as error:  # an unexpected Numba can raise anything
-    UNEXPECTED = f"Numba {numba.__version__} is not as expected: {error}"
+    reason = (str(error) or type(error).__name__).splitlines()[0]
+    UNEXPECTED = f"Numba {numba.__version__} is not as expected: {reason}"
 else:
     UNEXPECTED = ""
 
