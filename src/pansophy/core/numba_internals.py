@@ -78,7 +78,7 @@ INTERFACES = (
     "numba.cpython.builtins.min_vararg",
 )
 
-# the first and the last version of Numba with which all tests were run
+# the first version with which fits were tried, the last with which the suite runs
 TRIED = (0, 66), (0, 68)
 
 

@@ -232,7 +232,8 @@ def separating_cut(c, target, n_columns):
         return None
     there = ~c.missing
     x, y = c.numbers[there], target.y[there]
-    n, k = len(y), int(y.sum())
+    n = len(y)
+    k = int(y.sum())
     if n < FEWEST or not 0 < k < n or there.mean() < 0.95:
         return None
     order = np.argsort(x, kind="stable")

@@ -107,7 +107,8 @@ def auc_of_times(c, target) -> tuple[float, bool]:
     known = target.known & ~c.missing
     t, y = c.numbers[known], target.y[known]
     ranks = scipy.stats.rankdata(t)
-    best, sure = 0.5, False
+    best = 0.5
+    sure = False
     for k in range(target.k):
         a = int((y == k).sum())
         b = len(y) - a
@@ -116,7 +117,8 @@ def auc_of_times(c, target) -> tuple[float, bool]:
         auc = 1 - (ranks[y == k].sum() - a * (a + 1) / 2) / (a * b)
         error = np.sqrt((a + b + 1) / (12 * a * b))
         if abs(auc - 0.5) > abs(best - 0.5):
-            best, sure = float(auc), bool(abs(auc - 0.5) > SURE * error)
+            best = float(auc)
+            sure = bool(abs(auc - 0.5) > SURE * error)
     return best, sure
 
 

@@ -62,7 +62,7 @@ class PPO(AbstractActorCritic):
         Longest gradient.
     anneal : bool
         Whether the learning rate falls to 0 along a line. That halves what a run of a
-        few tens of thousands of steps can learn (Acrobot: 3 of 16 runs of 40 000 steps
+        few tens of thousands of steps can learn (Acrobot: 5 of 16 runs of 40 000 steps
         below -200 instead of 1).
     normalize_rewards : bool
         Whether rewards are divided by the running deviation of returns.
