@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pansophy.diagnose.columns import table_view
-from pansophy.diagnose.entities import find_entities, is_determined
+from pansophy.diagnose.entities import find_entities, is_determined, repeats_of
 
 
 def people(rng, count=60, visits=4, name="Nummer"):
@@ -112,7 +112,8 @@ def test_the_finer_of_two_keys_is_the_entity(rng):
 
 def test_determined_is_more_than_chance(rng):
     key = np.repeat(np.arange(30), 2)
-    assert is_determined(key, key // 3)
-    assert not is_determined(key, rng.integers(0, 2, 60))
+    pairs = repeats_of(key)
+    assert is_determined(pairs, key // 3)
+    assert not is_determined(pairs, rng.integers(0, 2, 60))
     rare = (np.repeat(np.arange(30), 2) == 3).astype(int)  # one pair differs
-    assert not is_determined(key, rare)  # as it does by chance
+    assert not is_determined(pairs, rare)  # as it does by chance

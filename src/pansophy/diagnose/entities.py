@@ -21,7 +21,8 @@ visits, not a state with thousands of inhabitants, whose new rows may well be of
 that are known. Where one key determines another, the finer one is the entity (a pupil
 rather than the school).
 
-Cost      n log n for each candidate and each other column; pairs of at most `PAIRED`
+Cost      n log n for each candidate, `SOME_PAIRS` rows for most other columns of each,
+          n for those that repeat; pairs of at most `PAIRED` candidates
 """
 
 from itertools import combinations
@@ -36,6 +37,7 @@ CONSTANT = 0.98  # of the values of a key whose rows agree
 CHANCE = -10.0  # log10 of the probability that they would by chance
 FEW_ROWS = 50.0  # of a value, on average
 PAIRED = 8  # columns of which pairs are tried
+SOME_PAIRS = 200  # of rows, looked at first
 MAX_ROWS = 50_000
 
 
@@ -86,6 +88,8 @@ def find_entities(view, target=None, random_state=0) -> list[Entity]:
         for c in view.columns
         if c.name in coded and c.name != target and may_be_key(c)
     }
+    if not coded:
+        return []
     found = entities_of(view, keys, coded)
     if not found:
         found = entities_of(view, pair_keys(keys, view.n), coded, keys)
@@ -138,19 +142,24 @@ def entities_of(view, keys, coded, parts=None) -> list[Entity]:
     `parts` are the single columns of pairs, which must not do so alone.
     """
     out = []
+    table = np.stack(list(coded.values())).astype(np.int32)
     for names, codes in keys.items():
         if not is_repeated(codes):
             continue
         count = int(codes.max()) + 1
+        repeats = repeats_of(codes)
+        likely = often_equal(repeats, table)
         ordered = len(names) == 1 and view[names[0]].numbers is not None
+        alone = [repeats_of(parts[k,]) for k in names] if parts else []
         determined = tuple(
             other
-            for other, values in coded.items()
-            if other not in names
-            and is_determined(codes, values)
+            for (other, values), may_be in zip(coded.items(), likely, strict=True)
+            if may_be
+            and other not in names
+            and is_determined(repeats, values)
             and not (may_be_key(view[other]) and is_alias(codes, values))
             and not (ordered and is_made_from(codes, values))
-            and not (parts and any(is_determined(parts[k,], values) for k in names))
+            and not any(is_determined(r, values) for r in alone)
         )
         certain = len(determined) >= 2 and view.n <= FEW_ROWS * count
         if determined:
@@ -158,17 +167,38 @@ def entities_of(view, keys, coded, parts=None) -> list[Entity]:
     return out
 
 
-def is_determined(key, values) -> bool:
+class Repeats(NamedTuple):
+    """Rows of the same value of a key, next to each other in its order."""
+
+    key: np.ndarray  # (n,) codes
+    first: np.ndarray  # (p,) a row, and
+    second: np.ndarray  # (p,) the next one of the same value
+    sizes: np.ndarray  # rows of each value
+
+
+def repeats_of(key) -> Repeats:
+    """The pairs of neighbouring rows with the same value of a key."""
+    order = np.argsort(key, kind="stable")
+    same = np.flatnonzero(key[order][1:] == key[order][:-1])
+    return Repeats(key, order[same], order[same + 1], np.bincount(key))
+
+
+def often_equal(repeats, table) -> np.ndarray:
+    """Mask (d,) of columns of codes (d, n) that may be determined, by some pairs."""
+    pairs = len(repeats.first)
+    some = np.linspace(0, pairs - 1, min(pairs, SOME_PAIRS)).astype(int)
+    equal = table[:, repeats.first[some]] == table[:, repeats.second[some]]
+    return equal.mean(1) > 1 - 10 * (1 - CONSTANT)
+
+
+def is_determined(repeats, values) -> bool:
     """Whether values repeat within those of a key by more than chance, eq. (1)."""
-    sizes = np.bincount(key)
-    several = sizes > 1
-    if not several.any():
+    key, first, second, sizes = repeats
+    if len(first) == 0:
         return False
-    order = np.lexsort((values, key))
-    same_key = key[order][1:] == key[order][:-1]
-    change = same_key & (values[order][1:] != values[order][:-1])
     changed = np.zeros(len(sizes), bool)
-    changed[key[order][1:][change]] = True
+    changed[key[first[values[first] != values[second]]]] = True
+    several = sizes > 1
     agree = float(np.mean(~changed[several]))
     if agree < CONSTANT:
         return False
