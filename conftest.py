@@ -28,6 +28,7 @@ LISTED_SKIPS = {
     r"workers are forked on Linux only|needs fork|no locks on this system": "no Linux",
     r"no alarm on this system|signals of POSIX|are of POSIX systems": "no POSIX system",
     r"could not import 'resource'": "no POSIX system",
+    r"does not have a (decision_function|predict_proba) method": "a check of that",
     r"a row is left out of the fit that judges it": "the method has no such property",
     r"chance of a single world comes from Gymnasium": "there are no draws to compare",
     r"SAG, which alone starts with no gradients": "the peer has no such problem",

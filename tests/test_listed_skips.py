@@ -13,6 +13,9 @@ ROOT = Path(__file__).parents[1]
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     shutil.copy(ROOT / "conftest.py", tmp_path)
+    (tmp_path / "tests").mkdir()
+    for name in ("__init__.py", "seed_shift.py"):
+        shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
 

@@ -36,8 +36,13 @@ TESTS = (
 )  # fmt: skip
 
 
+PEERS = ("bench", "oracles")  # extras
+
+
 def declared_requirements() -> list[str]:
     """Requirements of the package, of all its extras, and of its tests.
+
+    Peers, of the benchmarks and of the tests, have no bounds: they are pinned.
 
     Examples
     --------
@@ -47,7 +52,8 @@ def declared_requirements() -> list[str]:
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
-    used = [line for name, lines in extras.items() if name != "bench" for line in lines]
+    kept = [lines for name, lines in extras.items() if name not in PEERS]
+    used = [line for lines in kept for line in lines]
     return [
         line
         for line in (*project["dependencies"], *used)

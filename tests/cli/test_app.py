@@ -223,8 +223,7 @@ def test_demo_needs_core_dependencies_only(tmp_path):
         env={**os.environ, "NO_COLOR": "1", "PYTHONPATH": os.pathsep.join(paths)},
     )
     assert done.returncode == 0, done.stderr
-    said = [k for k in done.stderr.splitlines() if not k.startswith(COMPILING)]
-    assert said == []  # no bar in a log
+    assert "\r" not in done.stderr and "\x1b" not in done.stderr  # lines, no bar
     for word in ("logistic regression", "decision tree", "dummy", "report.html"):
         assert word in done.stdout
     told = json.loads((tmp_path / "demo" / "results.json").read_text())

@@ -131,7 +131,7 @@ def test_verbose_speaks(rng, capsys):
         ({"affinity": "precomputed"}, "square"),
         ({"affinity": "linear"}, "at least 0"),
         ({"affinity": "nearest_neighbors", "n_neighbors": 99}, "n_neighbors=99"),
-        ({"eigen_solver": "amg"}, "eigen_solver"),
+        ({"eigen_solver": "qr"}, "eigen_solver"),
         ({"n_clusters": 50}, "n_samples=20"),
     ],
 )

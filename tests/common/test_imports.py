@@ -245,7 +245,14 @@ COMPARE = [
     {"execution"},
     {"model"},
     {"report"},
-    {"loading", "holdout", "comparison", "run_comparison", "saved_runs"},
+    {
+        "loading",
+        "holdout",
+        "comparison",
+        "run_comparison",
+        "saved_runs",
+        "shuffled_rows",
+    },
 ]
 DRIVERS = COMPARE[-1]  # may import one another
 

@@ -129,7 +129,7 @@ def test_encoded_answers_and_future_dates_are_named():
     ask = {"methods": {"nb": GaussianNB()}, "time": "begun", **QUICK}
     found = compare(table, "y", **ask)
     named = {(f.column, f.kind) for f in found.findings}
-    assert {("town code", "near-perfect column"), ("paid", "future dates")} <= named
+    assert {("town code", "separating column"), ("paid", "future dates")} <= named
 
 
 def test_predictions_of_a_fold_do_not_depend_on_its_answers():

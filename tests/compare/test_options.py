@@ -125,7 +125,10 @@ def test_weights_reach_the_preparation_too(name):
     w = np.tile([1, 5, 2], 20)
     plain = load({**table, "w": w}, target="y", weight="w", counts=False, ignore=["g"])
     many = load(
-        {k: np.repeat(v, w) for k, v in table.items()}, target="y", ignore=["g"]
+        {k: np.repeat(v, w) for k, v in table.items()},
+        target="y",
+        ignore=["g"],
+        independent=True,
     )
     (_, method), _ = choose_methods(many.schema, 60, [name])
     fit = lambda t: fit_pipeline(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.linear_model as peer
+from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.core import threads
@@ -88,19 +89,22 @@ def test_hinge_reaches_zero_loss_only_where_rows_separate():
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("loss", ["hinge", "log_loss", "modified_huber"])
 def test_objective_of_scikit_learn(data, loss, penalty, average):
-    """Medians of three runs: one in thirty ends a tenth too high, ours or theirs."""
+    """Not above that of scikit-learn: a rank test that errs once in a million tries.
+
+    Where the penalty does not hold the weights, runs of both end far apart.
+    """
     X, y = data[0], (data[1] > 0).astype(int)
     how = {"penalty": penalty, "alpha": 0.02, "average": average}
     how |= {"max_iter": 60, "tol": None}
-    objectives = []
-    for seed in range(3):
+    mine, right = [], []
+    for seed in range(12):
         ours = SGDClassifier(loss, random_state=seed, **how).fit(X, y)
         theirs = peer.SGDClassifier(loss=loss, random_state=seed, **how).fit(X, y)
-        mine = sgd_objective(ours, X, y)
+        mine.append(sgd_objective(ours, X, y))
         ours.coef_, ours.intercept_ = theirs.coef_, theirs.intercept_
-        objectives.append((mine, sgd_objective(ours, X, y)))
-    mine, right = np.median(objectives, axis=0)
-    assert mine < right * 1.15 + 1e-3
+        right.append(sgd_objective(ours, X, y))
+    allowed = 1.02 * np.array(right) + 1e-3
+    assert stats.mannwhitneyu(mine, allowed, alternative="greater").pvalue > 1e-6
 
 
 def test_log_loss_comes_to_logistic_regression(data):

@@ -13,7 +13,12 @@ def test_it_is_ppo_with_one_pass_and_one_batch():
     options = {"learning_rate": 0.01, "gae_lambda": 0.9, "entropy_weight": 0.01, **SAME}
     one = A2C(256, **options).fit(CartPole())
     other = PPO(
-        256, n_epochs=1, batch_size=32, normalize_advantages=False, **options
+        256,
+        n_epochs=1,
+        batch_size=32,
+        normalize_advantages=False,
+        anneal=True,
+        **options,
     ).fit(CartPole())
     for p, q in zip(one.net_.parameters(), other.net_.parameters(), strict=True):
         np.testing.assert_allclose(p, q, atol=1e-6)

@@ -62,7 +62,7 @@ def test_formulas_by_loops(size):
 
 def test_forms_of_words_are_near():
     model = SubwordLSA(2, random_state=0).fit(TEXTS[:6])
-    Z = model.transform(["repainting", "painted", "bakeries", "qqqq", "", "a !"])
+    Z = model.transform(["repainting", "painted", "bakeries", "qqqq", "", "? !"])
     assert Z[0] @ Z[1] > 0.95
     assert Z[0] @ Z[2] < 0.5
     assert (Z[3:] == 0).all()
@@ -85,7 +85,7 @@ def test_small_and_odd_corpora(tmp_path):
     assert one.projection_.shape[1] == 1
     assert abs(one.transform(["documents"])[0, 0]) == pytest.approx(1)
     with pytest.raises(ValueError, match="empty vocabulary"):
-        SubwordLSA().fit(["", "!", "a b c"])
+        SubwordLSA().fit(["", "!", "? ..."])
     with pytest.raises(ValueError, match="string object received"):
         SubwordLSA().fit("text")
     with pytest.raises(ValueError, match="ngram_size"):

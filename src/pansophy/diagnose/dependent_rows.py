@@ -83,7 +83,11 @@ def find_design(view, targets) -> Design:
         if order is not None and order.certain:
             return Design(time=order, event=event)
     target = targets[0].name if len(targets) == 1 else None
-    certain = [e for e in find_entities(view, target) if e.certain]
+    certain = [
+        e
+        for e in find_entities(view, target)
+        if e.certain and not any(view[name].missing.any() for name in e.columns)
+    ]
     return Design(entity=certain[0] if certain else None, event=event)
 
 

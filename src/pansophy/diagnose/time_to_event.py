@@ -134,9 +134,15 @@ def time_to_event_findings(view, target):
         "answer as that for rows followed as long as these; a survival model "
         "(lifelines, scikit-survival), which uses both, is not among the methods here."
     )
+    if not found.certain:
+        text = (
+            f"{found.duration!r} may be how long {found.status!r} was waited for: rows "
+            "differ in it by their answer. If so it is not known when predicting, and "
+            "rows without the event were only not followed for longer."
+        )
     yield make_finding(
         "time to event",
-        "alarm" if found.certain else "warning",
+        "alarm" if found.certain else "note",
         text,
         column=found.duration,
         status=found.status,

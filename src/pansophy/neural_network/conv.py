@@ -119,7 +119,7 @@ def flat_images(model, X, *, reset):
     """Rows of pixels, and the shape (h, w, channels) if X has one."""
     given = model.image_shape if reset else model.image_shape_
     X = stacked_images(host_array(model, X))
-    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     if len(shape) not in (3, 4):
         return X, None
     explanation = (*shape[1:], 1)[:3]

@@ -26,6 +26,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 import torch
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .. import nn
@@ -113,7 +114,7 @@ def takes_tokens(model, X) -> bool:
         return bool(model.tokens)
     if isinstance(X, Ragged):
         X = X.values
-    if is_grouped_frame(X):
+    if is_grouped_frame(X) or sparse.issparse(X):
         return False
     X = X if isinstance(X, (list, tuple)) else arrays.to_numpy(X)
     return isinstance(first_step(X), (str, bytes))

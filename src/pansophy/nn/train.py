@@ -111,7 +111,7 @@ class TrainingState(NamedTuple):
     execution: str = "kernel by kernel"  # or "CUDA graph", and why not
 
 
-def train(net, data, *, task: FitTask = SILENT, **options) -> Result:
+def train(net, data, *, task: FitTask | None = None, **options) -> Result:
     """Train a net on data; `options` are the fields of `Training`.
 
     Returns a `Result` whose state is a `TrainingState` and whose history has one entry
@@ -124,8 +124,8 @@ def train(net, data, *, task: FitTask = SILENT, **options) -> Result:
     same with one), "tolerance", "callback", "interrupted", "diverged" (a loss that is
     not finite; the weights of the last finite epoch are kept, and a warning says so).
     """
-    result = Training(net, data, **options).run(task)
-    if result.reason == "diverged" and task is SILENT:  # a model with a task warns
+    result = Training(net, data, **options).run(SILENT if task is None else task)
+    if result.reason == "diverged" and task is None:  # an estimator, with a task, warns
         when = f"after epoch {result.n_iter}" if result.n_iter else "in the first epoch"
         warnings.warn(
             f"training diverged: a loss was not finite {when}, and the weights before "

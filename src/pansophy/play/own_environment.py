@@ -10,6 +10,7 @@ A maker is registered with Gymnasium under its own name, so that from there on t
 only names. Modules are looked for in the working folder too.
 """
 
+import difflib
 import importlib
 import importlib.util
 import inspect
@@ -51,8 +52,10 @@ def check_registered(name) -> str:
     try:
         gymnasium.spec(name)
     except gymnasium.error.Error as error:
+        near = difflib.get_close_matches(name, list(gymnasium.registry), 1, 0.5)
+        hint = f"did you mean {near[0]!r}?" if near else str(error)
         raise ValueError(
-            f"there is no environment {name!r}: {error} An environment of your own is "
+            f"there is no environment {name!r}: {hint} An environment of your own is "
             "given as module:Name-v0, module:Class or file.py."
         ) from None
     return name
