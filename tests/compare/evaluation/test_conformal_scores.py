@@ -161,3 +161,9 @@ def test_sets_of_two_classes_hold_where_all_rows_get_about_the_same():
         new = np.full(400, 0.3 + rng.uniform(-0.01, 0.01))
         held.append(kept.sets(two_classes(new), 0.9)[np.arange(400), y].mean())
     assert min(held) == 1
+
+
+def test_no_rows_leave_no_scores():
+    assert fit_conformal_scores("regression", [], []) is None
+    assert fit_conformal_scores("regression", [1.0, 2.0], [np.nan, np.nan]) is None
+    assert fit_conformal_scores("classification", [], np.zeros((0, 2))) is None

@@ -123,6 +123,8 @@ def fit_conformal_scores(
     of the folds and the kept one must not be randomised differently.
     """
     p, y = np.asarray(p, dtype=float), np.asarray(y)
+    if not len(y):
+        return None
     known = np.isfinite(p.reshape(len(p), -1)).all(axis=1)
     known &= True if weights is None else np.asarray(weights) > 0
     p, y = p[known], y[known]

@@ -188,9 +188,12 @@ def scores_of_part(c, held_out, rows):
     (w,) = weights_of_halves(held_out, rows)
     at = held_out.rows[rows]
     group = None if c.data.group is None else c.data.group[at]
-    return fit_conformal_scores(
+    scores = fit_conformal_scores(
         c.schema.task, held_out.y[rows], held_out.p[rows], c.data.frame[at], w, group
     )
+    if scores is None:
+        raise ValueError("There are too few held-out rows to calibrate on one half.")
+    return scores
 
 
 def prediction_set_section(c, held_out) -> Section:
