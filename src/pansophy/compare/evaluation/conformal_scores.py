@@ -76,13 +76,15 @@ class ConformalScores(NamedTuple):
         if self.scale is None:
             ends = np.column_stack([p + low, p + high])
             return np.maximum(ends, 0.0) if self.task == "count" else ends
-        centre, spread = self.scale.forward(p), self.scale.spread(p, frame)
+        centre = self.scale.forward(p)
+        spread = self.scale.spread(p, frame)
         ends = [self.scale.inverse(centre + spread * score) for score in (low, high)]
         return np.column_stack(ends)
 
     def limits(self, p, tail):
         """Lowest and highest score of rows with predictions p, each end by itself."""
-        low, high = self.lower(tail), self.upper(tail)
+        low = self.lower(tail)
+        high = self.upper(tail)
         if not self.ranges:
             return low, high
         lows = np.array([one.lower(tail) for one in self.ranges])
@@ -174,13 +176,14 @@ def range_cuts(p, counts=None) -> np.ndarray:
     values, code = np.unique(p, return_inverse=True)
     rows = np.cumsum(np.bincount(code.ravel(), counts))
     n_ranges = min(MAX_RANGES, int(rows[-1] // LEAST_ROWS_OF_RANGE))
-    cuts, reached = [], 0.0
+    cuts: list = []
+    reached = 0.0
     for k in range(1, n_ranges):
-        at = np.searchsorted(rows, rows[-1] * k / n_ranges * (1 - 1e-9))
-        enough = min(rows[at] - reached, rows[-1] - rows[at]) >= LEAST_ROWS_OF_RANGE - 1
-        if enough:
-            cuts.append(values[at])
-            reached = rows[at]
+        last = np.searchsorted(rows, rows[-1] * k / n_ranges * (1 - 1e-9))
+        fewest = min(rows[last] - reached, rows[-1] - rows[last])
+        if fewest >= LEAST_ROWS_OF_RANGE - 1:  # ranks are rounded
+            cuts.append(values[last])
+            reached = rows[last]
     return np.array(cuts)
 
 

@@ -94,7 +94,8 @@ class ResidualScale(NamedTuple):
             with np.errstate(over="ignore"):
                 out = np.exp(values)
         else:
-            root, d = np.maximum(values, 0.0), np.sqrt(self.dispersion)
+            root = np.maximum(values, 0.0)
+            d = np.sqrt(self.dispersion)
             with np.errstate(over="ignore"):
                 root = np.sinh(d * root) / d if d > 0 else root
                 out = root**2 - ANSCOMBE
@@ -110,9 +111,10 @@ class ResidualScale(NamedTuple):
                 "These intervals are wider or narrower by columns of the table: give "
                 "the rows as frame."
             )
+        values = np.zeros((len(p), 0)) if frame is None else frame.values
         log_spread = np.zeros(len(p))
         for column, edges, heights in zip(self.columns, self.edges, self.heights):
-            x = p if column == 0 else frame.values[:, column - 1]
+            x = p if column == 0 else values[:, column - 1]
             log_spread += heights[bin_codes(x, edges[np.isfinite(edges)])]
         return np.exp(log_spread)
 

@@ -268,7 +268,8 @@ def interval_part_sections(c, held_out) -> list[Section]:
             for a, b in checked
         ]
     )
-    p, inside = held_out.p[rows], are_inside(held_out.y[rows], ends)
+    p = held_out.p[rows]
+    inside = are_inside(held_out.y[rows], ends)
     n_parts = min(MAX_PARTS, len(rows) // LEAST_ROWS_OF_PART)
     if n_parts < 2:
         return []
