@@ -36,7 +36,11 @@ def predict(
         typer.Option(help="Columns to copy, separated by commas; * for all."),
     ] = None,
     level: Annotated[
-        float | None, typer.Option(help="Add intervals or sets that hold this often.")
+        float | None,
+        typer.Option(
+            help="Add intervals or sets that hold this often, over all rows; sets of "
+            "more than two classes are randomised by the row."
+        ),
     ] = None,
     explain: Annotated[
         bool, typer.Option(help="Add what each column did for each row.")

@@ -68,7 +68,8 @@ def docs_page(service) -> tuple[str, str]:
 <tr><td><code>POST /predict</code></td><td>One row (a JSON object), a list of rows,
 or <code>{{"rows": [...]}}</code>; at most {limits.rows:,} rows and
 {limits.body_bytes:,} bytes. <code>?level=0.9</code> adds an interval or a set of
-classes.</td></tr>
+classes, which holds the answer so often over all rows (sets of more than two classes
+are randomised by the row).</td></tr>
 <tr><td><code>POST /explain</code></td><td>The same, with the share of each column in
 each prediction; at most {limits.explained:,} rows.</td></tr>
 <tr><td><code>GET /schema</code></td><td>Columns, target and scores.</td></tr>

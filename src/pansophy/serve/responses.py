@@ -70,7 +70,8 @@ def add_conformal(model, p, level, frame, out):
         for one, row in zip(out, sets):
             one["set"] = [c for c, k in zip(schema.classes, row) if k]
         return
-    ends = model._conformal_scores("number", "predict_set").interval(p, level)
+    held = model._conformal_scores("number", "predict_set")
+    ends = held.interval(p, level, frame)
     for one, (low, high) in zip(out, ends.tolist()):
         one["low"], one["high"] = finite_or_none(low), finite_or_none(high)
 

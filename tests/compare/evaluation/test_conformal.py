@@ -161,12 +161,11 @@ def test_sets_of_a_saved_model_hold_where_all_rows_get_the_same_probabilities():
     rng = np.random.default_rng(0)
     held = []
     for _ in range(30):
-        x, y = MixedFrame(rng.normal(size=(400, 2))), rng.integers(0, 2, 400)
-        oof = np.repeat(rng.uniform(0.49, 0.51, 5), 80)  # one for each fold
-        kept = fit_conformal_scores(
-            "classification", y, np.column_stack([oof, 1 - oof]), x
-        )
-        p = np.full((400, 2), [0.503, 0.497])
+        x, y = MixedFrame(rng.normal(size=(400, 2))), rng.integers(0, 3, 400)
+        shift = np.repeat(rng.uniform(-0.01, 0.01, 5), 80)  # one for each fold
+        oof = np.column_stack([1 / 3 + shift, 1 / 3 - shift, np.full(400, 1 / 3)])
+        kept = fit_conformal_scores("classification", y, oof, x)
+        p = np.full((400, 3), [0.336, 0.333, 0.331])
         new = MixedFrame(rng.normal(size=(400, 2)))
         held.append(kept.sets(p, 0.8, new)[np.arange(400), y].mean())
     assert 0.78 < np.mean(held) < 0.83 and min(held) > 0.7

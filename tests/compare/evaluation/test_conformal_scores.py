@@ -28,7 +28,7 @@ def same(a, b):
 
 @pytest.mark.parametrize("most", [4, 60])  # fewer and more rows than are kept
 def test_what_is_kept_of_whole_weights_is_what_is_kept_of_repeated_rows(rng, most):
-    y, p, k = rng.normal(size=700), rng.normal(size=700), rng.integers(0, most, 700)
+    y, p, k = rng.normal(size=700), np.zeros(700), rng.integers(0, most, 700)
     many = [np.repeat(v, k) for v in (y, p)]
     kept = fit_conformal_scores("regression", y, p, weights=k)
     same(kept, fit_conformal_scores("regression", *many))
@@ -39,7 +39,7 @@ def test_what_is_kept_of_whole_weights_is_what_is_kept_of_repeated_rows(rng, mos
         assert found[0] <= low and high <= found[1]
         if most == 4:
             assert found.tolist() == [low, high]
-    q, c, x = rng.dirichlet([1, 1, 1], 700), rng.integers(0, 3, 700), p[:, None]
+    q, c, x = rng.dirichlet([1, 1, 1], 700), rng.integers(0, 3, 700), y[:, None]
     a = fit_conformal_scores("classification", c, q, MixedFrame(x), k)
     again = np.repeat(q, k, axis=0), MixedFrame(np.repeat(x, k, axis=0))
     b = fit_conformal_scores("classification", np.repeat(c, k), *again)
@@ -120,3 +120,50 @@ def test_scores_of_many_rows_are_thinned_on_the_safe_side():
         found = held.interval(np.zeros(1), level)[0]
         assert found[0] <= low and high <= found[1]
         assert np.allclose(found, [low, high], atol=0.02)
+
+
+def two_classes(p):
+    return np.column_stack([1 - p, p])
+
+
+# By chance the share that sets of 4,000 rows hold, calibrated on 2,000, lies more than
+# 0.04 (over 4 standard errors of 0.0085) from the level in fewer than 1 in 10,000 runs.
+def test_sets_of_two_classes_are_never_randomised():
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 1, 6000)
+    y = (rng.random(6000) < p).astype(int)
+    frame = MixedFrame(rng.normal(size=(6000, 2)))
+    held = fit_conformal_scores(
+        "classification", y[:2000], two_classes(p[:2000]), frame[:2000]
+    )
+    assert held.kind == "lac"
+    for level in (0.8, 0.9):
+        sets = held.sets(two_classes(p[2000:]), level, frame[2000:])
+        share = sets[np.arange(4000), y[2000:]].mean()
+        assert level - 0.04 < share < level + 0.06
+        order = np.argsort(p[2000:])
+        assert (np.diff(sets[order, 1].astype(int)) >= 0).all()  # monotone in p
+        assert (np.diff(sets[order, 0].astype(int)) <= 0).all()
+        assert (sets == held.sets(two_classes(p[2000:]), level)).all()
+    three = rng.dirichlet([1, 1, 1], 300)
+    assert fit_conformal_scores("classification", y[:300], three).kind == "aps"
+
+
+# Models of the folds that say about the same of all rows, and a kept one that says a
+# little else: sets may hold too much, not too little.
+def test_sets_of_two_classes_hold_where_all_rows_get_about_the_same():
+    rng = np.random.default_rng(1)
+    held = []
+    for _ in range(40):
+        y = (rng.random(400) < 0.3).astype(int)
+        oof = np.repeat(0.3 + rng.uniform(-0.01, 0.01, 5), 80)
+        kept = fit_conformal_scores("classification", y, two_classes(oof))
+        new = np.full(400, 0.3 + rng.uniform(-0.01, 0.01))
+        held.append(kept.sets(two_classes(new), 0.9)[np.arange(400), y].mean())
+    assert min(held) == 1
+
+
+def test_no_rows_leave_no_scores():
+    assert fit_conformal_scores("regression", [], []) is None
+    assert fit_conformal_scores("regression", [1.0, 2.0], [np.nan, np.nan]) is None
+    assert fit_conformal_scores("classification", [], np.zeros((0, 2))) is None

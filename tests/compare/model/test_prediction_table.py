@@ -81,7 +81,7 @@ def test_sets_and_intervals():
             seen.append((level, frame))
             return sets
 
-        def interval(self, p, level):
+        def interval(self, p, level, frame):
             return np.stack([p - level, p + level], axis=1)
 
     model = Model("classification", P, ("a", "b", "c"), held=Held())

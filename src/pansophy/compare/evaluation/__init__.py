@@ -7,8 +7,8 @@ scores         over rows `paired_tests`, `row_tests`, `holdout_comparison`; over
                `statistics`; `bayesian_tests`, `ranking`; over data sets
                `multi_dataset`
 probabilities  `calibration`, `decision_threshold`, `curve_dominance`
-conformal      `conformal`, `conformal_estimators`, `conformal_scores`: prediction
-               intervals and sets
+conformal      `conformal`, `conformal_estimators`, `conformal_scores`,
+               `residual_scale`, `adaptive_conformal`: prediction intervals and sets
 procedures     `validation_selection`, `nested_cv`, `leak_guard`,
                `clustering_comparison`
 """

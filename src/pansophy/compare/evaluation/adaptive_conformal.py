@@ -47,6 +47,7 @@ from .conformal import (
     prediction_sets,
     weighted_score_quantile,
 )
+from .residual_scale import never_negative
 from .statistics import check_level
 
 STEP = 1.5  # eta of a whole block
@@ -70,6 +71,8 @@ class AdaptiveScores(NamedTuple):
     scores: np.ndarray  # (N,) |y - p|, or of the true classes
     counts: np.ndarray  # (N,) rows that each stands for
     block: np.ndarray  # (N,) 0, 1, ... in order of time
+    kind: str = "aps"  # of sets
+    non_negative: bool = False  # no answer was below 0
 
     def reach(self, level) -> AdaptiveReach:
         """Eqs. (1)-(3): the quantile for the next block."""
@@ -96,16 +99,18 @@ class AdaptiveScores(NamedTuple):
         """The share of rows that intervals or sets made from earlier blocks held."""
         return self.reach(level).coverage
 
-    def interval(self, p, level) -> np.ndarray:
-        """(n, 2) around predictions (n,)."""
+    def interval(self, p, level, frame=None) -> np.ndarray:
+        """(n, 2) around predictions (n,); equally wide, whatever the frame."""
         q = self.reach(level).quantile
         ends = np.column_stack([p - q, p + q])
-        return np.maximum(ends, 0.0) if self.task == "count" else ends
+        bounded = self.non_negative or self.task == "count"
+        return np.maximum(ends, 0.0) if bounded else ends
 
     def sets(self, p, level, frame=None) -> np.ndarray:
         """(n, K) of bool for probabilities (n, K) of the rows of a frame."""
-        rule = PredictionSetRule("aps", level, (self.reach(level).quantile,))
-        return prediction_sets(p, rule, None if frame is None else frame.digits())
+        rule = PredictionSetRule(self.kind, level, (self.reach(level).quantile,))
+        digits = None if frame is None or self.kind == "lac" else frame.digits()
+        return prediction_sets(p, rule, digits)
 
     def extended(self, scores) -> "AdaptiveScores":
         """With the scores of rows observed since.
@@ -126,11 +131,10 @@ class AdaptiveScores(NamedTuple):
             last -= 1
         scores, counts = thinned_scores(scores, counts)
         block = np.concatenate([self.block[kept], np.full(len(scores), last + 1)])
-        return AdaptiveScores(
-            self.task,
-            np.concatenate([self.scores[kept], scores]),
-            np.concatenate([self.counts[kept], counts]),
-            block - block.min(),
+        return self._replace(
+            scores=np.concatenate([self.scores[kept], scores]),
+            counts=np.concatenate([self.counts[kept], counts]),
+            block=block - block.min(),
         )
 
 
@@ -185,10 +189,15 @@ def thinned_scores(scores, counts=None) -> tuple[np.ndarray, np.ndarray]:
     return scores[order][ends[1:] - 1], sums
 
 
-def true_class_scores(y, p, frame=None) -> np.ndarray:
-    """Scores of the true classes, randomised by the rows."""
-    u = None if frame is None else frame.digits()
-    return class_scores(p, u=u)[np.arange(len(y)), y]
+def set_kind(p) -> str:
+    """The kind of sets for probabilities (n, K): of two classes never randomised."""
+    return "lac" if p.shape[1] == 2 else "aps"
+
+
+def true_class_scores(y, p, frame=None, kind="aps") -> np.ndarray:
+    """Scores of the true classes; those of APS are randomised by the rows."""
+    u = None if frame is None or kind == "lac" else frame.digits()
+    return class_scores(p, kind, u)[np.arange(len(y)), y]
 
 
 def fit_adaptive_scores(
@@ -223,8 +232,10 @@ def fit_adaptive_scores(
     rows = np.flatnonzero(known)
     if task == "classification":
         part = None if frame is None else frame[rows]
-        scores = true_class_scores(y[rows], p[rows], part)
+        kind = set_kind(p)
+        scores = true_class_scores(y[rows], p[rows], part, kind)
     else:
+        kind = "aps"
         scores = np.abs(y[rows] - p[rows])
     counts = (
         np.ones(len(rows))
@@ -240,4 +251,6 @@ def fit_adaptive_scores(
         np.concatenate([s for s, _ in parts]),
         np.concatenate([c for _, c in parts]),
         np.repeat(np.arange(len(parts)), [len(s) for s, _ in parts]),
+        kind,
+        task != "classification" and never_negative(y[rows]),
     )

@@ -66,7 +66,8 @@ def conformal_columns(model, p, level, frame) -> dict:
         ends = np.r_[0, np.cumsum(sets.sum(axis=1))].astype(np.int32)
         named = pa.array(list(schema.classes)).take(pa.array(np.nonzero(sets)[1]))
         return {f"{schema.target} set": pa.ListArray.from_arrays(ends, named)}
-    ends = model._conformal_scores("number", "predict_set").interval(p, level)
+    held = model._conformal_scores("number", "predict_set")
+    ends = held.interval(p, level, frame)
     return {
         f"{schema.target} low": pa.array(ends[:, 0]),
         f"{schema.target} high": pa.array(ends[:, 1]),

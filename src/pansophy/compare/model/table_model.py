@@ -94,12 +94,20 @@ class TableModel:
         return self.scores(self._frame(table))
 
     def predict_interval(self, table, level=DEFAULT_LEVEL) -> np.ndarray:
-        """(n, 2): from where to where a share `level` of answers lies."""
+        """(n, 2): from where to where a share `level` of answers lies.
+
+        The level holds for all rows together; intervals are wider where errors are.
+        """
         held = self._conformal_scores("number", "predict_set")
-        return held.interval(self.scores(self._frame(table)), level)
+        frame = self._frame(table)
+        return held.interval(self.scores(frame), level, frame)
 
     def predict_set(self, table, level=DEFAULT_LEVEL) -> list[tuple]:
-        """Of each row the classes among which the answer is, a share `level` often."""
+        """Of each row the classes among which the answer is, a share `level` often.
+
+        Sets of two classes depend on the probabilities alone. Those of more classes
+        are randomised by a number that is fixed for each row (`conformal`, eq. (6)).
+        """
         held = self._conformal_scores("classification", "predict_interval")
         frame = self._frame(table)
         kept = held.sets(self.scores(frame), level, frame)
@@ -128,10 +136,13 @@ class TableModel:
         p = self.scores(frame)
         y = self.schema.target_values(table)
         if self.schema.task == "classification":
-            scores = true_class_scores(y, p, frame)
+            scores = true_class_scores(y, p, frame, self.conformal.kind)
         else:
             scores = np.abs(y - p)
-        return replace(self, conformal=self.conformal.extended(scores))
+        held = self.conformal.extended(scores)
+        if held.non_negative and (y < 0).any():
+            held = held._replace(non_negative=False)
+        return replace(self, conformal=held)
 
     # --- as an estimator of scikit-learn -------------------------------------------
 
@@ -518,4 +529,6 @@ def held_out_scores(comparison, name) -> ConformalScores | AdaptiveScores | None
         return fit_adaptive_scores(task, data.y, p, block, data.frame, data.weight)
     tested = slice(None) if split is None else split.tested(len(data))
     held = data.rows(tested)
-    return fit_conformal_scores(task, held.y, p[tested], held.frame, held.weight)
+    return fit_conformal_scores(
+        task, held.y, p[tested], held.frame, held.weight, held.group
+    )

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.random import make_rng
 from ...diagnose.row_counts import are_whole, effective_counts
-from ..evaluation.conformal import fit_prediction_sets, interval_quantile
+from ..evaluation.conformal_scores import fit_conformal_scores
 from ..evaluation.decision_threshold import choose_threshold, cost_curve
 from ..model.kept_model import (
     costs_of_missing,
@@ -19,6 +19,25 @@ from .elements import HtmlTable, Section
 from .formatting import format_number
 
 COVERAGE_LEVELS = (0.8, 0.9, 0.95, 0.99)
+SHOWN_LEVEL = 0.9  # of coverage by size of the prediction
+LEAST_ROWS_OF_PART = 20
+MAX_PARTS = 10
+SETS_OF_TWO = (
+    "They depend on the probabilities alone: the closer to one half, the sooner both "
+    "classes are in."
+)
+SETS_OF_MORE = (
+    "They are randomised: whether the last class of a set is in depends on a number "
+    "that is fixed for each row but as good as random, so that of two rows with nearly "
+    "equal probabilities one may get a larger set."
+)
+SCALE_SENTENCES = {
+    "identity": "Equally wide for all rows.",
+    "steps": "Wider where the prediction or other columns tell that errors are larger.",
+    "log": "Wider in proportion to the prediction.",
+    "count": "Those of larger counts are wider, and each range of predictions is "
+    "calibrated by itself.",
+}
 
 
 def decision_sections(c) -> list[Section]:
@@ -36,6 +55,7 @@ def decision_sections(c) -> list[Section]:
             out.append(prediction_set_section(c, held_out))
         elif c.schema.task != "multilabel":
             out.append(interval_section(c, held_out))
+            out += interval_part_sections(c, held_out)
         else:
             out.append(label_threshold_section(c, held_out))
     except ValueError as error:
@@ -163,14 +183,28 @@ def weights_of_halves(held_out, *halves):
     ]
 
 
+def scores_of_part(c, held_out, rows):
+    """Conformal scores of some held-out rows, as a saved model holds those of all."""
+    (w,) = weights_of_halves(held_out, rows)
+    at = held_out.rows[rows]
+    group = None if c.data.group is None else c.data.group[at]
+    scores = fit_conformal_scores(
+        c.schema.task, held_out.y[rows], held_out.p[rows], c.data.frame[at], w, group
+    )
+    if scores is None:
+        raise ValueError("There are too few held-out rows to calibrate on one half.")
+    return scores
+
+
 def prediction_set_section(c, held_out) -> Section:
     a, b = calibration_halves(c, held_out)
-    wa, wb = weights_of_halves(held_out, a, b)
+    (wb,) = weights_of_halves(held_out, b)
     share = lambda values: np.average(values, weights=wb)
+    scores = scores_of_part(c, held_out, a)
+    frame = c.data.frame[held_out.rows[b]]
     body = []
     for level in COVERAGE_LEVELS:
-        rule = fit_prediction_sets(held_out.p[a], held_out.y[a], level, weights=wa)
-        result = rule.apply(held_out.p[b])
+        result = scores.sets(held_out.p[b], level, frame)
         true = share(result[np.arange(len(b)), held_out.y[b]])
         single = share(result.sum(1) == 1)
         body.append(
@@ -185,29 +219,113 @@ def prediction_set_section(c, held_out) -> Section:
     return Section(
         "Sets that hold the truth",
         "Instead of one class, the set of classes that cannot be ruled out (conformal "
-        f"prediction). {coverage_check_sentence(a, b, held_out.weight)}",
+        f"prediction). {set_sentence(c)} "
+        f"{coverage_check_sentence(a, b, held_out.weight)}",
         HtmlTable("Prediction sets", head, body, [False, True, True, True]),
     )
 
 
+def set_sentence(c) -> str:
+    """Sentence on what sets depend on."""
+    return SETS_OF_TWO if len(c.schema.classes) == 2 else SETS_OF_MORE
+
+
 def interval_section(c, held_out) -> Section:
     a, b = calibration_halves(c, held_out)
-    wa, wb = weights_of_halves(held_out, a, b)
-    r = held_out.y - held_out.p
+    (wb,) = weights_of_halves(held_out, b)
+    scores = scores_of_part(c, held_out, a)
+    frame = c.data.frame[held_out.rows[b]]
     body = []
     for level in COVERAGE_LEVELS:
-        q = interval_quantile(r[a], level, wa)
-        inside = np.average(np.abs(r[b]) <= q, weights=wb)
-        reach = f"± {format_number(q)}" if np.isfinite(q) else "too few rows"
-        body.append([f"{100 * level:.0f} %", f"{100 * inside:.1f} %", reach])
+        ends = scores.interval(held_out.p[b], level, frame)
+        inside = np.average(are_inside(held_out.y[b], ends), weights=wb)
+        body.append([f"{100 * level:.0f} %", f"{100 * inside:.1f} %", width_cell(ends)])
     return Section(
         "Intervals that hold the truth",
-        "A prediction and this much on both sides (conformal prediction). "
+        "From where to where answers lie (conformal prediction). "
+        f"{scale_sentence(scores.scale)} "
         f"{coverage_check_sentence(a, b, held_out.weight)}",
         HtmlTable(
-            "Intervals", ["promised", "held", "reach"], body, [False, True, True]
+            "Intervals", ["promised", "held", "median width"], body, [False, True, True]
         ),
     )
+
+
+def interval_part_sections(c, held_out) -> list[Section]:
+    """What intervals hold of small, middling and large predictions, if rows suffice.
+
+    Each half of the rows is checked with scores of the other; rows with times only in
+    the later half.
+    """
+    halves = calibration_halves(c, held_out)
+    checked = [halves] if c.data.time is not None else [halves, halves[::-1]]
+    rows = np.concatenate([b for _, b in checked])
+    ends = np.concatenate(
+        [
+            scores_of_part(c, held_out, a).interval(
+                held_out.p[b], SHOWN_LEVEL, c.data.frame[held_out.rows[b]]
+            )
+            for a, b in checked
+        ]
+    )
+    p = held_out.p[rows]
+    inside = are_inside(held_out.y[rows], ends)
+    n_parts = min(MAX_PARTS, len(rows) // LEAST_ROWS_OF_PART)
+    if n_parts < 2:
+        return []
+    shares = np.arange(1, n_parts) / n_parts
+    cuts = np.unique(np.quantile(p, shares, method="inverted_cdf"))
+    code = np.searchsorted(cuts, p)
+    body = []
+    for k in np.unique(code):
+        part = code == k
+        (w,) = weights_of_halves(held_out, rows[part])
+        held = np.average(inside[part], weights=w)
+        body.append(
+            [
+                f"{format_number(p[part].min())} to {format_number(p[part].max())}",
+                f"{part.sum():,}",
+                f"{100 * held:.0f} %",
+                width_cell(ends[part]),
+            ]
+        )
+    if len(body) < 2:
+        return []
+    miss = 196 * np.sqrt(SHOWN_LEVEL * (1 - SHOWN_LEVEL) * len(body) / len(rows))
+    head = ["prediction", "rows", "held", "median width"]
+    return [
+        Section(
+            "Intervals by size of the prediction",
+            f"What intervals of {100 * SHOWN_LEVEL:.0f} % hold of small and of large "
+            "predictions; the level is promised for all rows together. Calibrated on "
+            "half of the held-out rows, checked on the others; by chance what a line "
+            f"says may be off by {miss:.0f} points.",
+            HtmlTable("Coverage by prediction", head, body, [False, True, True, True]),
+        )
+    ]
+
+
+def are_inside(y, ends) -> np.ndarray:
+    """Whether answers lie in their intervals; ends belong to them, up to rounding."""
+    slack = 1e-9 * np.abs(y)
+    return (y >= ends[:, 0] - slack) & (y <= ends[:, 1] + slack)
+
+
+def width_cell(ends) -> str:
+    """The median width of intervals in words."""
+    width = np.median(ends[:, 1] - ends[:, 0])
+    return format_number(width) if np.isfinite(width) else "too few rows"
+
+
+def scale_sentence(scale) -> str:
+    """Sentence on where intervals are wide."""
+    if scale is None:
+        return SCALE_SENTENCES["identity"]
+    out = [SCALE_SENTENCES[scale.transform]]
+    if len(scale.columns):
+        out = [s for s in out if scale.transform != "identity"]
+        out.append(SCALE_SENTENCES["steps"])
+    return " ".join(out)
 
 
 def adaptive_section(c, held_out, scores) -> Section:
@@ -227,10 +345,11 @@ def adaptive_section(c, held_out, scores) -> Section:
         body.append([f"{100 * level:.0f} %", covered, reach])
     return Section(
         "Sets that hold the truth" if sets else "Intervals that hold the truth",
-        "Widened by what earlier ones missed (adaptive conformal prediction). Held: "
-        "the share of the rows of later folds, each by what was known before it. The "
-        "level is kept in the long run if answers are fed back with "
-        "`model.update_intervals(table)`; for the next rows alone it is no promise.",
+        "Widened by what earlier ones missed (adaptive conformal prediction). "
+        f"{set_sentence(c) + ' ' if sets else ''}Held: the share of the rows of later "
+        "folds, each by what was known before it. The level is kept in the long run if "
+        "answers are fed back with `model.update_intervals(table)`; for the next rows "
+        "alone it is no promise.",
         HtmlTable("Coverage", ["level", "held", "next"], body, [False, True, True]),
     )
 
