@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from pansophy.tables import TableError, detect_task, infer_schema, known_rows
+from pansophy.tables.targets import find_target
 
 RNG = np.random.default_rng(0)
 
@@ -166,7 +167,7 @@ def test_classes_of_every_kind():
     made = lambda y: infer_schema(
         pa.table({"x": [1.5, 2, 3], "y": y}), "y", "classification"
     )
-    assert made(["b", "a", "b"]).classes == ("a", "b")
+    assert made(["b", "a", "b"]).classes == ("b", "a")  # the rarer one last
     assert made([True, False, True]).classes == (False, True)
     assert made(pa.array([2, 1, None])).classes == (1, 2)
     kind = pd.CategoricalDtype(["lo", "mid", "hi"], ordered=True)
@@ -264,3 +265,36 @@ def test_targets_too_small_to_square_are_named():
     table = pa.table({"x": np.arange(60), "y": 1e-200 * np.arange(60.0)})
     with pytest.raises(TableError, match=r"less than 1e-150.*smaller units"):
         infer_schema(table, "y", task="regression")
+
+
+def test_the_rarer_of_two_texts_is_positive():
+    ill = ["ill"] * 3 + ["well"] * 9
+    cases = [
+        (("well", "ill"), ill),
+        (("control", "treated"), ["treated"] * 2 + ["control"] * 5),
+        (("a", "b"), ["a", "b"] * 4),  # a tie: sorted
+        (("no", "yes"), ["yes"] * 9 + ["no"] * 3),  # yes is positive, rare or not
+        (("FALSE", "TRUE"), ["TRUE"] * 9 + ["FALSE"] * 3),
+        ((0, 1), [1] * 9 + [0] * 3),
+        ((False, True), [True] * 9 + [False] * 3),
+    ]
+    for want, values in cases:
+        for column in (pa.array(values), pa.chunked_array([values, values[:0]])):
+            table = pa.table({"y": column})
+            assert find_target(table, "y", "auto").classes == want
+    coded = pa.table({"y": pa.array(ill).dictionary_encode()})
+    assert find_target(coded, "y", "auto").classes == ("well", "ill")
+    asked = find_target(pa.table({"y": ill}), "y", "auto", positive="well")
+    assert asked.classes == ("ill", "well")
+    numbers = find_target(pa.table({"y": [0, 1, 1]}), "y", "auto", positive="0")
+    assert numbers.classes == (1, 0)
+
+
+def test_positive_must_be_one_of_two_classes():
+    two, three = pa.table({"y": ["a", "b"]}), pa.table({"y": list("abcabc")})
+    with pytest.raises(TableError, match="'a' or 'b', got 'c'"):
+        find_target(two, "y", "auto", positive="c")
+    with pytest.raises(TableError, match="'y' has 3 classes"):
+        find_target(three, "y", "auto", positive="a")
+    with pytest.raises(TableError, match="holds no classes"):
+        find_target(pa.table({"y": [0.5, 1.5, 2.5]}), "y", "auto", positive="a")

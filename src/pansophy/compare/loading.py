@@ -29,7 +29,12 @@ from ..tables import (
     sample_table_rows,
 )
 from ..tables.schema import some_weight
-from ..tables.targets import as_name_list, require_columns, target_as_arrow
+from ..tables.targets import (
+    as_name_list,
+    require_columns,
+    target_as_arrow,
+    with_positive,
+)
 from .samples import Samples, fill_empty_labels
 
 DESIGN_ROWS = 50_000  # among which dependent rows are looked for
@@ -247,6 +252,7 @@ def find_schema(table, options) -> Schema:
         weight=options.weight,
         roles=options.roles,
         ignore=options.ignore or (),
+        positive=options.positive,
     )
 
 
@@ -291,6 +297,9 @@ def check_given_schema(table, options) -> Schema:
                 f"The schema says {stated.get(what)!r} for the {what}, not {value!r}: "
                 "change it there."
             )
+    if options.positive is not None:
+        classes = with_positive(schema.classes, options.positive, schema.target)
+        schema = replace(schema, classes=classes)
     return schema
 
 

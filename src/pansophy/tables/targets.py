@@ -290,8 +290,35 @@ def as_name_list(named) -> list[str]:
     return [named] if isinstance(named, str) else [text_name(n) for n in named]
 
 
-def find_target(table, target, task) -> TargetSchema:
-    """Task, classes and labels of one target column, or of several."""
+def find_target(table, target, task, positive=None) -> TargetSchema:
+    """Task, classes and labels of one target column, or of several.
+
+    `positive` is the class of two that is found or missed; it comes second.
+    """
+    result = _find_target(table, target, task)
+    if positive is not None:
+        classes = with_positive(result.classes, positive, target)
+        result = result._replace(classes=classes)
+    return result
+
+
+def with_positive(classes, positive, name) -> tuple:
+    """Two classes, the positive one second."""
+    if len(classes) != 2:
+        found = f"has {len(classes)} classes" if classes else "holds no classes"
+        raise TableError(f"positive is one of two classes, but {name!r} {found}.")
+    named = [c for c in classes if c == positive or str(c) == str(positive)]
+    if not named:
+        no, yes = map(str, classes)
+        raise TableError(
+            f"positive is one of the classes of {name!r}, {no!r} or {yes!r}, got "
+            f"{positive!r}."
+        )
+    return (*(c for c in classes if c != named[0]), named[0])
+
+
+def _find_target(table, target, task) -> TargetSchema:
+    """Task, classes and labels as they are found."""
     if target is None:
         return TargetSchema("unsupervised", "there is no target")
     if task not in ("auto", *TASKS):
@@ -358,7 +385,11 @@ def listed_labels(column, name, why="as asked") -> TargetSchema:
 
 
 def classes_of(column, name, n) -> tuple:
-    """The classes in order: that of an ordered category, else sorted."""
+    """The classes in order: that of an ordered category, else sorted.
+
+    Of two texts the rarer comes last, as the positive class, unless they say yes and
+    no.
+    """
     kind = column.type
     if pa.types.is_floating(kind):
         column = column.filter(pc.is_finite(column))
@@ -379,6 +410,8 @@ def classes_of(column, name, n) -> tuple:
         classes = tuple(by_text[v] for v in ordered_levels(column) if v in by_text)
     elif (in_order := natural_order(column, name)) is not None:
         classes = tuple(in_order)
+    elif len(classes) == 2 and all(isinstance(c, str) for c in classes):
+        classes = rarer_class_last(column, classes)
     if len(classes) < 2:
         raise TableError(f"Column {name!r} has one value; there is nothing to learn.")
     if len(classes) > max(FEW, n / 2):
@@ -387,6 +420,17 @@ def classes_of(column, name, n) -> tuple:
             "many to be classes."
         )
     return classes
+
+
+def rarer_class_last(column, classes) -> tuple:
+    """Two sorted texts, the one in fewer rows last; yes and no, and ties, as sorted."""
+    words = {c.strip().lower() for c in classes}
+    if words & set(column_values.YES) and words & set(column_values.NO):
+        return classes
+    column = column_values.without_dictionary(column)
+    first = pc.sum(pc.equal(column, classes[0])).as_py()
+    second = pc.sum(pc.equal(column, classes[1])).as_py()
+    return classes[::-1] if first < second else classes
 
 
 def numbers_target(column, name, task, why) -> TargetSchema:

@@ -174,7 +174,12 @@ def method_paragraphs(c) -> list[str]:
 def glossary(c) -> list[tuple[str, str]]:
     """Terms that this page uses."""
     names = list(c.leaderboard[0].scores)
-    return [(n, METRIC_TERMS[n]) for n in names if n in METRIC_TERMS] + COMMON_TERMS
+    terms = {n: METRIC_TERMS[n] for n in names if n in METRIC_TERMS}
+    if len(c.schema.classes) == 2:
+        for name in ("f1", "average precision"):
+            if name in terms:
+                terms[name] += f" Here of the class {str(c.schema.classes[1])!r}."
+    return [*terms.items(), *COMMON_TERMS]
 
 
 def effective_options(c) -> dict:

@@ -89,10 +89,13 @@ def kept_model_figures(c) -> list[Figure]:
 
 def classification_figures(c) -> list[Figure]:
     two = c.schema.task == "classification" and len(c.schema.classes) == 2
+    name = f" {short_name(str(c.schema.classes[1]), 40)!r}" if two else ""
+    positive = f" Positive is{name}." if two else ""
     out = [
         make_figure(
             "Calibration",
-            "How often what was given a probability came true. On the dotted line "
+            f"How often what was given a probability{' of' if two else ''}{name} came "
+            "true. On the dotted line "
             "probabilities mean what they say; the band is a 95 % interval."
             + calibration_error_sentence(c),
             lambda ax: plots.plot_calibration(c, ax=ax),
@@ -101,7 +104,7 @@ def classification_figures(c) -> list[Figure]:
         make_figure(
             "ROC",
             "The share of the class that is found against the share of the others "
-            "taken for it, as the threshold falls. The diagonal is guessing."
+            f"taken for it, as the threshold falls. The diagonal is guessing.{positive}"
             + pooled_classes_sentence(c),
             lambda ax: plots.plot_roc(c, ax=ax),
             "d",
@@ -109,7 +112,8 @@ def classification_figures(c) -> list[Figure]:
         make_figure(
             "Precision and recall",
             "How many of those called positive are, against how many of the positive "
-            "are called so. Tells more than the ROC where the class is rare.",
+            "are called so. Tells more than the ROC where the class is rare."
+            + positive,
             lambda ax: plots.plot_precision_recall(c, ax=ax),
             "e",
         ),
@@ -130,7 +134,7 @@ def classification_figures(c) -> list[Figure]:
             make_figure(
                 "Gain",
                 "What share of the positive rows is found by looking at the most "
-                "probable rows first.",
+                "probable rows first." + positive,
                 lambda ax: plots.plot_gain(c, ax=ax),
                 "g",
             )

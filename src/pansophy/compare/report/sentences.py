@@ -27,10 +27,18 @@ def setting_sentence(c) -> str:
     why = c.schema.why.replace(c.schema.target, target)
     inputs = "input" if s["inputs"] == 1 else "inputs"
     return (
-        f"{task_name(c.schema)} of {target!r} ({why}): {s['rows']} rows, "
+        f"{task_name(c.schema)} of {target!r} ({why}{positive_clause(c.schema)}): "
+        f"{s['rows']} rows, "
         f"{s['inputs']} {inputs}, {s['repeats']} x {s['folds']} {c.split.kind} folds, "
         f"seed {s['seed']}"
     )
+
+
+def positive_clause(schema) -> str:
+    """Clause on which of two classes the scores of one class are about."""
+    if len(schema.classes) != 2:
+        return ""
+    return f"; positive is {short_name(str(schema.classes[1]), 40)!r}"
 
 
 def task_name(schema) -> str:
