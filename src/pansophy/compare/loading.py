@@ -120,8 +120,10 @@ def with_found_design(table, options):
     if event is not None and event.duration in (options.roles or {}):
         event = None  # asked for by its role
     entity = design.entity
-    if entity is not None and len(entity.columns) > 1:
-        entity = None  # no one column to name
+    if entity is not None and (
+        len(entity.columns) > 1 or table.column(entity.columns[0]).null_count
+    ):
+        entity = None  # no one column that says whose each row is
     design = design._replace(event=event, entity=entity)
     if event is not None:
         ignore = [*as_name_list(options.ignore or ()), event.duration]
