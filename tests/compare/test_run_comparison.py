@@ -53,7 +53,7 @@ def test_leaderboard_tells_the_truth(result):
     for row in result.leaderboard:
         assert list(row.scores)[:2] == ["log loss", "accuracy"]
         assert all(s.low <= s.mean <= s.high for s in row.scores.values())
-    assert result.expected >= best.scores["log loss"].mean
+    assert result.expected_score.mean >= best.scores["log loss"].mean
     assert result.settings["repeats"] == 2 and result.settings["split"] == "stratified"
     assert len(result.settings["data_hash"]) == 16
 

@@ -7,8 +7,8 @@ medium, high). Lists: several labels. Whole numbers of integer type with at most
 different values: ordered classes if the name of the column says so (quality, rating,
 stars), counts if they are distributed like counts (`is_few_counts`), else
 classification. Numbers of floating type with three to `FEW` values on an even grid,
-each of them in several rows (ratings 1.0 to 5.0): ordered classes. More whole numbers that look like
-counts (`is_count`): a count. All other numbers: regression.
+each of them in several rows (ratings 1.0 to 5.0): ordered classes. More whole numbers
+that look like counts (`is_count`): a count. All other numbers: regression.
 """
 
 import difflib
