@@ -13,7 +13,7 @@ from ..evaluation.statistics import student_quantile, tail_share
 from ..evaluation.wording import join_names, verb_for
 from ..splits import fold_horizon
 from .formatting import (
-    format_difference,
+    format_differences,
     format_interval,
     format_like_interval,
     format_number,
@@ -228,7 +228,7 @@ def gain_clause(c, baseline) -> str:
         low, high = gain - reach, gain + reach
     elif low > 0 and not baseline.significant:
         doubt = f", not counting that {len(c.leaderboard)} methods were tried"
-    low, high, by = (format_difference(v) for v in (low, high, abs(gain)))
+    low, high, by = format_differences(low, high, abs(gain))
     span = f"{level} % interval {low} to {high}{doubt}"
     if baseline.significant:
         return f"better than {name} by {by} ({span})"

@@ -29,7 +29,13 @@ from .formatting import (
     standing_and_p,
 )
 from .headline import headline_sentences
-from .sentences import capitalised, supporting_sentences, task_name
+from .sentences import (
+    capitalised,
+    positive_clause,
+    shared_p_sentence,
+    supporting_sentences,
+    task_name,
+)
 from .shared_figures import SharedFigures
 
 MAX_TARGET_LETTERS = 48  # letters of the target that a heading shows
@@ -193,7 +199,8 @@ def report_context(c) -> dict:
         "target": short_name(c.schema.target, MAX_TARGET_LETTERS),
         "why": c.schema.why.replace(
             c.schema.target, short_name(c.schema.target, MAX_TARGET_LETTERS)
-        ),
+        )
+        + positive_clause(c.schema),
         "headline": headline_sentences(c),
         "sentences": [capitalised(c.verdict), *supporting_sentences(c)],
         "alarms": [f for f in findings if f.severity == "alarm"],
@@ -205,7 +212,7 @@ def report_context(c) -> dict:
         "rest": c.leaderboard[MAX_OPEN_ROWS:],
         "remarks": any(r.warnings for r in c.leaderboard),
         "rope": f"{c.rope:.2g} of {c.metric}",
-        "rule": methodology.keep_rule_sentence(c),
+        "rule": f"{methodology.keep_rule_sentence(c)} {shared_p_sentence(c)}".strip(),
         "test": methodology.TEST_WORDS[c.leaderboard[0].test],
         "overall": in_section("overview"),
         "views": in_section("data"),

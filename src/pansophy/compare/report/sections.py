@@ -23,6 +23,7 @@ from .elements import (
 from .formatting import (
     describe_blend,
     describe_warnings,
+    format_differences,
     format_interval,
     format_mean,
     format_probabilities,
@@ -33,6 +34,9 @@ from .formatting import (
 
 MAX_CURVE_SECONDS = 15  # seconds that a learning curve may take
 MAX_FOLD_SCORES = 100  # fold scores shown of one method
+FIRST_ONLY = (
+    " The number is that of the first cross-validation; the table has the mean of all."
+)
 NARROW = 3.7  # inches, of pictures three abreast
 MAX_METHODS_DRAWN = 20  # methods with pictures of their own
 MAX_POINTS_DRAWN = 300  # rows in the picture of residuals of one method
@@ -105,7 +109,7 @@ def classification_figures(c) -> list[Figure]:
             "ROC",
             "The share of the class that is found against the share of the others "
             f"taken for it, as the threshold falls. The diagonal is guessing.{positive}"
-            + pooled_classes_sentence(c),
+            f"{FIRST_ONLY}" + pooled_classes_sentence(c),
             lambda ax: plots.plot_roc(c, ax=ax),
             "d",
         ),
@@ -113,7 +117,7 @@ def classification_figures(c) -> list[Figure]:
             "Precision and recall",
             "How many of those called positive are, against how many of the positive "
             "are called so. Tells more than the ROC where the class is rare."
-            + positive,
+            f"{positive}{FIRST_ONLY}",
             lambda ax: plots.plot_precision_recall(c, ax=ax),
             "e",
         ),
@@ -317,10 +321,11 @@ def method_block(c, row) -> MethodBlock:
     paragraphs = []
     if row.probabilities is not None:
         d = row.difference
+        mean, low, high = format_differences(d.mean, d.low, d.high)
         paragraphs.append(
             f"Against {c.leaderboard[0].method}: {format_probabilities(row)}. "
-            f"Difference {d.mean:.3g}, 95 % interval {d.low:.3g} to {d.high:.3g}, p "
-            f"{row.p:.2g} (adjusted)."
+            f"Difference {mean}, 95 % interval {low} to {high}, p {row.p:.2g} "
+            "(adjusted)."
         )
     paragraphs.append(
         f"A fit took {format_seconds(row.fit_seconds)} in the median, "

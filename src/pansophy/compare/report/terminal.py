@@ -24,6 +24,7 @@ from .sentences import (
     capitalised,
     clipping_sentence,
     setting_sentence,
+    shared_p_sentence,
     summary_sentences,
 )
 
@@ -103,7 +104,7 @@ def lines_below_table(c) -> list[Line]:
         if row.blend:
             texts.append(f"{row.method}: {describe_blend(row.blend)}.")
     clipped = clipping_sentence(c)
-    texts += [clipped] if clipped else []
+    texts += [t for t in (clipped, shared_p_sentence(c)) if t]
     texts += [f"Disqualified: {name} ({why})." for name, why in c.disqualified]
     lines = [Line(text) for text in [*texts, *skipped_lines(c)]]
     for f in c.findings:
