@@ -242,9 +242,16 @@ def learning_curve_figure(c) -> Figure:
 
 def weak_subgroups(c) -> list[str]:
     try:
-        return [str(s) for s in plot_data.weak_slices(c)]
+        slices = plot_data.weak_slices(c)
     except Exception:  # an extra; nothing else depends on it
         return []
+    if c.schema.task != "classification":
+        return [str(s) for s in slices]
+    return [
+        f"{s.name}: on {s.rows} rows the loss is {s.loss:.3g} above what the "
+        f"probabilities given lead one to expect ({s.rest:+.3g} on the others)."
+        for s in slices
+    ]
 
 
 def method_blocks(c, figures) -> list[MethodBlock]:
