@@ -247,7 +247,9 @@ def is_count(x, largest_mean=COUNT_MEAN) -> bool:
     Their mean is at most `largest_mean`, and
     multiples of 5 are no more than half of them.
     """
-    mean, variance, n = x.mean(), x.var(), len(x)
+    n = len(x)
+    mean = x.mean()
+    variance = x.var()
     if x.min() < 0 or variance == 0 or mean > largest_mean:
         return False
     if np.mean(x[x > 0] % 5 == 0) > HEAPED:
@@ -280,11 +282,14 @@ def count_probabilities(mean, variance, size) -> np.ndarray:
     """
     spread = max(variance / mean - 1, 0.0)
     if spread < 1e-9:
-        first, a, b = np.exp(-mean), 0.0, mean
+        first = np.exp(-mean)
+        a = 0.0
+        b = mean
     else:
         shape = mean / spread
         a = spread / (1 + spread)
-        first, b = (1 - a) ** shape, (shape - 1) * a
+        first = (1 - a) ** shape
+        b = (shape - 1) * a
     p = np.empty(size)
     p[0] = first
     for k in range(size - 1):
@@ -316,7 +321,9 @@ def fits_counts(x) -> bool:
     """Whether Pearson's chi-square leaves room for a count of x's mean and variance."""
     from scipy.special import chdtrc
 
-    mean, variance, n = x.mean(), x.var(), len(x)
+    n = len(x)
+    mean = x.mean()
+    variance = x.var()
     seen = np.bincount(x.astype(int)).astype(float)
     expected = n * count_probabilities(mean, variance, len(seen))
     seen, expected = np.r_[seen, 0.0], np.r_[expected, max(n - expected.sum(), 0.0)]

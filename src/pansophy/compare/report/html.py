@@ -16,7 +16,7 @@ from ... import __version__
 from ...core.atomic_files import write_text_file
 from ...core.plain_text import plain_text
 from ...core.previous_files import move_to_previous
-from ...diagnose.findings import by_severity
+from ...diagnose.findings import by_severity, merge_notes
 from ...plot.style import short_name
 from . import decisions, holdout_and_groups, methodology, plot_data, sections
 from .formatting import (
@@ -188,7 +188,7 @@ def report_context(c) -> dict:
     kept = in_section("kept model")
     if sections.has_learning_curve(c):
         kept.append(sections.learning_curve_figure(c))
-    findings = by_severity(c.findings)
+    findings = merge_notes(by_severity(c.findings))
     return {
         "c": c,
         "version": __version__,
