@@ -7,6 +7,7 @@ import pytest
 
 from pansophy.catalogue import (
     catalogue_page,
+    corrected_query,
     find_guide,
     read_catalogue,
     read_guides,
@@ -173,6 +174,13 @@ def test_search_within_given_entries():
         ("which algorithm for recommending movies", "Recommending items to users"),
         ("best method with few labels", "Few labels, many rows"),
         ("how to deal with missing values", "Missing values"),
+        ("GPU", "Fitting on a GPU"),
+        ("deploy", "Saving and serving a model"),
+        ("save a model", "Saving and serving a model"),
+        ("export onnx", "Saving and serving a model"),
+        ("retrain", "Fitting again on newer rows"),
+        ("learning curve", "Would more rows help?"),
+        ("survival", "Time to an event: survival"),
     ],
 )
 def test_questions_get_a_guide(question, title):
@@ -198,3 +206,11 @@ def test_every_row_has_other_terms():
     terms = read_terms()
     bare = [e.id for e in read_catalogue() if len(terms.get(e.id, ())) < 1]
     assert len(bare) < 10, bare
+
+
+def test_slips_are_corrected_and_names_are_not():
+    assert corrected_query("logistic regresion") == "logistic regression"
+    assert corrected_query("Gausian mixtures") == "gaussian mixtures"
+    for known in ("k-means", "kmean", "t-SNE", "UMAP", "Viterbi", "zzzzzz", "?!"):
+        assert corrected_query(known) == known
+    assert all(corrected_query(e.topic) == e.topic for e in read_catalogue())

@@ -210,6 +210,7 @@ TOPIC, PART, TERM, NAME = 1.0, 0.98, 0.97, 0.9
 ROW_SHARE = 0.25  # of the score: words anywhere in the row
 SHOWN_SHARE = 0.45  # of the best score: what is worth showing
 LEAST_SCORE = 0.3
+LONG_WORD, CLOSE = 6, 0.88  # letters, and likeness, of words that are corrected
 MAX_WORDS = 40  # of a query that are looked at
 ASKED_GUIDE, NAMED_GUIDE = 0.5, 0.8  # least scores of a guide: asked for, or named
 
@@ -287,6 +288,11 @@ class CatalogueIndex:
             else:
                 out[i : i + 2] = [joined]
         return tuple(out)
+
+    def knows(self, word) -> bool:
+        """Whether a word of a query is known as it is written."""
+        stem = stem_of(word)
+        return stem in self.weights or stem in self.pairs
 
     def query_stems(self, text) -> tuple[str, ...]:
         """Stems of a query; one that is unknown may be two, joined or misspelt."""
@@ -376,6 +382,41 @@ def guide_index() -> CatalogueIndex:
     )
 
 
+@cache
+def known_words() -> tuple[str, ...]:
+    """The longer words of all topics, terms and guides, as they are written."""
+    texts = [e.topic for e in read_catalogue()]
+    texts += [term for terms in read_terms().values() for term in terms]
+    texts += [ask for guide in read_guides() for ask in guide.asks]
+    words = {w for text in texts for w in words_of(text) if len(w) >= LONG_WORD}
+    return tuple(sorted(words))
+
+
+def corrected_query(query) -> str:
+    """A query with its misspelt words corrected; the query itself if there are none.
+
+    Examples
+    --------
+    >>> from pansophy.catalogue import corrected_query
+    >>> corrected_query("logistic regresion")
+    'logistic regression'
+    >>> corrected_query("k-means")
+    'k-means'
+    """
+    result = query
+    for word in words_of(query):
+        known = word in FUNCTION_WORDS or any(
+            index.knows(word) for index in (catalogue_index(), guide_index())
+        )
+        if known or len(word) < LONG_WORD:
+            continue
+        close = difflib.get_close_matches(word, known_words(), 1, CLOSE)
+        if close:
+            whole_word = rf"(?<!\w){re.escape(word)}(?!\w)"
+            result = re.sub(whole_word, close[0], result, flags=re.IGNORECASE)
+    return result
+
+
 def search_catalogue(query, entries=None) -> list[CatalogueEntry]:
     """Entries that a query means, best first; British or American, with slips or not.
 
@@ -399,6 +440,7 @@ def search_catalogue(query, entries=None) -> list[CatalogueEntry]:
     if by_id:
         return by_id
     wanted = None if entries is None else {e.id for e in entries}
+    query = corrected_query(query)
     scores = {
         row: score
         for row, score in catalogue_index().scores(query).items()
@@ -420,6 +462,7 @@ def find_guide(query) -> Guide | None:
     >>> find_guide("Viterbi") is None
     True
     """
+    query = corrected_query(query)
     query_words = set(words_of(query))
     scores = guide_index().scores(query)
     best = max(scores, key=lambda row: (scores[row], -row), default=None)

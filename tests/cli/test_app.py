@@ -272,3 +272,24 @@ def test_escape_sequences_do_not_reach_the_terminal(tmp_path):
     assert "\x1b" not in done.stderr and "\x07" not in done.stderr
     done = call("explore", path)
     assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words", [("compare", "t.csv", "left"), ("explore", "t.csv", "left")]
+)
+def test_a_word_that_may_be_the_target_gets_a_question(words):
+    done = call(*words)
+    said = " ".join(done.stderr.split())
+    assert done.exit_code == 2 and "Unexpected 'left': --target left?" in said
+    spaced = call("compare", "t.csv", "my column", "--folds", "3")
+    assert "--target 'my column'?" in " ".join(spaced.stderr.split())
+
+
+def test_other_mistakes_on_the_command_line_are_told_as_before():
+    for words, says in (
+        (("compare", "t.csv"), "Missing option '--target'"),
+        (("compare", "t.csv", "-t", "y", "left"), "unexpected extra argument"),
+        (("compare", "t.csv", "left", "--fold", "3"), "No such option"),
+    ):
+        done = call(*words)
+        assert done.exit_code == 2 and says in " ".join(done.stderr.split())

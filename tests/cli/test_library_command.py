@@ -38,3 +38,10 @@ def test_methods_lists_the_catalogue():
     some = json.loads(call("methods", "--family", family, "--json").stdout)
     assert {e["family"] for e in some} == {family}
     assert len(some) == sum(e.family == family for e in entries)
+
+
+def test_methods_asks_back_at_a_slip():
+    done = call("methods", "logistic", "regresion")
+    assert done.stdout.startswith("Did you mean 'logistic regression'?")
+    assert "LogisticRegression" in done.stdout
+    assert "Did you mean" not in call("methods", "logistic regression").stdout

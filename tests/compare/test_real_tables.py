@@ -132,7 +132,7 @@ def test_all_methods_on_200_000_rows(monkeypatch):
     new = synthetic(30_000, seed=1)()
     y = np.asarray(new.column("y").to_pylist())
     p = found.model.predict_proba(new.drop_columns(["y"]))
-    codes = np.searchsorted(np.asarray(found.schema.classes, dtype=str), y)
+    codes = np.searchsorted(np.asarray(found.model.classes_, dtype=str), y)
     score = found.metrics[0].score(codes, p)
     said = found.row(found.winner).scores["log loss"]
     assert said.low - 0.01 < score < said.high + 0.01

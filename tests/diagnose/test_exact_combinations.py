@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from pansophy.diagnose import explore, find_leaks
-from pansophy.diagnose.exact_combinations import find_exact_combination, rounding_of
+from pansophy.diagnose.exact_combinations import (
+    find_exact_combination,
+    find_exact_product,
+    rounding_of,
+)
 
 
 def parts_of_a_total(n=200, seed=0, decimals=2):
@@ -79,3 +83,41 @@ def test_a_regression_is_not_told_about_right_rows():
     found = explore(table, target="y", task="regression").findings
     assert any(f.kind == "conflicting duplicates" for f in found)
     assert not any("right in" in f.text for f in found)
+
+
+@pytest.mark.parametrize(
+    "exponents, formula",
+    [
+        ((1, 1), "'a' x 'b'"),
+        ((1, -1), "'a' / 'b'"),
+        ((1, -2), "'a' / 'b'^2"),  # a body mass index
+        ((-1, -1, 0.5), "'c'^0.5 / 'a' / 'b'"),
+    ],
+)
+@pytest.mark.parametrize("decimals", [None, 3])
+def test_a_product_is_found(exponents, formula, decimals):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.uniform(1, 9, size=(300, 6)), 2)
+    y = 7 * np.prod(X[:, : len(exponents)] ** np.array(exponents), axis=1)
+    y = y if decimals is None else np.round(y, decimals)
+    y[[3, 50]] *= 1.5  # corrected by hand
+    found = find_exact_product(X, y, list("abcdef"))
+    assert found.formula == formula and found.share > 0.99
+    assert found.factor == pytest.approx(7, rel=1e-2)
+    table = {**dict(zip("abcdef", X.T, strict=True)), "y": y}
+    alarms = [f for f in find_leaks(table, "y") if f.kind == "exact product"]
+    assert len(alarms) == 1 and formula in str(alarms[0])
+
+
+def test_what_is_nearly_a_product_is_none():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = np.round(rng.uniform(1, 9, size=(200, 6)), 2)
+        y = X[:, 0] / X[:, 1] * np.exp(0.02 * rng.normal(size=200))
+        assert find_exact_product(X, y, list("abcdef")) is None
+        assert (
+            find_exact_product(X, np.exp(rng.normal(size=200)), list("abcdef")) is None
+        )
+    assert find_exact_product(X, X[:, 0] ** 2, list("abcdef")) is None  # a copy
+    assert find_exact_product(X - 5, X[:, 0] * X[:, 1], list("abcdef")) is None
+    assert find_exact_product(X, X[:, 0] * X[:, 1] - 20, list("abcdef")) is None

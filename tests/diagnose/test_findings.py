@@ -13,6 +13,7 @@ from pansophy.diagnose import (
     make_finding,
     worst_severity,
 )
+from pansophy.diagnose.findings import merge_notes
 from pansophy.diagnose.intervals import (
     fold_interval,
     holm,
@@ -61,3 +62,15 @@ def test_intervals_are_those_of_their_books(rng):
     ci = stats.ttest_ind(a, b, equal_var=False).confidence_interval()
     gap = mean_gap(a, b)
     assert (gap.low, gap.high) == pytest.approx((ci.low, ci.high), rel=1e-9)
+
+
+def test_notes_of_one_kind_are_one_line():
+    note = lambda c, kind="skewed": make_finding(kind, "note", f"{c} is.", column=c)
+    warn = make_finding("skewed", "warning", "w is.", column="w")
+    found = [note("a"), warn, note("b"), note("c", "other"), note("d")]
+    text = findings_text(found).splitlines()
+    assert text == ["warning: w is.", "note: a is. Likewise: 'b', 'd'.", "note: c is."]
+    many = merge_notes([note(f"x{i}") for i in range(12)])
+    assert len(many) == 1 and many[0].text.endswith("'x8' and 3 more.")
+    plain = make_finding("rows", "note", "Rows.")
+    assert merge_notes([plain, plain]) == [plain, plain]  # about no column

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from pansophy.tables import TableError, detect_task, infer_schema, known_rows
+from pansophy.tables.targets import count_probabilities, find_target
 
 RNG = np.random.default_rng(0)
 
@@ -166,7 +167,7 @@ def test_classes_of_every_kind():
     made = lambda y: infer_schema(
         pa.table({"x": [1.5, 2, 3], "y": y}), "y", "classification"
     )
-    assert made(["b", "a", "b"]).classes == ("a", "b")
+    assert made(["b", "a", "b"]).classes == ("b", "a")  # the rarer one last
     assert made([True, False, True]).classes == (False, True)
     assert made(pa.array([2, 1, None])).classes == (1, 2)
     kind = pd.CategoricalDtype(["lo", "mid", "hi"], ordered=True)
@@ -264,3 +265,99 @@ def test_targets_too_small_to_square_are_named():
     table = pa.table({"x": np.arange(60), "y": 1e-200 * np.arange(60.0)})
     with pytest.raises(TableError, match=r"less than 1e-150.*smaller units"):
         infer_schema(table, "y", task="regression")
+
+
+def test_the_rarer_of_two_texts_is_positive():
+    ill = ["ill"] * 3 + ["well"] * 9
+    cases = [
+        (("well", "ill"), ill),
+        (("control", "treated"), ["treated"] * 2 + ["control"] * 5),
+        (("a", "b"), ["a", "b"] * 4),  # a tie: sorted
+        (("no", "yes"), ["yes"] * 9 + ["no"] * 3),  # yes is positive, rare or not
+        (("FALSE", "TRUE"), ["TRUE"] * 9 + ["FALSE"] * 3),
+        ((0, 1), [1] * 9 + [0] * 3),
+        ((False, True), [True] * 9 + [False] * 3),
+    ]
+    for want, values in cases:
+        for column in (pa.array(values), pa.chunked_array([values, values[:0]])):
+            table = pa.table({"y": column})
+            assert find_target(table, "y", "auto").classes == want
+    coded = pa.table({"y": pa.array(ill).dictionary_encode()})
+    assert find_target(coded, "y", "auto").classes == ("well", "ill")
+    asked = find_target(pa.table({"y": ill}), "y", "auto", positive="well")
+    assert asked.classes == ("ill", "well")
+    numbers = find_target(pa.table({"y": [0, 1, 1]}), "y", "auto", positive="0")
+    assert numbers.classes == (1, 0)
+
+
+def test_positive_must_be_one_of_two_classes():
+    two, three = pa.table({"y": ["a", "b"]}), pa.table({"y": list("abcabc")})
+    with pytest.raises(TableError, match="'a' or 'b', got 'c'"):
+        find_target(two, "y", "auto", positive="c")
+    with pytest.raises(TableError, match="'y' has 3 classes"):
+        find_target(three, "y", "auto", positive="a")
+    with pytest.raises(TableError, match="holds no classes"):
+        find_target(pa.table({"y": [0.5, 1.5, 2.5]}), "y", "auto", positive="a")
+
+
+@pytest.mark.parametrize("mean", [0.5, 1, 1.5, 2, 4, 8, 12, 20, 30, 60])
+def test_whether_counts_are_counts_is_no_luck(mean):
+    """One answer for a mean: 3 of 20 tables may differ, in 1 of 10,000 tests."""
+    rng = np.random.default_rng(0)
+    tasks = [detect_task(rng.poisson(mean, 250)).task for _ in range(20)]
+    want = {0.5: "classification", 60: "regression"}.get(mean, "count")
+    assert tasks.count(want) >= 18
+    why = detect_task(rng.poisson(mean, 250)).why
+    assert "ask for task=" in why  # the other reading
+
+
+def test_counts_that_spread_wider_are_counts():
+    rng = np.random.default_rng(0)
+    for mean in (1, 2, 5, 10, 20):
+        drawn = [rng.negative_binomial(1.5, 1.5 / (1.5 + mean), 250) for _ in range(20)]
+        assert sum(detect_task(y).task == "count" for y in drawn) >= 18
+    warp_breaks = [26, 30, 54, 25, 70, 52, 51, 26, 67, 18, 21, 29, 17, 12, 18, 35, 30]
+    warp_breaks += [36, 36, 21, 24, 18, 10, 43, 28, 15, 26, 27, 14, 29, 19, 29, 31, 41]
+    warp_breaks += [20, 44, 42, 26, 19, 16, 39, 28, 21, 39, 29, 20, 21, 24, 17, 13, 15]
+    warp_breaks += [15, 16, 28]
+    assert detect_task(warp_breaks).task == "count"
+
+
+AMOUNTS = {
+    "ages": lambda r: r.integers(18, 91, 250),
+    "years": lambda r: r.integers(1990, 2024, 250),
+    "prices": lambda r: r.lognormal(4, 1, 250).round().astype(int),
+    "identifiers": lambda r: r.permutation(250) + 1,
+    "points of 100": lambda r: r.binomial(100, 0.6, 250),
+    "temperatures": lambda r: r.normal(15, 8, 250).round().astype(int),
+    "miles a gallon": lambda r: r.normal(22, 6, 250).round().astype(int),
+    "weights": lambda r: r.normal(3300, 500, 250).round().astype(int),
+}
+CODES = {
+    "ratings": lambda r: r.choice(5, 250, p=[0.05, 0.1, 0.2, 0.4, 0.25]) + 1,
+    "ratings of 10": lambda r: r.binomial(10, 0.7, 250),
+    "three classes": lambda r: r.integers(0, 3, 250),
+    "digits": lambda r: r.integers(0, 10, 250),
+    "dice": lambda r: r.integers(1, 7, 250),
+}
+
+
+@pytest.mark.parametrize("name", [*AMOUNTS, *CODES])
+def test_amounts_and_codes_are_no_counts(name):
+    rng = np.random.default_rng(0)
+    draw = {**AMOUNTS, **CODES}[name]
+    tasks = [detect_task(draw(rng)).task for _ in range(20)]
+    want = "regression" if name in AMOUNTS else "classification"
+    assert tasks.count(want) >= 15  # miles a gallon: 1 of 20 in the mean
+
+
+@pytest.mark.parametrize("mean, spread", [(3.0, 0.0), (0.7, 0.5), (12.0, 40.0)])
+def test_probabilities_of_counts(mean, spread):
+    from scipy import stats
+
+    variance = mean + spread
+    want = stats.poisson(mean)
+    if spread:
+        want = stats.nbinom(mean**2 / spread, mean / variance)
+    k = np.arange(40)
+    assert np.allclose(count_probabilities(mean, variance, 40), want.pmf(k))

@@ -6,13 +6,14 @@ put right is one sentence and exit code 2; Ctrl-C is 130, being terminated 143.
 
 import importlib
 import os
+import shlex
 import signal
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -20,6 +21,8 @@ from typer.main import get_command_from_info
 
 from .. import __version__
 from ..core.plain_text import plain_text
+
+UsageError: Any = typer.BadParameter.__base__  # that of the click that typer uses
 
 
 def without_flag_types(params):
@@ -47,6 +50,29 @@ class HelpfulCommand(TyperCommand):
                 help_text = getattr(p, "help", None) or ""
                 setattr(p, "help", self.late_help[p.name](help_text))  # noqa: B010
         super().format_help(ctx, formatter)
+
+    def parse_args(self, ctx, args):
+        """A word too many, where a target may be meant, gets a question."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as error:
+            if not any(p.name == "target" for p in self.params):
+                raise
+            if "--target" in given or "-t" in given:
+                raise
+            extra = self.words_too_many(ctx, given)
+            if not extra:
+                raise
+            text = f"Unexpected {extra[0]!r}: --target {shlex.quote(extra[0])}?"
+            raise UsageError(text, ctx) from error
+
+    def words_too_many(self, ctx, args) -> list[str]:
+        """Words of a command line that are neither options nor arguments."""
+        try:
+            return list(self.make_parser(ctx).parse_args(args)[1])
+        except UsageError:  # an option that is not one
+            return []
 
 
 # the module of each command, in the order of the help

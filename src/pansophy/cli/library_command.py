@@ -51,7 +51,12 @@ def methods(
 ):
     """Find what the library has: by name, by topic, or "which model for counts"."""
     with errors_as_one_sentence():
-        from ..catalogue import find_guide, read_catalogue, search_catalogue
+        from ..catalogue import (
+            corrected_query,
+            find_guide,
+            read_catalogue,
+            search_catalogue,
+        )
 
         entries = read_catalogue()
         families = sorted({e.family for e in entries})
@@ -73,6 +78,8 @@ def methods(
         if as_json:
             typer.echo(json.dumps([e._asdict() for e in results], indent=2))
             return
+        if text and (meant := corrected_query(text)) != text:
+            typer.echo(f"Did you mean {meant!r}?\n")
         if guide is not None:
             print_guide(guide, {e.id: e for e in entries})
         if not text:

@@ -29,7 +29,12 @@ from ..tables import (
     sample_table_rows,
 )
 from ..tables.schema import some_weight
-from ..tables.targets import as_name_list, require_columns, target_as_arrow
+from ..tables.targets import (
+    as_name_list,
+    require_columns,
+    target_as_arrow,
+    with_positive,
+)
 from .samples import Samples, fill_empty_labels
 
 DESIGN_ROWS = 50_000  # among which dependent rows are looked for
@@ -115,8 +120,10 @@ def with_found_design(table, options):
     if event is not None and event.duration in (options.roles or {}):
         event = None  # asked for by its role
     entity = design.entity
-    if entity is not None and len(entity.columns) > 1:
-        entity = None  # no one column to name
+    if entity is not None and (
+        len(entity.columns) > 1 or table.column(entity.columns[0]).null_count
+    ):
+        entity = None  # no one column that says whose each row is
     design = design._replace(event=event, entity=entity)
     if event is not None:
         ignore = [*as_name_list(options.ignore or ()), event.duration]
@@ -247,6 +254,7 @@ def find_schema(table, options) -> Schema:
         weight=options.weight,
         roles=options.roles,
         ignore=options.ignore or (),
+        positive=options.positive,
     )
 
 
@@ -291,6 +299,9 @@ def check_given_schema(table, options) -> Schema:
                 f"The schema says {stated.get(what)!r} for the {what}, not {value!r}: "
                 "change it there."
             )
+    if options.positive is not None:
+        classes = with_positive(schema.classes, options.positive, schema.target)
+        schema = replace(schema, classes=classes)
     return schema
 
 

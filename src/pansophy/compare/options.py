@@ -127,6 +127,14 @@ class Options:
             str,
         ),
     )
+    positive: Any = option(
+        None,
+        "str, number or None",
+        "The positive one of two classes, which f1, average precision, thresholds and "
+        "curves are about; by default 1, true or yes, and of other texts the rarer.",
+        CommandLineFlag("The positive one of two classes.", DATA),
+        affects_scores=True,
+    )
     group: Name | None = option(
         None,
         "str or None",

@@ -1,4 +1,4 @@
-"""Targets that are, to the last digit, a weighted sum of columns.
+"""Targets that are, to the last digit, a weighted sum or a product of columns.
 
 A total beside its parts, a difference beside its terms, a rate beside what it was
 computed from: the target is then known as soon as the columns are,
@@ -10,6 +10,12 @@ bent by those, so the weights are found by concentration steps: fit, keep the ni
 tenths of the rows with the smallest residuals, fit again, until the rows stay the same
 (least trimmed squares). Of the columns the fewest are kept, largest first, that still
 do it.
+A product or a ratio is a sum of logarithms,
+
+    y_i = c prod_j x_ij^e_j,   e_j whole or half numbers,                        (2)
+
+for columns above 0: the exponents of the trimmed fit of log y are rounded, and eq. (2)
+is checked on y itself, within the same rounding.
 The rounding of y is the last decimal place that its values use; numbers without one are
 compared at a millionth of their spread.
 
@@ -107,8 +113,79 @@ def find_exact_combination(X, y, names) -> ExactCombination | None:
     )
 
 
+class ExactProduct(NamedTuple):
+    """Eq. (2): the columns, their exponents, and the share of the rows with it."""
+
+    columns: list[str]
+    exponents: list[float]
+    factor: float
+    share: float
+
+    @property
+    def formula(self) -> str:
+        """`'weight' / 'height'^2`."""
+        pairs = list(zip(self.columns, self.exponents, strict=True))
+        power = lambda name, e: repr(name) + (f"^{e:g}" if e != 1 else "")
+        above = [power(name, e) for name, e in pairs if e > 0]
+        below = [power(name, -e) for name, e in pairs if e < 0]
+        return " / ".join([" x ".join(above) or "1", *below])
+
+
+def find_exact_product(X, y, names) -> ExactProduct | None:
+    """Eq. (2) for columns X (n, d) without missing values; None if there is none."""
+    spread = float(np.std(y))
+    unit = rounding_of(y)
+    positive = np.flatnonzero((X > 0).all(0) & (X.std(0) > 0))
+    n, d = len(y), len(positive)
+    if d < 2 or n < 3 * d + 20 or not (y > 0).all():
+        return None
+    if spread == 0 or 1.5 * unit > COARSE * spread:
+        return None
+    logs = np.log(X[:, positive])
+    logs = logs - logs.mean(0)
+    scale = logs.std(0)
+    if not (scale > 0).all():
+        return None
+    z = np.log(y)
+    fitted = trimmed_fit(np.column_stack([np.ones(n), logs / scale]), z)[1:] / scale
+    exponents = np.round(2 * fitted) / 2
+    terms = np.flatnonzero(exponents)
+    if not 2 <= len(terms) <= MOST_TERMS:
+        return None
+    product = np.log(X[:, positive[terms]]) @ exponents[terms]
+    factor = float(np.exp(np.median(z - product)))
+    error = np.abs(y - factor * np.exp(product))
+    share = float(np.mean(error <= 1.5 * unit + 1e-9 * y))
+    if share < EXACT_ROWS:
+        return None
+    columns = [names[positive[j]] for j in terms]
+    return ExactProduct(columns, exponents[terms].tolist(), factor, share)
+
+
+def product_leak(X, y, names, target_name):
+    """Finding for a target that is a product or a ratio of columns."""
+    result = find_exact_product(X, y, names)
+    if result is None:
+        return
+    rows = "all rows" if result.share == 1 else f"{result.share:.1%} of the rows"
+    text = (
+        f"On {rows} the target {target_name!r} equals {result.formula} up to a factor "
+        "and rounding. If these columns are known only together with the target, every "
+        "score here is too good."
+    )
+    yield make_finding(
+        "exact product",
+        "alarm",
+        text,
+        column=result.columns[0],
+        columns=result.columns,
+        exponents=result.exponents,
+        share=result.share,
+    )
+
+
 def exact_combination_leak(inputs, target, done):
-    """Finding for a target that is a weighted sum of columns, to the last digit."""
+    """Finding for a target that is a weighted sum or a product of columns."""
     if target.kind != "number":
         return
     plain = [
@@ -122,8 +199,10 @@ def exact_combination_leak(inputs, target, done):
         return
     whole = ~np.any([c.missing for c in plain], axis=0)
     X = np.column_stack([np.asarray(c.numbers, float)[whole] for c in plain])
-    result = find_exact_combination(X, target.y[whole], [c.name for c in plain])
+    names = [c.name for c in plain]
+    result = find_exact_combination(X, target.y[whole], names)
     if result is None:
+        yield from product_leak(X, target.y[whole], names, target.name)
         return
     terms = " ".join(
         f"{'-' if v < 0 else '+'} {abs(v):.6g} x {name!r}"

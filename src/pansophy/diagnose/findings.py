@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+MERGED_NAMES = 8  # columns that a merged note names
 SEVERITIES = ("alarm", "warning", "note")  # most severe first
 
 
@@ -59,9 +60,43 @@ def worst_severity(findings: Iterable[Finding]) -> str | None:
     return result[0].severity if result else None
 
 
+def merge_notes(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings for readers: notes of one kind about several columns are one.
+
+    Alarms and warnings stay alone.
+
+    Examples
+    --------
+    >>> from pansophy.diagnose import make_finding
+    >>> from pansophy.diagnose.findings import merge_notes
+    >>> skewed = [make_finding("skewed", "note", f"{c!r} is skewed.", column=c)
+    ...           for c in "abc"]
+    >>> [f.text for f in merge_notes(skewed)]
+    ["'a' is skewed. Likewise: 'b', 'c'."]
+    """
+    result: list[Finding] = []
+    others: dict[str, list[str]] = {}  # kind of a note -> columns after the first
+    for f in findings:
+        if f.severity == "note" and f.column is not None:
+            if f.kind in others:
+                others[f.kind].append(f.column)
+                continue
+            others[f.kind] = []
+        result.append(f)
+    for i, f in enumerate(result):
+        names = others.get(f.kind) if f.severity == "note" else None
+        if names and f.column is not None:
+            listed = ", ".join(map(repr, names[:MERGED_NAMES]))
+            more = len(names) - MERGED_NAMES
+            listed += f" and {more} more" if more > 0 else ""
+            result[i] = f._replace(text=f"{f.text} Likewise: {listed}.")
+    return result
+
+
 def findings_text(findings: Iterable[Finding], nothing="Nothing was found.") -> str:
-    """One line for each finding, the most severe first."""
-    return "\n".join(str(f) for f in by_severity(findings)) or nothing
+    """One line for each finding, or for notes of one kind; the most severe first."""
+    lines = [str(f) for f in merge_notes(by_severity(findings))]
+    return "\n".join(lines) or nothing
 
 
 def as_dicts(findings: Iterable[Finding]) -> list[dict]:

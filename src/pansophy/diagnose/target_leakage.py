@@ -11,7 +11,7 @@ Let y be the target and x one column. Checks, the most severe first:
                other folds                                                       (1)
     cut        one threshold of x parts two classes of n rows, k of them of one class,
                without an error; chance: 2 d / C(n, k) for d columns              (2)
-    sum        y is a weighted sum of columns (`exact_combinations`)
+    sum        y is a weighted sum or a product of columns (`exact_combinations`)
     later      a date that lies after the moment of prediction
 
 A score counts only if its lower limit, at a level shared by all columns, is near

@@ -230,6 +230,7 @@ def infer_schema(
     weight=None,
     ignore=(),
     roles=None,
+    positive=None,
 ) -> Schema:
     """Infer the schema of a table: roles of columns and task.
 
@@ -248,6 +249,9 @@ def infer_schema(
     roles : dict of str to str or list
         Roles of columns for which the found one is wrong; a list of levels makes an
         ordinal with that order.
+    positive : str, number or None
+        The positive one of two classes, which comes second in `classes`; by default 1
+        or true or yes, and of other texts the rarer.
     """
     if not isinstance(table, pa.Table):
         from .read import read_table
@@ -264,7 +268,7 @@ def infer_schema(
     for name in [*row_columns, *ignore, *roles]:
         if name in target_names:
             raise TableError(f"Column {name!r} is the target and cannot be more.")
-    result = targets.find_target(table, target, task)
+    result = targets.find_target(table, target, task, positive)
     roles = {
         **roles,
         **dict.fromkeys(ignore, "ignore"),

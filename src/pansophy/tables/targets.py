@@ -5,10 +5,10 @@ classification. Texts, categories, true and false: classification, of ordered cl
 ("ordinal") if the category is ordered or three or more texts have a natural order (low,
 medium, high). Lists: several labels. Whole numbers of integer type with at most `FEW`
 different values: ordered classes if the name of the column says so (quality, rating,
-stars), counts if they become rarer from 0 up (`has_count_tail`), else classification.
-Numbers of floating type with three to `FEW` values on an even grid, each of them in
-several rows (ratings 1.0 to 5.0): ordered classes. More whole numbers that look like
-counts (`is_count`): a count. All other numbers: regression.
+stars), counts if they are distributed like counts (`is_few_counts`), else
+classification. Numbers of floating type with three to `FEW` values on an even grid,
+each of them in several rows (ratings 1.0 to 5.0): ordered classes. More whole numbers
+that look like counts (`is_count`): a count. All other numbers: regression.
 """
 
 import difflib
@@ -25,8 +25,17 @@ from .ordinal_levels import order_of
 from .roles import ordered_levels
 
 FEW = 10  # whole-number targets with at most this many values are classes
-COUNT_MEAN = 30  # measured whole numbers are larger in the mean than counts are
-FEWEST_COUNTS = 6  # different values of counts; fewer may be codes of classes
+COUNT_MEAN = 35  # measured whole numbers are larger in the mean than counts are
+HINTED_MEAN = 1000  # whole numbers up to this mean may be counts all the same
+SMALL_MEAN = 10  # counts of at most this mean may begin at 1
+FEWEST_COUNTS = 4  # different values of counts; fewer may be codes of classes
+FEWEST_MEAN = 0.65  # of counts with few values; below, nearly all rows are 0 or 1
+SPREAD = 1.3  # variance over mean of counts of a smaller mean
+LONG_TAIL = 6  # different values of counts that no count distribution fits
+ERRORS = 3  # standard errors that a moment may be off
+UNLIKELY = 0.001  # chance that a count would not look like one
+COMMON = 9  # rows expected of a value that a count does not leave out
+TAPERED = 1 / 3  # rows of the largest of few counts, in rows of the commonest
 RARE = 0.02  # share of the rows that have the largest of few counts
 HEAPED = 0.5  # share of multiples of 5 beyond which numbers were read off or rounded
 ROWS_A_GRADE = (
@@ -176,11 +185,12 @@ def numeric_task(column, what, name, floating) -> TargetTask:
             return TargetTask(
                 "ordinal", f"{name} has {len(distinct)} whole-number values in order"
             )
-        if has_count_tail(x, distinct):
+        if is_few_counts(x):
             return TargetTask(
                 "count",
-                f"{name} has whole numbers from 0 up that become rarer, as counts are; "
-                "ask for task='classification' if they are classes",
+                f"{name} has whole numbers from {distinct[0]:.0f} up that become "
+                "rarer, as counts do; ask for task='classification' if they are "
+                "classes",
             )
         hint = ""
         if distinct[0] == 0 and is_count(x):
@@ -198,7 +208,9 @@ def numeric_task(column, what, name, floating) -> TargetTask:
         return TargetTask("regression", f"{name} holds {what} with fractions")
     if len(distinct) > FEW and is_count(x):
         return TargetTask(
-            "count", f"{name} has whole numbers from {x.min():.0f} up, as counts are"
+            "count",
+            f"{name} has whole numbers from {x.min():.0f} up, as counts are; ask for "
+            "task='regression' if they are amounts",
         )
     if floating and len(distinct) <= FEW:
         return TargetTask(
@@ -206,8 +218,11 @@ def numeric_task(column, what, name, floating) -> TargetTask:
             f"{name} holds {what} of floating type with {len(distinct)} different "
             "values; ask for task='classification' if they are classes",
         )
+    hint = ""
+    if is_count(x, largest_mean=HINTED_MEAN):
+        hint = "; ask for task='count' if they are counts"
     return TargetTask(
-        "regression", f"{name} has {len(distinct)} different whole numbers"
+        "regression", f"{name} has {len(distinct)} different whole numbers{hint}"
     )
 
 
@@ -221,36 +236,112 @@ def is_graded(x, distinct) -> bool:
     return bool(even and len(distinct) >= (places[-1] + 1) / 2)
 
 
-def is_count(x) -> bool:
+def is_count(x, largest_mean=COUNT_MEAN) -> bool:
     """Whether whole numbers look like counts rather than measured amounts.
 
-    Counts begin at 0 or, if they are small, at 1; they are skewed to the right and vary
-    at least half as much as a Poisson count; their mean is at most `COUNT_MEAN`, their
-    small values all occur, and multiples of 5 are no more than half of them.
+    Each part of the rule asks whether a Poisson or negative binomial sample of mean and
+    variance of x would show what x shows (`ERRORS` standard errors, `UNLIKELY`), so
+    that another sample of the same counts gets the same answer: they vary as much as a
+    Poisson count, are skewed to the right (at least half as much as negative binomial
+    counts), begin as low (or at 1, if they are small) and leave out no common value.
+    Their mean is at most `largest_mean`, and
+    multiples of 5 are no more than half of them.
     """
+    n = len(x)
     mean = x.mean()
-    if x.min() < 0 or x.std() == 0 or mean > COUNT_MEAN:
+    variance = x.var()
+    if x.min() < 0 or variance == 0 or mean > largest_mean:
         return False
-    if x.min() > 1 or (x.min() == 1 and mean > 10):
+    if np.mean(x[x > 0] % 5 == 0) > HEAPED:
+        return False
+    ratio = variance / mean  # 1 of a Poisson sample, with an error of sqrt(2 / n)
+    reach = ERRORS * np.sqrt(2 / n)
+    if ratio < max(1 - reach, 0.5):
         return False
     skew = np.mean(((x - mean) / x.std()) ** 3)
-    small = np.arange(x.min(), min(np.median(x), 5) + 1)
-    heaped = np.mean(x[x > 0] % 5 == 0)
-    return bool(
-        skew > 0.5
-        and x.var() >= mean / 2
-        and np.isin(small, x).all()
-        and heaped <= HEAPED
-    )
+    expected_skew = max(2 * ratio - 1, 1) / np.sqrt(max(variance, mean))
+    lowest_skew = expected_skew / 2  # amounts may spread as widely, but less skewed
+    if ratio <= 1 + reach:
+        lowest_skew = expected_skew - ERRORS * np.sqrt(6 / n) * (1 + expected_skew)
+    if skew < lowest_skew:
+        return False
+    expected = n * count_probabilities(mean, variance, int(x.max()) + 1)
+    lowest = int(x.min())
+    begins_low = lowest == 0 or (lowest == 1 and mean <= SMALL_MEAN)
+    if not begins_low and expected[:lowest].sum() > -np.log(UNLIKELY):
+        return False
+    seen = np.bincount(x.astype(int))
+    up_to_median = slice(lowest, int(np.median(x)) + 1)
+    return not np.any((seen == 0)[up_to_median] & (expected[up_to_median] > COMMON))
+
+
+def count_probabilities(mean, variance, size) -> np.ndarray:
+    """Probabilities of 0 to size - 1: Poisson, or negative binomial if they vary more.
+
+    Both by the recursion of Panjer, p(k + 1) = p(k) (a + b / (k + 1)).
+    """
+    spread = max(variance / mean - 1, 0.0)
+    if spread < 1e-9:
+        first = np.exp(-mean)
+        a = 0.0
+        b = mean
+    else:
+        shape = mean / spread
+        a = spread / (1 + spread)
+        first = (1 - a) ** shape
+        b = (shape - 1) * a
+    p = np.empty(size)
+    p[0] = first
+    for k in range(size - 1):
+        p[k + 1] = p[k] * (a + b / (k + 1))
+    return p
+
+
+def is_few_counts(x) -> bool:
+    """Whether whole numbers of few different values are counts, not codes of classes.
+
+    They look like counts, there are at least `FEWEST_COUNTS` of them, and they are not
+    nearly all 0 and 1 (mean of `FEWEST_MEAN`, or wider spread than a Poisson count's);
+    the largest is rarer than the commonest, and either their frequencies are those of a
+    Poisson or negative binomial sample, by Pearson's chi-square, or they become rarer
+    from 0 up to a rare largest.
+    """
+    distinct = np.unique(x)
+    if distinct[0] > 1 or len(distinct) < FEWEST_COUNTS or not is_count(x):
+        return False
+    if x.mean() < FEWEST_MEAN and x.var() < SPREAD * x.mean():
+        return False
+    rows = np.bincount(x.astype(int))
+    if rows[-1] > TAPERED * rows.max():
+        return False
+    return fits_counts(x) or has_count_tail(x, distinct)
+
+
+def fits_counts(x) -> bool:
+    """Whether Pearson's chi-square leaves room for a count of x's mean and variance."""
+    from scipy.special import chdtrc
+
+    n = len(x)
+    mean = x.mean()
+    variance = x.var()
+    seen = np.bincount(x.astype(int)).astype(float)
+    expected = n * count_probabilities(mean, variance, len(seen))
+    seen, expected = np.r_[seen, 0.0], np.r_[expected, max(n - expected.sum(), 0.0)]
+    while len(seen) > 3 and expected[-1] < 5:
+        seen = np.r_[seen[:-2], seen[-2:].sum()]
+        expected = np.r_[expected[:-2], expected[-2:].sum()]
+    parameters = 2 if variance > mean else 1
+    df = max(len(seen) - 1 - parameters, 1)
+    distance = np.sum((seen - expected) ** 2 / np.maximum(expected, 1e-9))
+    return bool(chdtrc(df, distance) > UNLIKELY)
 
 
 def has_count_tail(x, distinct) -> bool:
-    """Whether few whole numbers are counts rather than codes of classes.
+    """Whether whole numbers from 0 become rarer, but for chance, up to a rare largest.
 
-    They begin at 0, take at least `FEWEST_COUNTS` values, look like counts, become
-    rarer beyond the commonest but for chance, and the largest is rare.
+    Zeros may be many more than in any negative binomial count.
     """
-    if distinct[0] != 0 or len(distinct) < FEWEST_COUNTS or not is_count(x):
+    if distinct[0] != 0 or len(distinct) < LONG_TAIL:
         return False
     rows = np.bincount(x.astype(int))
     tail = rows[rows.argmax() :]
@@ -290,8 +381,35 @@ def as_name_list(named) -> list[str]:
     return [named] if isinstance(named, str) else [text_name(n) for n in named]
 
 
-def find_target(table, target, task) -> TargetSchema:
-    """Task, classes and labels of one target column, or of several."""
+def find_target(table, target, task, positive=None) -> TargetSchema:
+    """Task, classes and labels of one target column, or of several.
+
+    `positive` is the class of two that is found or missed; it comes second.
+    """
+    result = _find_target(table, target, task)
+    if positive is not None:
+        classes = with_positive(result.classes, positive, target)
+        result = result._replace(classes=classes)
+    return result
+
+
+def with_positive(classes, positive, name) -> tuple:
+    """Two classes, the positive one second."""
+    if len(classes) != 2:
+        found = f"has {len(classes)} classes" if classes else "holds no classes"
+        raise TableError(f"positive is one of two classes, but {name!r} {found}.")
+    named = [c for c in classes if c == positive or str(c) == str(positive)]
+    if not named:
+        no, yes = map(str, classes)
+        raise TableError(
+            f"positive is one of the classes of {name!r}, {no!r} or {yes!r}, got "
+            f"{positive!r}."
+        )
+    return (*(c for c in classes if c != named[0]), named[0])
+
+
+def _find_target(table, target, task) -> TargetSchema:
+    """Task, classes and labels as they are found."""
     if target is None:
         return TargetSchema("unsupervised", "there is no target")
     if task not in ("auto", *TASKS):
@@ -358,7 +476,11 @@ def listed_labels(column, name, why="as asked") -> TargetSchema:
 
 
 def classes_of(column, name, n) -> tuple:
-    """The classes in order: that of an ordered category, else sorted."""
+    """The classes in order: that of an ordered category, else sorted.
+
+    Of two texts the rarer comes last, as the positive class, unless they say yes and
+    no.
+    """
     kind = column.type
     if pa.types.is_floating(kind):
         column = column.filter(pc.is_finite(column))
@@ -379,6 +501,8 @@ def classes_of(column, name, n) -> tuple:
         classes = tuple(by_text[v] for v in ordered_levels(column) if v in by_text)
     elif (in_order := natural_order(column, name)) is not None:
         classes = tuple(in_order)
+    elif len(classes) == 2 and all(isinstance(c, str) for c in classes):
+        classes = rarer_class_last(column, classes)
     if len(classes) < 2:
         raise TableError(f"Column {name!r} has one value; there is nothing to learn.")
     if len(classes) > max(FEW, n / 2):
@@ -387,6 +511,17 @@ def classes_of(column, name, n) -> tuple:
             "many to be classes."
         )
     return classes
+
+
+def rarer_class_last(column, classes) -> tuple:
+    """Two sorted texts, the one in fewer rows last; yes and no, and ties, as sorted."""
+    words = {c.strip().lower() for c in classes}
+    if words & set(column_values.YES) and words & set(column_values.NO):
+        return classes
+    column = column_values.without_dictionary(column)
+    first = pc.sum(pc.equal(column, classes[0])).as_py()
+    second = pc.sum(pc.equal(column, classes[1])).as_py()
+    return classes[::-1] if first < second else classes
 
 
 def numbers_target(column, name, task, why) -> TargetSchema:

@@ -12,6 +12,11 @@ from pansophy.compare import (
     cost_curve,
     decide_by_cost,
 )
+from pansophy.compare.evaluation.decision_threshold import (
+    advise_threshold,
+    objective_of_decisions,
+    row_influences,
+)
 from pansophy.linear_model import CostSensitiveClassifier, LogisticRegression
 
 SCORES = np.array([0.9, 0.8, 0.7, 0.6, 0.55, 0.54, 0.53, 0.52, 0.51, 0.505])
@@ -90,6 +95,71 @@ def test_expected_value_is_less_flattered():
     found = [choose_threshold(y, p, "balanced", random_state=1) for y, p in rows]
     assert np.mean([t.value for t in found]) > 0.57
     assert np.mean([t.expected for t in found]) == pytest.approx(0.5, abs=0.03)
+
+
+def right_probabilities(rng, n, centre=0.0):
+    p = 1 / (1 + np.exp(-(rng.normal(size=n) + centre)))
+    return (rng.random(n) < p).astype(int), p
+
+
+@pytest.mark.parametrize(
+    "objective, costs, usual", [("accuracy", None, 0.5), ("cost", (1, 5), 1 / 6)]
+)
+def test_right_probabilities_are_left_at_the_usual_threshold(objective, costs, usual):
+    """Wrong advice in 2.5 % of tables: more than 17 of 200 in 1 of 100,000 tests."""
+    rng = np.random.default_rng(0)
+    advised = [
+        advise_threshold(*right_probabilities(rng, 250), objective, costs=costs)
+        for _ in range(200)
+    ]
+    assert sum(t.threshold != pytest.approx(usual) for t in advised) <= 17
+    searched = choose_threshold(*right_probabilities(rng, 250), "accuracy")
+    assert searched.threshold != 0.5  # a search always finds something
+
+
+def test_a_better_threshold_is_advised():
+    rng = np.random.default_rng(0)
+    for power, objective, costs in (
+        (1, "balanced", None),
+        (1, "f1", None),
+        (3, "accuracy", None),  # probabilities that are wrong
+        (3, "cost", (1, 5)),
+    ):
+        y, p = right_probabilities(rng, 4000, centre=2.0 if power == 3 else -2.0)
+        t = advise_threshold(y, p**power, objective, costs=costs)
+        assert t == choose_threshold(y, p**power, objective, costs=costs)
+        better = (t.plain - t.expected) if costs else t.expected - t.plain
+        assert better > 0
+
+
+def test_advice_takes_weights_as_rows():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        y, p = right_probabilities(rng, 60)
+        k = rng.integers(1, 4, len(y))
+        once = advise_threshold(y, p, "f1", weights=k)
+        assert once.share == pytest.approx(np.average(p >= once.threshold, weights=k))
+        scaled = advise_threshold(y, p, "f1", weights=np.full(len(y), 0.25))
+        bare = advise_threshold(y, p, "f1")
+        assert scaled.threshold == bare.threshold
+    one_class = advise_threshold([0, 0, 0], [0.1, 0.9, 0.2], "accuracy")
+    assert one_class.threshold == 0.5
+
+
+@pytest.mark.parametrize("objective", ["accuracy", "balanced", "f1", "cost"])
+def test_influences_are_derivatives(rng, objective):
+    """Against the change of the objective when a row gains a little weight."""
+    y, p = table(rng, 50)
+    d, w = (p >= 0.4).astype(float), rng.random(50) + 0.5
+    rule = (objective, (1.0, 5.0))
+    value = lambda weights: objective_of_decisions(y, d, weights, *rule, 0.0)
+    influence = row_influences(y, d, w, *rule)
+    influence -= np.average(influence, weights=w)
+    for i in range(0, 50, 7):
+        nudged = w.copy()
+        nudged[i] += 1e-6 * w.sum()
+        slope = (value(nudged) - value(w)) / 1e-6
+        assert influence[i] == pytest.approx(slope, rel=1e-3, abs=1e-4)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 1)), min_size=1, max_size=30))

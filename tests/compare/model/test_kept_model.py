@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pansophy.compare.evaluation.decision_threshold import choose_threshold
+from pansophy.compare.evaluation.decision_threshold import advise_threshold
 from pansophy.compare.model import kept_model
 from pansophy.compare.model.kept_model import (
     costs_of_missing,
@@ -77,10 +77,10 @@ def test_dear_misses_lower_the_threshold():
     held = held_out_predictions(dear)
     low, middle = least_cost_threshold(dear, held), least_cost_threshold(even, held)
     assert low.threshold < middle.threshold
-    want = choose_threshold(held.y, held.p, "cost", costs=(1.0, 20.0))
+    want = advise_threshold(held.y, held.p, "cost", costs=(1.0, 20.0))
     assert low == want
     heavy = held._replace(weight=np.where(held.y == 1, 20.0, 1.0))
-    assert least_cost_threshold(even, heavy).threshold == pytest.approx(low.threshold)
+    assert least_cost_threshold(even, heavy).threshold < middle.threshold
 
 
 class Fitted:

@@ -1,13 +1,14 @@
 """A kept model as an estimator of scikit-learn."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.inspection import permutation_importance
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import accuracy_score, log_loss, r2_score, roc_auc_score
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.validation import check_is_fitted
 
@@ -113,3 +114,22 @@ def test_a_model_fitted_again_can_be_saved(yes, tmp_path):
     pansophy.persist.save(model, tmp_path / "m.pansophy")
     again = pansophy.load(tmp_path / "m.pansophy")
     assert (again.predict(FRAME) == model.predict(FRAME)).all()
+
+
+def test_probabilities_are_in_the_order_that_metrics_expect():
+    """The rarer class is positive; metrics of scikit-learn sort the labels."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    y = np.where(x + rng.normal(size=300) > 1, "ill", "well")
+    table = pa.table({"x": x, "y": y})
+    model = fitted(table, "y", "logistic regression")
+    assert model.schema.classes == ("well", "ill")
+    assert model.classes_.tolist() == ["ill", "well"]
+    p = model.predict_proba(table)
+    assert np.array_equal(model.classes_[p.argmax(1)], model.predict(table))
+    assert log_loss(y, p) < np.log(2) * 0.9
+    assert roc_auc_score(y, p[:, 1]) > 0.7
+    low = model.with_threshold(0.01).predict(table)
+    assert (low == "ill").mean() > (y == "ill").mean()
+    answers = model.answer(table)
+    assert np.allclose(answers.column("p(ill)").to_numpy(), p[:, 0])

@@ -104,3 +104,28 @@ def test_sentences_on_where_intervals_are_wide():
     r = rng.normal(size=400) * p  # of either sign, and wide where p is large
     steps = fit_residual_scale("regression", r, p).scale
     assert scale_sentence(steps).startswith("Wider where the prediction")
+
+
+def test_no_threshold_is_advised_that_its_own_row_shows_to_be_worse():
+    from pansophy.compare.model.kept_model import held_out_predictions
+    from pansophy.compare.report.decisions import cost_ratio_section, threshold_section
+
+    for seed in range(5):
+        c = made("classification", seed=seed)
+        held = held_out_predictions(c)
+        section = threshold_section(c, held)
+        rows = section.table.body
+        for _, threshold, expected, plain, _ in rows:
+            assert float(expected) >= float(plain)
+            assert (threshold == "0.5 (stay)") == (expected == plain)
+        stay = all(row[1] == "0.5 (stay)" for row in rows)
+        assert ("Stay at one half" in section.text) == stay
+    rng = np.random.default_rng(0)
+    p = rng.random(2000)  # right probabilities: 1 / (1 + c)
+    right = held._replace(
+        y=(rng.random(2000) < p).astype(int),
+        p=np.c_[1 - p, p],
+        rows=np.arange(2000),
+    )
+    for ratio, threshold, *_ in cost_ratio_section(c, right).table.body:
+        assert abs(float(threshold) - 1 / (1 + float(ratio))) < 0.1

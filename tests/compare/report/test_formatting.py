@@ -1,8 +1,11 @@
 """Numbers and lists as the report writes them."""
 
+import numpy as np
+
 from pansophy.compare import Interval
 from pansophy.compare.evaluation.wording import join_names
 from pansophy.compare.report.formatting import (
+    format_differences,
     format_interval,
     format_mean,
     format_seconds,
@@ -34,3 +37,16 @@ def test_numbers_show_meaningful_digits():
         "10 min",
         "2.5 h",
     ]
+
+
+def test_numbers_of_a_sentence_have_the_same_decimals():
+    assert format_differences(0.0124, 0.000904, 0.0239) == [
+        "0.0124",
+        "0.0009",
+        "0.0239",
+    ]
+    assert format_differences(-0.00004, 0.02) == ["-0.00004", "0.02000"]  # keeps a sign
+    assert format_differences(0.0, 0.5) == ["0.000", "0.500"]
+    assert format_differences(25123.4, 812.0) == ["25,123", "812"]
+    assert format_differences(0.0, 0.0) == ["0", "0"]
+    assert format_differences(np.nan, 1.0) == ["nan", "1.00"]

@@ -7,7 +7,11 @@ import pytest
 
 from pansophy.compare.evaluation.ranking import KeepReason, Standing
 from pansophy.compare.methods.excluded import SkipKind, SkippedMethod
-from pansophy.compare.report.headline import gain_clause, headline_sentences
+from pansophy.compare.report.headline import (
+    few_events_sentence,
+    gain_clause,
+    headline_sentences,
+)
 from pansophy.compare.report.html import with_code
 from pansophy.compare.report.terminal import render_text, skipped_lines
 from pansophy.diagnose import make_finding
@@ -167,3 +171,21 @@ def test_a_few_rows_that_decide_the_score_are_named():
     )
     text = next(text for text in headline_sentences(heavy) if "too narrow" in text)
     assert "of the squared errors" in text and "--metric mae" in text
+
+
+@pytest.mark.parametrize(
+    "events, columns, words",
+    [
+        (5, 8, "5 of 120 rows are 'k0', 0.62 for each of 8 columns: too few for more"),
+        (1, 1, "1 of 120 rows is 'k0', for one column: too few for more than a hint"),
+        (40, 8, "40 of 120 rows are 'k0', 5 for each of 8 columns: fewer than the 10"),
+        (50, 5, ""),
+    ],
+)
+def test_few_events_are_counted(events, columns, words):
+    c = made("classification", n=120, columns=columns)
+    y = (np.arange(120) >= events).astype(int)
+    c = replace(c, dataset=c.dataset._replace(data=replace(c.data, y=y)))
+    text = few_events_sentence(c)
+    assert text.startswith(words) and (text == "") == (words == "")
+    assert few_events_sentence(made("regression", n=30)) == ""

@@ -14,8 +14,12 @@ many thresholds still flatters itself on the rows it was chosen on, so the value
 expect is found by choosing t on 4 of 5 parts and deciding on the fifth (4).
 
 With calibrated probabilities costs need no search: say yes when
-p >= c_fp / (c_fp + c_fn), and for K classes take the action a of least expected cost
-sum_k p_k C[k, a] (`losses.decisions`).
+p >= c_fp / (c_fp + c_fn) (5), and for K classes take the action a of least expected
+cost sum_k p_k C[k, a] (`losses.decisions`). `advise_threshold` leaves this threshold,
+one half but for costs, only for one whose decisions (4) are better beyond chance. The
+objectives are smooth functions of means over rows, so that a row's influence on the
+difference of two of them is known, and Student's t of these influences is the test; the
+degrees of freedom are the rows that are decided differently, less one.
 
 Refs      [Elkan2001] costs; [Lipton2014] F1 and thresholds
 """
@@ -26,10 +30,12 @@ import numpy as np
 
 from ...core.random import make_rng
 from ...core.threshold_counts import ThresholdCounts, threshold_counts
+from ...diagnose.row_counts import are_whole, effective_counts
 from ...losses import bayes_action
-from .statistics import finite_array
+from .statistics import finite_array, student_quantile
 
 MAX_THRESHOLDS = 500  # thresholds for an objective that is a function
+FALSE_ADVICE = 0.025  # how often a threshold may be advised that is no better
 OBJECTIVES = ("f1", "accuracy", "balanced", "cost", "recall")
 
 
@@ -211,15 +217,7 @@ def choose_threshold(
     pair = cost_pair(costs) if objective == "cost" else None
     rule = (objective, pair, precision)
     t = optimal_threshold(y, p, w, *rule)
-    decided = np.zeros(len(p))
-    fold = np.empty(len(p), dtype=int)
-    for k in (0, 1):  # the same shares of yes and no in every part
-        rows = make_rng(random_state).permutation(np.flatnonzero(y == k))
-        fold[rows] = np.arange(len(rows)) % folds
-    for f in range(folds):
-        rest = fold != f
-        cut = optimal_threshold(y[rest], p[rest], w[rest], *rule) if rest.any() else t
-        decided[~rest] = p[~rest] >= cut
+    decided = cross_fitted_decisions(y, p, w, rule, folds, random_state)
     of = lambda yes: objective_of_decisions(y, np.asarray(yes, dtype=float), w, *rule)
     sign = -1 if objective == "cost" else 1
     name = objective if isinstance(objective, str) else "objective"
@@ -227,6 +225,96 @@ def choose_threshold(
     some = float(np.average(p >= t, weights=w))
     value, expected, plain = (sign * of(yes) for yes in (p >= t, decided, p >= 0.5))
     return DecisionThreshold(t, name, value, expected, plain, some)
+
+
+def cross_fitted_decisions(y, p, w, rule, folds=5, random_state=0) -> np.ndarray:
+    """Decisions (n,), each by the best threshold of the other parts, eq. (4)."""
+    decided = np.zeros(len(p))
+    fold = np.empty(len(p), dtype=int)
+    for k in (0, 1):  # the same shares of yes and no in every part
+        rows = make_rng(random_state).permutation(np.flatnonzero(y == k))
+        fold[rows] = np.arange(len(rows)) % folds
+    for f in range(folds):
+        rest = fold != f
+        part = rest if rest.any() else ~rest
+        cut = optimal_threshold(y[part], p[part], w[part], *rule)
+        decided[~rest] = p[~rest] >= cut
+    return decided
+
+
+def row_influences(y, d, w, objective, costs) -> np.ndarray:
+    """What each row adds to an objective of decisions d, to first order."""
+    mean = lambda values: np.average(values, weights=w)
+    if objective == "accuracy":
+        return (d == y).astype(float)
+    if objective == "cost":
+        return -(costs[0] * d * (1 - y) + costs[1] * (1 - d) * y)
+    if objective == "balanced":
+        hit = (d == y).astype(float)
+        recall = [mean(hit * (y == k)) / mean(y == k) for k in (0, 1)]
+        return sum(0.5 * (y == k) * (hit - recall[k]) / mean(y == k) for k in (0, 1))
+    total = d + y  # F1 = 2 TP / (TP + FP + P)
+    if not mean(total) > 0:
+        return np.zeros(len(y))
+    f1 = 2 * mean(y * d) / mean(total)
+    return (2 * y * d - f1 * total) / mean(total)
+
+
+def is_surely_better(y, decided, usual, w, objective, costs) -> bool:
+    """Whether decisions have a better objective than the usual ones beyond chance.
+
+    Paired over rows, by Student's t; wrongly at most in a share `FALSE_ADVICE`.
+    """
+    values = lambda d: objective_of_decisions(y, d, w, objective, costs, 0.0)
+    gain = values(decided) - values(usual)
+    differing = int(((decided != usual) & (w > 0)).sum())
+    if gain <= 0 or differing < 2:
+        return False
+    difference = row_influences(y, decided, w, objective, costs) - row_influences(
+        y, usual, w, objective, costs
+    )
+    count = effective_counts(w, are_whole(w))
+    difference -= np.average(difference, weights=count)
+    error = np.sqrt((count * difference**2).sum()) / count.sum()
+    return bool(gain > student_quantile(1 - 2 * FALSE_ADVICE, differing - 1) * error)
+
+
+def advise_threshold(y, p, objective, *, costs=None, weights=None) -> DecisionThreshold:
+    """The best threshold found if it is better beyond chance, else the usual one.
+
+    The usual one is one half, and eq. (5) for costs.
+
+    Parameters
+    ----------
+    y, p, costs, weights
+        As in `choose_threshold`.
+    objective : {"f1", "accuracy", "balanced", "cost"}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.compare.evaluation.decision_threshold import advise_threshold
+    >>> p = np.linspace(0.01, 0.99, 99)
+    >>> y = np.arange(99) * 37 % 99 < 99 * p  # yes as often as p says
+    >>> t = advise_threshold(y, p, "accuracy")
+    >>> t.threshold, t.expected == t.plain
+    (0.5, True)
+    """
+    found = choose_threshold(y, p, objective, costs=costs, weights=weights)
+    y, p, w = check_binary_scores(y, p, weights)
+    pair = cost_pair(costs) if objective == "cost" else None
+    standard = 0.5
+    if pair is not None and sum(pair) > 0:
+        standard = pair[0] / sum(pair)
+    usual = (p >= standard).astype(float)
+    if 0 < w @ y < w.sum():
+        decided = cross_fitted_decisions(y, p, w, (objective, pair, 0.0))
+        if is_surely_better(y, decided, usual, w, objective, pair):
+            return found
+    sign = -1 if objective == "cost" else 1
+    value = sign * objective_of_decisions(y, usual, w, objective, pair, 0.0)
+    share = float(np.average(usual, weights=w))
+    return found._replace(threshold=standard, value=value, expected=value, share=share)
 
 
 class CostPoint(NamedTuple):

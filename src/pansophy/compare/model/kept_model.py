@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..evaluation.decision_threshold import DecisionThreshold, choose_threshold
+from ..evaluation.decision_threshold import DecisionThreshold, advise_threshold
 from .table_model import TableModel, fit_table_model
 
 
@@ -64,8 +64,11 @@ def costs_of_missing(comparison) -> tuple[float, float]:
 
 
 def least_cost_threshold(comparison, held_out: HeldOutPredictions) -> DecisionThreshold:
-    """The threshold of least expected cost, from held-out rows."""
-    return choose_threshold(
+    """The threshold of least expected cost, from held-out rows.
+
+    The one that calibrated probabilities ask for, unless another is surely better.
+    """
+    return advise_threshold(
         held_out.y,
         held_out.p,
         "cost",

@@ -88,10 +88,11 @@ class TableModel:
         return self.decide(p) if self.schema.task == "multilabel" else p
 
     def predict_proba(self, table) -> np.ndarray:
-        """Probabilities, one column for each of `schema.classes` (or labels)."""
+        """Probabilities, one column for each of `classes_` (or labels)."""
         if self.schema.task not in ("classification", "multilabel"):
             raise AttributeError("A model of numbers has no class probabilities.")
-        return self.scores(self._frame(table))
+        p = self.scores(self._frame(table))
+        return p[:, ::-1] if self._positive_sorts_first else p
 
     def predict_interval(self, table, level=DEFAULT_LEVEL) -> np.ndarray:
         """(n, 2): from where to where a share `level` of answers lies.
@@ -219,10 +220,20 @@ class TableModel:
 
     @property
     def classes_(self) -> np.ndarray:
-        """Labels of the classes, in the order of `predict_proba`."""
+        """Labels of the classes, in the order of `predict_proba`.
+
+        Two are sorted, as metrics of other libraries expect, also where the positive
+        class, the second of `schema.classes`, sorts first.
+        """
         if self.schema.task != "classification":
             raise AttributeError(f"A model for {self.schema.task} has no classes_.")
-        return np.asarray(self.schema.classes)
+        classes = np.asarray(self.schema.classes)
+        return classes[::-1] if self._positive_sorts_first else classes
+
+    @property
+    def _positive_sorts_first(self) -> bool:
+        classes = self.schema.classes
+        return len(classes) == 2 and classes[1] < classes[0]
 
     @property
     def feature_names_in_(self) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from ...core.random import make_rng
 from ...diagnose.row_counts import are_whole, effective_counts
 from ..evaluation.conformal_scores import fit_conformal_scores
-from ..evaluation.decision_threshold import choose_threshold, cost_curve
+from ..evaluation.decision_threshold import advise_threshold
 from ..model.kept_model import (
     costs_of_missing,
     held_out_predictions,
@@ -18,6 +18,11 @@ from ..model.kept_model import (
 from .elements import HtmlTable, Section
 from .formatting import format_number
 
+COST_RATIOS = (0.1, 0.5, 1, 2, 5, 10)  # of a missed yes to a false alarm
+STAY = (
+    "Another threshold is advised only where it did better, beyond chance, on other "
+    "rows than it was chosen on."
+)
 COVERAGE_LEVELS = (0.8, 0.9, 0.95, 0.99)
 SHOWN_LEVEL = 0.9  # of coverage by size of the prediction
 LEAST_ROWS_OF_PART = 20
@@ -70,7 +75,7 @@ def given_costs_section(c, held_out) -> Section:
     t = least_cost_threshold(c, held_out)
     body = [
         [
-            f"{format_number(t.threshold)}",
+            f"{t.threshold:.3g}",
             format_number(t.expected),
             format_number(t.plain),
             f"{100 * t.share:.0f} %",
@@ -86,45 +91,58 @@ def given_costs_section(c, held_out) -> Section:
 
 
 def threshold_section(c, held_out) -> Section:
+    """Thresholds by objective: one half, unless another is better beyond chance."""
     yes = str(c.schema.classes[1])
-    body = []
+    body, chosen = [], []
     for name, words in (
         ("f1", "balance precision and recall (F1)"),
         ("balanced", "treat both classes alike (balanced accuracy)"),
         ("accuracy", "be right most often (accuracy)"),
     ):
-        t = choose_threshold(held_out.y, held_out.p, name, weights=held_out.weight)
+        t = advise_threshold(held_out.y, held_out.p, name, weights=held_out.weight)
+        chosen.append(t.threshold)
         body.append(
             [
                 words,
-                *(format_number(v) for v in (t.threshold, t.expected, t.plain)),
+                advised_threshold_words(t),
+                *(format_number(v) for v in (t.expected, t.plain)),
                 f"{100 * t.share:.0f} %",
             ]
         )
+    advice = "Stay at one half. " if all(t == 0.5 for t in chosen) else ""
     head = ["to", "say yes from", "expected", "at one half", "rows that get a yes"]
     return Section(
         "A threshold",
-        f"Say {yes!r} when its probability is at least the threshold. Expected: the "
-        "value when the threshold is chosen on other rows than it is judged on.",
+        f"Say {yes!r} when its probability is at least the threshold. {advice}{STAY}",
         HtmlTable("Thresholds", head, body, [False, True, True, True, True]),
     )
 
 
+def advised_threshold_words(t) -> str:
+    """`0.312`, or that one half is as good."""
+    return "0.5 (stay)" if t.threshold == 0.5 else f"{t.threshold:.3g}"
+
+
 def cost_ratio_section(c, held_out) -> Section:
+    """Thresholds by the cost of a miss, with what is found and what it costs."""
     yes = str(c.schema.classes[1])
-    points = cost_curve(
-        held_out.y, held_out.p, [0.1, 0.5, 1, 2, 5, 10], weights=held_out.weight
-    )
-    body = [
-        [
-            f"{p.ratio:g}",
-            format_number(p.threshold),
-            f"{100 * p.recall:.0f} %",
-            f"{100 * p.precision:.0f} %",
-            format_number(p.cost),
-        ]
-        for p in points
-    ]
+    w = np.ones(len(held_out.y)) if held_out.weight is None else held_out.weight
+    body = []
+    for ratio in COST_RATIOS:
+        t = advise_threshold(
+            held_out.y, held_out.p, "cost", costs=(1.0, ratio), weights=w
+        )
+        said = t.apply(held_out.p)
+        right = w @ (said * held_out.y)
+        body.append(
+            [
+                f"{ratio:g}",
+                f"{t.threshold:.3g}",
+                f"{100 * right / max(w @ held_out.y, 1e-300):.0f} %",
+                f"{100 * right / (w @ said):.0f} %" if w @ said > 0 else "–",
+                format_number(t.expected),
+            ]
+        )
     head = [
         "a miss costs, in false alarms",
         "say yes from",
@@ -134,8 +152,8 @@ def cost_ratio_section(c, held_out) -> Section:
     ]
     return Section(
         "If mistakes cost differently",
-        f"The threshold of least cost when missing a {yes!r} costs this many times a "
-        "false alarm.",
+        f"When missing a {yes!r} costs c times a false alarm, the threshold is 1 / "
+        f"(1 + c) if the probabilities are right. {STAY}",
         HtmlTable("Costs", head, body, [False, True, True, True, True]),
     )
 
@@ -359,13 +377,12 @@ def label_threshold_section(c, held_out) -> Section:
     for j, name in enumerate(c.schema.labels):
         y = held_out.y[:, j].astype(int)
         if 0 < y.sum() < len(y):
-            t = choose_threshold(y, held_out.p[:, j], "f1", weights=held_out.weight)
-            cells = (t.threshold, t.expected, t.plain)
-            body.append([name, *(format_number(v) for v in cells)])
+            t = advise_threshold(y, held_out.p[:, j], "f1", weights=held_out.weight)
+            values = (format_number(v) for v in (t.expected, t.plain))
+            body.append([name, advised_threshold_words(t), *values])
     head = ["label", "say yes from", "F1 expected", "F1 at one half"]
     return Section(
         "A threshold for each label",
-        "The probability from which on to say yes, by F1; judged on other rows than "
-        "it is chosen on.",
+        f"The probability from which on to say yes, by F1. {STAY}",
         HtmlTable("Thresholds", head, body, [False, True, True, True]),
     )

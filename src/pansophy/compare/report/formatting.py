@@ -56,6 +56,29 @@ def format_difference(x) -> str:
     return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.3g}"
 
 
+def format_differences(*values) -> list[str]:
+    """Numbers of one sentence with the same decimals: three digits of the largest.
+
+    More where one of them would round to 0 and lose its sign.
+
+    Examples
+    --------
+    >>> from pansophy.compare.report.formatting import format_differences
+    >>> format_differences(0.0124, 0.000904, 0.0239)
+    ['0.0124', '0.0009', '0.0239']
+    >>> format_differences(1534.2, -0.3)
+    ['1,534.2', '-0.3']
+    """
+    known = [abs(v) for v in values if np.isfinite(v) and v != 0]
+    if not known:
+        return [format_difference(v) for v in values]
+    digits = max(int(2 - np.floor(np.log10(max(known)))), 0)
+    if min(known) > max(known) / 1e5:
+        while round(min(known), digits) == 0:
+            digits += 1
+    return [f"{v:z,.{digits}f}" for v in values]
+
+
 def format_seconds(t) -> str:
     """`3 ms`, `1.2 s`, `4 min`, `2.5 h`."""
     for most, size, unit in TIME_UNITS:

@@ -6,13 +6,14 @@ comparison; the sentences below them say how sure the ranking is.
 
 import numpy as np
 
+from ...plot.style import short_name
 from ..evaluation.paired_tests import DUMMY
 from ..evaluation.ranking import KeepReason, Standing
 from ..evaluation.statistics import student_quantile, tail_share
 from ..evaluation.wording import join_names, verb_for
 from ..splits import fold_horizon
 from .formatting import (
-    format_difference,
+    format_differences,
     format_interval,
     format_like_interval,
     format_number,
@@ -26,6 +27,8 @@ FAMILIAR_METRICS = {
     "regression": "mae",
     "count": "mae",
 }
+EVENTS_PER_COLUMN = 10  # rows of the rarer class, below which a sentence says so
+HINT_PER_COLUMN = 3  # below which nothing but a hint can be expected
 BASELINE_NAMES = {DUMMY: "the dummy", "last value": "the last value"}
 
 
@@ -36,6 +39,7 @@ def headline_sentences(c) -> list[str]:
         tail_sentence(c),
         design_sentence(c),
         gain_sentence(c),
+        few_events_sentence(c),
         next_step_sentence(c),
     ]
     return [t for t in texts if t]
@@ -98,6 +102,30 @@ def tail_sentence(c) -> str:
         "interval is too narrow for such a tail. Judge by the mae (--metric mae), or "
         f"predict the logarithm of {c.schema.target!r} where it is positive."
     )
+
+
+def few_events_sentence(c) -> str:
+    """Sentence that the rarer of two classes has few rows for the number of columns."""
+    classes = c.schema.classes
+    columns = len(c.schema.used)
+    if len(classes) != 2 or columns == 0:
+        return ""
+    rows = np.bincount(c.data.y.astype(int), minlength=2)
+    events = int(rows.min())
+    if events >= EVENTS_PER_COLUMN * columns:
+        return ""
+    rarer = short_name(str(classes[int(rows.argmin())]), 40)
+    each = f"{events / columns:.2g} for each of {columns} columns"
+    if columns == 1:
+        each = "for one column"
+    enough = (
+        "too few for more than a hint"
+        if events < HINT_PER_COLUMN * columns or events < EVENTS_PER_COLUMN
+        else f"fewer than the {EVENTS_PER_COLUMN} at which a model of all columns is "
+        "known to be stable"
+    )
+    are = "is" if events == 1 else "are"
+    return f"{events:,} of {rows.sum():,} rows {are} {rarer!r}, {each}: {enough}."
 
 
 def design_sentence(c) -> str:
@@ -200,7 +228,7 @@ def gain_clause(c, baseline) -> str:
         low, high = gain - reach, gain + reach
     elif low > 0 and not baseline.significant:
         doubt = f", not counting that {len(c.leaderboard)} methods were tried"
-    low, high, by = (format_difference(v) for v in (low, high, abs(gain)))
+    low, high, by = format_differences(low, high, abs(gain))
     span = f"{level} % interval {low} to {high}{doubt}"
     if baseline.significant:
         return f"better than {name} by {by} ({span})"

@@ -16,7 +16,7 @@ from ... import __version__
 from ...core.atomic_files import write_text_file
 from ...core.plain_text import plain_text
 from ...core.previous_files import move_to_previous
-from ...diagnose.findings import by_severity
+from ...diagnose.findings import by_severity, merge_notes
 from ...plot.style import short_name
 from . import decisions, holdout_and_groups, methodology, plot_data, sections
 from .formatting import (
@@ -29,7 +29,13 @@ from .formatting import (
     standing_and_p,
 )
 from .headline import headline_sentences
-from .sentences import capitalised, supporting_sentences, task_name
+from .sentences import (
+    capitalised,
+    positive_clause,
+    shared_p_sentence,
+    supporting_sentences,
+    task_name,
+)
 from .shared_figures import SharedFigures
 
 MAX_TARGET_LETTERS = 48  # letters of the target that a heading shows
@@ -182,7 +188,7 @@ def report_context(c) -> dict:
     kept = in_section("kept model")
     if sections.has_learning_curve(c):
         kept.append(sections.learning_curve_figure(c))
-    findings = by_severity(c.findings)
+    findings = merge_notes(by_severity(c.findings))
     return {
         "c": c,
         "version": __version__,
@@ -193,7 +199,8 @@ def report_context(c) -> dict:
         "target": short_name(c.schema.target, MAX_TARGET_LETTERS),
         "why": c.schema.why.replace(
             c.schema.target, short_name(c.schema.target, MAX_TARGET_LETTERS)
-        ),
+        )
+        + positive_clause(c.schema),
         "headline": headline_sentences(c),
         "sentences": [capitalised(c.verdict), *supporting_sentences(c)],
         "alarms": [f for f in findings if f.severity == "alarm"],
@@ -205,7 +212,7 @@ def report_context(c) -> dict:
         "rest": c.leaderboard[MAX_OPEN_ROWS:],
         "remarks": any(r.warnings for r in c.leaderboard),
         "rope": f"{c.rope:.2g} of {c.metric}",
-        "rule": methodology.keep_rule_sentence(c),
+        "rule": f"{methodology.keep_rule_sentence(c)} {shared_p_sentence(c)}".strip(),
         "test": methodology.TEST_WORDS[c.leaderboard[0].test],
         "overall": in_section("overview"),
         "views": in_section("data"),

@@ -9,6 +9,7 @@ from ..methods.excluded import SkipKind
 from ..options import command_line_words, is_file_path
 from .formatting import (
     describe_blend,
+    format_differences,
     format_mean,
     format_number,
     format_seconds,
@@ -106,10 +107,10 @@ def keep_rule_sentence(c) -> str:
     if kept is best or kept.difference is None:
         return text
     d = kept.difference
+    by, low, high = format_differences(abs(d.mean), d.low, d.high)
     return (
-        f"{text} {kept.method} {verb_for(kept.method)} "
-        f"{format_number(abs(d.mean))} of {c.metric} from {best.method} (95 % interval "
-        f"of the difference {d.low:.3g} to {d.high:.3g})."
+        f"{text} {kept.method} {verb_for(kept.method)} {by} of {c.metric} from "
+        f"{best.method} (95 % interval of the difference {low} to {high})."
     )
 
 
@@ -174,7 +175,12 @@ def method_paragraphs(c) -> list[str]:
 def glossary(c) -> list[tuple[str, str]]:
     """Terms that this page uses."""
     names = list(c.leaderboard[0].scores)
-    return [(n, METRIC_TERMS[n]) for n in names if n in METRIC_TERMS] + COMMON_TERMS
+    terms = {n: METRIC_TERMS[n] for n in names if n in METRIC_TERMS}
+    if len(c.schema.classes) == 2:
+        for name in ("f1", "average precision"):
+            if name in terms:
+                terms[name] += f" Here of the class {str(c.schema.classes[1])!r}."
+    return [*terms.items(), *COMMON_TERMS]
 
 
 def effective_options(c) -> dict:

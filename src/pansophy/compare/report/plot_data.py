@@ -234,7 +234,11 @@ def learning_curve_seconds(c, method=None) -> float:
 
 
 def weak_slices(c, method=None, limit=5) -> list:
-    """Parts of the table on which the losses of held-out rows are larger."""
+    """Parts of the table on which the losses of held-out rows are larger.
+
+    Of classes: larger than the probabilities given lead one to expect, since rows near
+    one half lose more by any right model.
+    """
     return cached_view(c, ("slices", method), lambda: find_weak_slices(c, method))[
         :limit
     ]
@@ -244,7 +248,12 @@ def find_weak_slices(c, method):
     trial = c.trial(method or c.winner)
     if trial.losses is None:
         return []
-    seen = np.flatnonzero(np.isfinite(trial.losses))
+    losses = trial.losses
+    if c.schema.task == "classification":
+        losses = unexpected_losses(c, trial)
+        if losses is None:
+            return []
+    seen = np.flatnonzero(np.isfinite(losses))
     if len(seen) > 20_000:
         seen = make_rng(c.settings["seed"]).choice(seen, 20_000, replace=False)
     columns = [k for k in columns_in_frame_order(c) if k.role != "text"]
@@ -254,7 +263,25 @@ def find_weak_slices(c, method):
         X[:, j] = x if not k.levels else level_names(x, k.levels)
     w = None if c.data.weight is None else c.data.weight[seen]
     names = [k.name for k in columns]
-    return subgroups(X, trial.losses[seen], names=names, weights=w)
+    return subgroups(X, losses[seen], names=names, weights=w)
+
+
+def unexpected_losses(c, trial):
+    """Losses (n,) of held-out rows, less what their own probabilities expect.
+
+    That is sum_k p_k loss(k, p), e.g. the entropy of p for the log loss; NaN where a
+    row was not tested, None where the predictions were not kept.
+    """
+    if trial.predictions is None:
+        return None
+    loss = c.metrics[0].row_losses
+    p = np.asarray(trial.predictions, float)
+    tested = np.flatnonzero(np.isfinite(p).all(1) & (p.sum(1) > 0))
+    q = p[tested]
+    result = np.full(len(p), np.nan)
+    expected = sum(q[:, k] * loss(np.full(len(q), k), q) for k in range(q.shape[1]))
+    result[tested] = loss(c.data.y[tested], q) - expected
+    return result
 
 
 def level_names(x, levels):

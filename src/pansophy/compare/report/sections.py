@@ -23,6 +23,7 @@ from .elements import (
 from .formatting import (
     describe_blend,
     describe_warnings,
+    format_differences,
     format_interval,
     format_mean,
     format_probabilities,
@@ -33,6 +34,9 @@ from .formatting import (
 
 MAX_CURVE_SECONDS = 15  # seconds that a learning curve may take
 MAX_FOLD_SCORES = 100  # fold scores shown of one method
+FIRST_ONLY = (
+    " The number is that of the first cross-validation; the table has the mean of all."
+)
 NARROW = 3.7  # inches, of pictures three abreast
 MAX_METHODS_DRAWN = 20  # methods with pictures of their own
 MAX_POINTS_DRAWN = 300  # rows in the picture of residuals of one method
@@ -89,10 +93,13 @@ def kept_model_figures(c) -> list[Figure]:
 
 def classification_figures(c) -> list[Figure]:
     two = c.schema.task == "classification" and len(c.schema.classes) == 2
+    name = f" {short_name(str(c.schema.classes[1]), 40)!r}" if two else ""
+    positive = f" Positive is{name}." if two else ""
     out = [
         make_figure(
             "Calibration",
-            "How often what was given a probability came true. On the dotted line "
+            f"How often what was given a probability{' of' if two else ''}{name} came "
+            "true. On the dotted line "
             "probabilities mean what they say; the band is a 95 % interval."
             + calibration_error_sentence(c),
             lambda ax: plots.plot_calibration(c, ax=ax),
@@ -101,15 +108,16 @@ def classification_figures(c) -> list[Figure]:
         make_figure(
             "ROC",
             "The share of the class that is found against the share of the others "
-            "taken for it, as the threshold falls. The diagonal is guessing."
-            + pooled_classes_sentence(c),
+            f"taken for it, as the threshold falls. The diagonal is guessing.{positive}"
+            f"{FIRST_ONLY}" + pooled_classes_sentence(c),
             lambda ax: plots.plot_roc(c, ax=ax),
             "d",
         ),
         make_figure(
             "Precision and recall",
             "How many of those called positive are, against how many of the positive "
-            "are called so. Tells more than the ROC where the class is rare.",
+            "are called so. Tells more than the ROC where the class is rare."
+            f"{positive}{FIRST_ONLY}",
             lambda ax: plots.plot_precision_recall(c, ax=ax),
             "e",
         ),
@@ -130,7 +138,7 @@ def classification_figures(c) -> list[Figure]:
             make_figure(
                 "Gain",
                 "What share of the positive rows is found by looking at the most "
-                "probable rows first.",
+                "probable rows first." + positive,
                 lambda ax: plots.plot_gain(c, ax=ax),
                 "g",
             )
@@ -234,9 +242,16 @@ def learning_curve_figure(c) -> Figure:
 
 def weak_subgroups(c) -> list[str]:
     try:
-        return [str(s) for s in plot_data.weak_slices(c)]
+        slices = plot_data.weak_slices(c)
     except Exception:  # an extra; nothing else depends on it
         return []
+    if c.schema.task != "classification":
+        return [str(s) for s in slices]
+    return [
+        f"{s.name}: on {s.rows} rows the loss is {s.loss:.3g} above what the "
+        f"probabilities given lead one to expect ({s.rest:+.3g} on the others)."
+        for s in slices
+    ]
 
 
 def method_blocks(c, figures) -> list[MethodBlock]:
@@ -313,10 +328,11 @@ def method_block(c, row) -> MethodBlock:
     paragraphs = []
     if row.probabilities is not None:
         d = row.difference
+        mean, low, high = format_differences(d.mean, d.low, d.high)
         paragraphs.append(
             f"Against {c.leaderboard[0].method}: {format_probabilities(row)}. "
-            f"Difference {d.mean:.3g}, 95 % interval {d.low:.3g} to {d.high:.3g}, p "
-            f"{row.p:.2g} (adjusted)."
+            f"Difference {mean}, 95 % interval {low} to {high}, p {row.p:.2g} "
+            "(adjusted)."
         )
     paragraphs.append(
         f"A fit took {format_seconds(row.fit_seconds)} in the median, "

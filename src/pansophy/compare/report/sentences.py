@@ -13,6 +13,7 @@ from ..evaluation.wording import (
     verb_for,
 )
 from .formatting import (
+    format_differences,
     format_interval,
     format_number,
     with_article,
@@ -27,10 +28,18 @@ def setting_sentence(c) -> str:
     why = c.schema.why.replace(c.schema.target, target)
     inputs = "input" if s["inputs"] == 1 else "inputs"
     return (
-        f"{task_name(c.schema)} of {target!r} ({why}): {s['rows']} rows, "
+        f"{task_name(c.schema)} of {target!r} ({why}{positive_clause(c.schema)}): "
+        f"{s['rows']} rows, "
         f"{s['inputs']} {inputs}, {s['repeats']} x {s['folds']} {c.split.kind} folds, "
         f"seed {s['seed']}"
     )
+
+
+def positive_clause(schema) -> str:
+    """Clause on which of two classes the scores of one class are about."""
+    if len(schema.classes) != 2:
+        return ""
+    return f"; positive is {short_name(str(schema.classes[1]), 40)!r}"
 
 
 def task_name(schema) -> str:
@@ -51,10 +60,10 @@ def tradeoff_sentence(c) -> str:
         and 0.02 * g.mean < result.selection_bias < g.mean
     ):
         luck = f", of which {result.selection_bias:.2g} is the luck of being picked"
-    low = f"{-g.low:.3g} lost" if g.low < 0 else f"{g.low:.3g}"
-    high = f"{g.high:.3g} gained" if g.low < 0 else f"{g.high:.3g}"
+    mean, low, high = format_differences(g.mean, abs(g.low), g.high)
+    low, high = (f"{low} lost", f"{high} gained") if g.low < 0 else (low, high)
     return (
-        f"Keeping {name} instead of {c.winner} would be expected to gain {g.mean:.3g} "
+        f"Keeping {name} instead of {c.winner} would be expected to gain {mean} "
         f"of {c.metric} (95 % interval {low} to {high}){luck}; keep='best' (--keep "
         "best) does so."
     )
@@ -73,6 +82,17 @@ def clipping_sentence(c) -> str:
     return (
         f"Where an interval would leave what the metric can be ({join_names(names, 3)})"
         " it is cut there; ± is the other side."
+    )
+
+
+def shared_p_sentence(c) -> str:
+    """Sentence on why methods have the very same p value, if some do."""
+    p = [r.p for r in c.leaderboard[1:] if 0.001 <= r.p < 1]
+    if len(set(p)) == len(p):
+        return ""
+    return (
+        "P values are adjusted together, none below that of a method further from the "
+        "best; so several are the same."
     )
 
 

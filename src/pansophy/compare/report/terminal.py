@@ -10,6 +10,7 @@ import textwrap
 from typing import NamedTuple
 
 from ...core.plain_text import plain_text
+from ...diagnose.findings import merge_notes
 from ..evaluation.ranking import Standing
 from ..evaluation.wording import join_names
 from ..methods.excluded import SkipKind
@@ -24,6 +25,7 @@ from .sentences import (
     capitalised,
     clipping_sentence,
     setting_sentence,
+    shared_p_sentence,
     summary_sentences,
 )
 
@@ -103,10 +105,10 @@ def lines_below_table(c) -> list[Line]:
         if row.blend:
             texts.append(f"{row.method}: {describe_blend(row.blend)}.")
     clipped = clipping_sentence(c)
-    texts += [clipped] if clipped else []
+    texts += [t for t in (clipped, shared_p_sentence(c)) if t]
     texts += [f"Disqualified: {name} ({why})." for name, why in c.disqualified]
     lines = [Line(text) for text in [*texts, *skipped_lines(c)]]
-    for f in c.findings:
+    for f in merge_notes(c.findings):
         lines.append(Line(capitalised(str(f)), alarm=f.severity == "alarm"))
     return lines + [Line(f"Note: {note}") for note in c.notes]
 
