@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from typing import NamedTuple
 
 import numpy as np
@@ -103,6 +104,35 @@ def test_sum_and_map(X):
     np.testing.assert_array_equal(a, X[:, :2])
     np.testing.assert_array_equal(b, X[:, 0] > 0)
     assert (R.n, R.d, R.dtype) == (1000, 3, np.float64)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_map_holds_its_result_once(order):
+    rows = Rows(np.ones((200_000, 2)), block=1000)
+    double = lambda x: np.asarray(np.tile(x, 5), order=order)
+    rows.map(double)  # what is made once is made
+    tracemalloc.start()
+    try:
+        found = rows.map(double)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.shape == (200_000, 10)
+    assert found.flags[f"{order}_CONTIGUOUS"]
+    assert peak < 1.25 * found.nbytes
+
+
+def test_map_joins_results_of_other_kinds_too():
+    rows = Rows(np.arange(10.0), block=3)
+    words = rows.map(lambda x: np.array(["a" * int(v) for v in x]))
+    assert words.tolist() == ["a" * k for k in range(10)]
+    growing = rows.map(lambda x: x.astype(int) if x[0] < 3 else x + 0.5)
+    assert growing.tolist() == [0, 1, 2, *(k + 0.5 for k in range(3, 10))]
+    some = rows.map(lambda x: x[x % 2 == 0])
+    assert some.tolist() == [0, 2, 4, 6, 8]
+    pair = rows.map(lambda x: (x, np.stack([x, x], axis=1)))
+    assert pair[0].tolist() == list(range(10))
+    assert pair[1].shape == (10, 2)
 
 
 def test_take_and_other_aligned(X):

@@ -1,6 +1,10 @@
 """Truncated SVD, latent semantic analysis, and PCA by batches."""
 
+import tracemalloc
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 import sklearn.decomposition as peer
@@ -29,6 +33,35 @@ def test_latent_semantic_analysis():
     np.testing.assert_allclose(
         two.inverse_transform(two.transform(LSA)), right, atol=1e-12
     )
+
+
+@pytest.mark.parametrize("far", [0.0, 1e3])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_file_is_fitted_without_its_scores(tmp_path, far, dtype):
+    X = (decaying(300_000, 12) + far).astype(dtype)
+    columns = {f"x{j}": X[:, j] for j in range(12)}
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet", row_group_size=30_000)
+    ours = TruncatedSVD(6, random_state=0)
+    held = ours.fit(X)
+    names = ("components_", "singular_values_", "explained_variance_")
+    names = (*names, "explained_variance_ratio_")
+    right = [getattr(held, name) for name in names]
+    tracemalloc.start()
+    try:
+        read = ours.fit(tmp_path / "x.parquet")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 300_000 * 6 * X.itemsize  # less than U would take
+    room = 1e-9 if dtype is np.float64 else 2e-3
+    for name, value in zip(names, right, strict=True):
+        found = getattr(read, name)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, value, rtol=room, atol=room, err_msg=name)
+    S = np.linalg.svd(X.astype(float), compute_uv=False)[:6]
+    np.testing.assert_allclose(read.singular_values_, S, rtol=room / 10)
+    Z = read.transform(X[:100])
+    np.testing.assert_allclose(read.transform(tmp_path / "x.parquet")[:100], Z, room)
 
 
 @pytest.mark.parametrize("algorithm", ["randomized", "arpack"])

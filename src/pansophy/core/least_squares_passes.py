@@ -241,17 +241,7 @@ def centred_triangle(problem) -> CentredTriangle:
         A = A if root is None else A * root[:, None]
         return triangle_of(A)
 
-    triangles = []
-    height = 0
-    for R in problem.rows.each(stats):
-        triangles.append(R)
-        height += len(R)
-        if height > 8 * p:
-            triangles = [triangle_of(np.concatenate(triangles))]
-            height = len(triangles[0])
-    R = triangles[0]
-    if len(triangles) > 1:
-        R = triangle_of(np.concatenate(triangles))
+    R = merge_triangles(problem.rows.each(stats), p)
     refuse_missing_values(problem, R)
     i = int(problem.intercept)
     with np.errstate(over="ignore"):
@@ -261,6 +251,20 @@ def centred_triangle(problem) -> CentredTriangle:
         mean, offset = R[0, 1 : 1 + d] / R[0, 0], R[0, 1 + d :] / R[0, 0]
     T = R[i : i + d, i:]
     return CentredTriangle(T[:, :d], T[:, d:], mean, offset, outside)
+
+
+def merge_triangles(parts, width):
+    """The triangle of all rows from those of blocks, `width` columns, as they come."""
+    triangles = []
+    height = 0
+    for R in parts:
+        triangles.append(R)
+        height += len(R)
+        if height > 8 * width:
+            triangles = [triangle_of(np.concatenate(triangles))]
+            height = len(triangles[0])
+    R = triangles[0]
+    return triangle_of(np.concatenate(triangles)) if len(triangles) > 1 else R
 
 
 def triangle_of(A):

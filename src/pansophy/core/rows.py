@@ -94,12 +94,15 @@ class Rows:
 
     def map(self, function: Callable, *, blas: bool = True) -> Any:
         """function's per-row results, put together to length n."""
-        parts = list(self.each(function, blas=blas))
-        if isinstance(parts[0], tuple):
-            return tuple(
-                concatenate_blocks(column) for column in zip(*parts, strict=True)
-            )
-        return concatenate_blocks(parts)
+        parts = self.each(function, blas=blas)
+        first = next(parts)
+        several = isinstance(first, tuple)
+        columns = [GrowingResult(a, self.n) for a in (first if several else (first,))]
+        for part in parts:
+            for column, a in zip(columns, part if several else (part,), strict=True):
+                column.append(a)
+        found = tuple(column.collected() for column in columns)
+        return found if several else found[0]
 
     def take(self, index):
         """The rows at the given positions, as one array."""
@@ -108,6 +111,43 @@ class Rows:
         xp = namespace(self.X)
         index = xp.asarray(index, device=device(self.X))
         return xp.take(self.X, index, axis=0)
+
+
+class GrowingResult:
+    """Results of blocks of n rows, in order, put together without a second copy.
+
+    NumPy arrays go into one array for all rows as they come; others are kept and joined
+    at the end, as are arrays of another kind than the first.
+    """
+
+    def __init__(self, first, n):
+        self.parts = [first]
+        self.whole: Any = None
+        self.n_filled = 0
+        plain = type(first) is np.ndarray and first.ndim > 0
+        if plain and 0 < len(first) < n and not first.dtype.hasobject:
+            order = "F" if np.isfortran(first) else "C"
+            self.whole = np.empty((n, *first.shape[1:]), first.dtype, order)
+            self.parts = []
+            self.append(first)
+
+    def append(self, part):
+        whole = self.whole
+        if whole is not None:
+            stop = self.n_filled + len(part)
+            alike = part.dtype == whole.dtype and part.shape[1:] == whole.shape[1:]
+            if alike and stop <= len(whole):
+                whole[self.n_filled : stop] = part
+                self.n_filled = stop
+                return
+            self.parts = [whole[: self.n_filled]]
+            self.whole = None
+        self.parts.append(part)
+
+    def collected(self):
+        if self.whole is not None:
+            return self.whole[: self.n_filled]
+        return concatenate_blocks(self.parts)
 
 
 IN_MEMORY = (
