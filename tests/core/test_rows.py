@@ -1,5 +1,6 @@
 """Sums over rows: the same sum wherever the rows are and whoever adds them up."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -25,6 +26,7 @@ from pansophy.core.rows import (
     add_statistics,
     as_rows,
     is_dataset,
+    rows_in_memory,
     sum_statistics,
 )
 
@@ -399,3 +401,31 @@ def test_use_as_an_array_is_a_type_error(tmp_path):
     with pytest.raises(TypeError, match="needs its rows in memory"):
         rows.astype(float)
     assert not hasattr(rows, "tocsr")
+
+
+def test_what_is_in_memory(parquet, X):
+    held = table(X)
+    np.testing.assert_array_equal(rows_in_memory(held), X)
+    np.testing.assert_array_equal(rows_in_memory(DatasetRows(held)), X)
+    assert rows_in_memory(X) is X
+    for source in (parquet, str(parquet), ds.dataset(parquet), DatasetRows(parquet)):
+        with pytest.raises(TypeError, match="needs its rows in memory"):
+            rows_in_memory(source)
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        ("text", "PLSA"),
+        ("text", "GibbsLDA"),
+        ("generative", "TableVAE"),
+        ("graphical", "BayesianNetwork"),
+        ("graphical", "StructureSearch"),
+        ("neural_network", "SequenceClassifier"),
+    ],
+)
+def test_methods_that_read_tables_by_themselves_refuse_files(parquet, package, name):
+    cls = getattr(importlib.import_module(f"pansophy.{package}"), name)
+    args = (np.arange(1000) % 2,) if name == "SequenceClassifier" else ()
+    with pytest.raises(TypeError, match="needs its rows in memory"):
+        cls().fit(str(parquet), *args)

@@ -270,6 +270,40 @@ def is_dataset(X) -> bool:
     return type(X).__module__.startswith("pyarrow") and hasattr(X, "to_batches")
 
 
+def is_in_memory(X) -> bool:
+    """Whether what `is_dataset` accepts holds its rows in memory: an Arrow table.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> is_in_memory(pa.table({"x": [1.0]})), is_in_memory("x.parquet")
+    (True, False)
+    """
+    if isinstance(X, DatasetRows):
+        X = X.dataset
+    if isinstance(X, (str, Path)):
+        return False
+    return not hasattr(X, "count_rows") or type(X).__name__ == "InMemoryDataset"
+
+
+def refuse_table_on_disk(X) -> None:
+    """Raise TypeError if X is a table that is not in memory."""
+    if is_dataset(X) and not is_in_memory(X):
+        raise TypeError(IN_MEMORY)
+
+
+def rows_in_memory(X):
+    """The rows of an Arrow table as an array; anything but a table is left as it is.
+
+    Raises TypeError for a table on disk, for methods that need all rows at once.
+    """
+    if not is_dataset(X):
+        return X
+    refuse_table_on_disk(X)
+    table = as_rows(X)
+    return table.take(np.arange(table.n))
+
+
 def as_dataset(source):
     """Open a path, a pattern such as "part-*.csv" or a list of files as a dataset.
 

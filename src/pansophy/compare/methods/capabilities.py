@@ -33,19 +33,18 @@ def name_set(names) -> frozenset[str]:
 # fit takes a file or dataset of rows (with y as an array)
 FROM_FILES = name_set(
     """
-    ARDRegression AttributeClassifier AutoregressiveHMM BasisFeatures
-    BayesianGaussianMixture BayesianLinearRegression BayesianRidge BernoulliNB
-    CategoricalNB ClassifierWithOutliers ComplementNB CostSensitiveClassifier
-    DensityOutlierDetector ExponentialFamilyClassifier FeatureThenClassify GMMHMM
-    GammaRegressor GaussianHMM GaussianMixture GaussianMixtureClassifier GaussianNB
+    ARDRegression AttributeClassifier BasisFeatures BayesianGaussianMixture
+    BayesianLinearRegression BayesianRidge BernoulliNB CategoricalNB
+    ClassifierWithOutliers ComplementNB CostSensitiveClassifier
+    DensityOutlierDetector ExponentialFamilyClassifier FeatureThenClassify
+    GammaRegressor GaussianMixture GaussianMixtureClassifier GaussianNB
     GeneralizedLinearModel GenerativeClassifier HistGradientBoostingClassifier
     HistGradientBoostingRegressor HuberRegressor IncrementalPCA JointTableClassifier
-    KMeans KalmanFilter LeastSquaresClassifier LinearDiscriminantAnalysis
-    LinearRegression LogisticRegression MiniBatchKMeans MixedHMM MixedNB Mixture
-    MultinomialHMM MultinomialNB MultipleInstance NaiveBayes
-    NormalInverseGammaRegression PCA PoissonHMM PoissonRegressor ProbabilisticPCA
-    QuadraticDiscriminantAnalysis RecursiveLeastSquares Ridge RidgeCV RidgeClassifier
-    RidgeClassifierCV SelfTrainingClassifier StructuralTimeSeries SubsetSelector
+    KMeans LeastSquaresClassifier LinearDiscriminantAnalysis LinearRegression
+    LogisticRegression MiniBatchKMeans MixedNB Mixture MultinomialNB
+    MultipleInstance NaiveBayes NormalInverseGammaRegression PCA PoissonRegressor
+    ProbabilisticPCA QuadraticDiscriminantAnalysis RecursiveLeastSquares Ridge
+    RidgeCV RidgeClassifier RidgeClassifierCV SelfTrainingClassifier SubsetSelector
     Tikhonov TreeAugmentedNB TruncatedSVD TweedieRegressor
     """
 )
