@@ -321,6 +321,9 @@ def test_what_counts_as_a_table(parquet, X):
     assert is_dataset(table(X))
     assert not is_dataset(X)
     assert not is_dataset([[1.0]])
+    assert not is_dataset([])
+    assert not is_dataset(["a document", "rows.parquet"])
+    assert is_dataset([str(parquet), parquet])
     R = DatasetRows(parquet)
     assert as_rows(R) is R
     assert as_rows(R, X[:, 0], block=5).block == 5

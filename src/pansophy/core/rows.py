@@ -151,8 +151,8 @@ class GrowingResult:
 
 
 IN_MEMORY = (
-    "this method needs its rows in memory, not in a file or an Arrow table: pass an "
-    "array or a dataframe, such as table.to_pandas()."
+    "this method needs its rows in memory, not in a file: pass an array or a table, "
+    "such as dataset.to_table()."
 )
 
 
@@ -265,7 +265,7 @@ def as_rows(X, *aligned, block=None, dtype=None) -> Rows:
 
 def is_dataset(X) -> bool:
     """Whether X names or is a table on disk rather than an array."""
-    if isinstance(X, (str, Path, DatasetRows)):
+    if isinstance(X, (str, Path, DatasetRows)) or is_list_of_files(X):
         return True
     return type(X).__module__.startswith("pyarrow") and hasattr(X, "to_batches")
 
@@ -281,9 +281,7 @@ def is_in_memory(X) -> bool:
     """
     if isinstance(X, DatasetRows):
         X = X.dataset
-    if isinstance(X, (str, Path)):
-        return False
-    return not hasattr(X, "count_rows") or type(X).__name__ == "InMemoryDataset"
+    return is_arrow_table(X) or type(X).__name__ == "InMemoryDataset"
 
 
 def refuse_table_on_disk(X) -> None:
@@ -302,6 +300,22 @@ def rows_in_memory(X):
     refuse_table_on_disk(X)
     table = as_rows(X)
     return table.take(np.arange(table.n))
+
+
+def is_arrow_table(X) -> bool:
+    """Whether X is an Arrow table or batch of rows, and not a dataset."""
+    is_arrow = type(X).__module__.startswith("pyarrow")
+    return is_arrow and hasattr(X, "to_batches") and not hasattr(X, "count_rows")
+
+
+def is_list_of_files(X) -> bool:
+    """Whether X lists paths of tables, which together are one."""
+    return (
+        isinstance(X, (list, tuple))
+        and len(X) > 0
+        and all(isinstance(x, (str, Path)) for x in X)
+        and all(table_ending(Path(x)) in FILE_FORMATS for x in X)
+    )
 
 
 def as_dataset(source):
