@@ -121,17 +121,15 @@ def endless_batches(X, w, size, rng):
     run = np.cumsum(arrays.to_numpy(w), dtype=np.float64)
     R = rows.as_rows(X)
     one = weights_like(R.take(np.zeros(size, np.int64)), None)
-    n_batches = 1
+    n_batches = n_most = 1
     if isinstance(X, rows.DatasetRows):
-        least, most = batches_of_a_pass(X, size)
-        n_batches = least
+        n_batches, n_most = batches_of_a_pass(X, size)
     while True:
         drawn = np.searchsorted(run, rng.random(n_batches * size) * run[-1], "right")
         found = R.take(np.minimum(drawn, len(run) - 1))
         for i in range(n_batches):
             yield found[i * size : (i + 1) * size] if n_batches > 1 else found, one
-        if isinstance(X, rows.DatasetRows):
-            n_batches = min(2 * n_batches, most)
+        n_batches = min(2 * n_batches, n_most)
 
 
 def batches_of_a_pass(X, size):

@@ -121,7 +121,8 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
         """Find V and S."""
         X, rng, total = self._checked_rows(X)
         if isinstance(X, DatasetRows) and X.n >= X.d:
-            self._store(X, *self._svd_without_scores(X, rng), total)
+            S, Vt, variance = self._svd_without_scores(X, rng)
+            self._store(X, S, Vt, variance, total)
         else:
             self._fit_scores(X, rng, total)
         return self
