@@ -35,6 +35,16 @@ def test_latent_semantic_analysis():
     )
 
 
+@pytest.mark.parametrize("n", [100, 103, 120])
+def test_incremental_pca_takes_the_same_batches_from_a_file(tmp_path, n):
+    X = decaying(n, 8)
+    pq.write_table(pa.table({f"x{j}": X[:, j] for j in range(8)}), tmp_path / "x.pq")
+    held = IncrementalPCA(5, batch_size=50).fit(X)
+    read = IncrementalPCA(5, batch_size=50).fit(tmp_path / "x.pq")
+    np.testing.assert_array_equal(read.components_, held.components_)
+    np.testing.assert_array_equal(read.singular_values_, held.singular_values_)
+
+
 @pytest.mark.parametrize("far", [0.0, 1.0])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_file_is_fitted_without_its_scores(tmp_path, far, dtype):
