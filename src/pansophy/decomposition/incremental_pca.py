@@ -199,13 +199,14 @@ class IncrementalPCA(AbstractPCA):
 
 def batches_of_table(X, size, least):
     """The rows of a table on disk in the batches of `batch_slices`."""
-    last = None
-    for (block,) in as_rows(X, block=size).blocks():
-        if last is not None and len(block) < least:
-            block = np.concatenate([last, block])
-        elif last is not None:
+    blocks = (block for (block,) in as_rows(X, block=size).blocks())
+    last = next(blocks)
+    for block in blocks:
+        if len(block) < least:
+            last = np.concatenate([last, block])
+        else:
             yield last
-        last = block
+            last = block
     yield last
 
 
