@@ -42,6 +42,7 @@ from sklearn.utils.validation import (
 )
 
 from .core import arrays
+from .core.block_readers import reads_blocks
 from .core.frames import (
     column_names,
     date_column,
@@ -52,7 +53,7 @@ from .core.frames import (
 from .core.iterate import Result, best_of
 from .core.labels import plain_numbers, refuse_missing
 from .core.progress import fit_task
-from .core.rows import DatasetRows, is_dataset
+from .core.rows import DatasetRows, is_arrow_table, is_dataset
 from .core.weighted import check_sample_weight
 from .params import PlainSignature, check_keywords, check_params
 
@@ -144,7 +145,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         check_params(self)
         if not self._tensors:
             X, y = host_array(self, X), host_array(self, y, "y")
-        if is_dataset(X):
+        if self._is_table_of_blocks(X):
             X = self._begin_dataset(X)
         elif arrays.is_foreign(X):
             X, y = self._check_foreign(X, y, reset=True)
@@ -152,6 +153,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             X, y = self._check_numpy(X, y, y_kind, checks)
         w = check_sample_weight(sample_weight, X)
         return (X, w) if y_kind is None else (X, y, w)
+
+    def _is_table_of_blocks(self, X):
+        """Whether X is read in blocks: a file, or an Arrow table where that is done."""
+        return is_dataset(X) and (not is_arrow_table(X) or reads_blocks(type(self)))
 
     def _check_numpy(self, X, y, y_kind, checks):
         checks = {"dtype": FLOATS, **checks}
@@ -225,7 +230,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """Check that the model is fitted and X fits it."""
         check_is_fitted(self)
         X = X if self._tensors else host_array(self, X)
-        if is_dataset(X):
+        if self._is_table_of_blocks(X):
             names = getattr(self, "feature_names_in_", None)
             columns = None if names is None else list(names)
             X = X if isinstance(X, DatasetRows) else DatasetRows(X, columns=columns)

@@ -9,8 +9,9 @@ import pytest
 import sklearn.cluster as peer
 from scipy import sparse
 
-from pansophy.cluster import KMeans, MiniBatchKMeans
+from pansophy.cluster import KMeans, MiniBatchKMeans, minibatch_kmeans
 from pansophy.cluster.minibatch_kmeans import minibatch_step, reassign_centers
+from pansophy.core.rows import DatasetRows
 
 
 def blobs(n=3000, d=4, k=5, gap=8.0, seed=0):
@@ -140,3 +141,41 @@ def test_a_start_needs_as_many_rows_as_clusters():
 def test_verbose_says_why_the_fit_ended(how, why, capsys):
     MiniBatchKMeans(3, random_state=0, verbose=1, batch_size=50, **how).fit(blobs(500))
     assert f"Converged ({why}) at step" in capsys.readouterr().out
+
+
+def sorted_table(path, n=20_000, k=8, d=5):
+    """Rows that stand by cluster, as in a file sorted by a label; and the file."""
+    rng = np.random.default_rng(4)
+    z = np.sort(rng.integers(0, k, n))
+    X = (3 * rng.standard_normal((k, d)))[z] + rng.standard_normal((n, d))
+    table = pa.table({f"x{j}": X[:, j] for j in range(d)})
+    pq.write_table(table, path, row_group_size=n // 8)
+    return X
+
+
+@pytest.mark.parametrize("n_init", [1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_file_with_ordered_rows_gives_what_memory_gives(tmp_path, n_init, weighted):
+    path = tmp_path / "sorted.parquet"
+    X = sorted_table(path)
+    w = np.random.default_rng(0).integers(0, 3, len(X)) if weighted else None
+    for seed in range(2):
+        model = MiniBatchKMeans(8, n_init=n_init, random_state=seed)
+        held = model.fit(X, sample_weight=w)
+        read = MiniBatchKMeans(8, n_init=n_init, random_state=seed)
+        read.fit(path, sample_weight=w)
+        np.testing.assert_array_equal(read.cluster_centers_, held.cluster_centers_)
+        np.testing.assert_array_equal(read.labels_, held.labels_)
+        assert read.inertia_ == held.inertia_
+        assert read.n_steps_ == held.n_steps_
+
+
+def test_drawn_batches_do_not_depend_on_the_buffer(tmp_path, monkeypatch):
+    path = tmp_path / "sorted.parquet"
+    X = sorted_table(path, 4000)
+    model = MiniBatchKMeans(8, batch_size=100, max_no_improvement=None, max_iter=2)
+    held = model.set_params(random_state=0).fit(X).cluster_centers_
+    monkeypatch.setattr(minibatch_kmeans, "FIRST_BYTES", 3 * 100 * 5 * 8)
+    monkeypatch.setattr(minibatch_kmeans, "BUFFER_BYTES", 10 * 100 * 5 * 8)
+    assert minibatch_kmeans.batches_of_a_pass(DatasetRows(path), 100) == (3, 10)
+    np.testing.assert_array_equal(model.fit(path).cluster_centers_, held)

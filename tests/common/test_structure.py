@@ -36,7 +36,6 @@ WITHOUT_A_FILE = {
         "generative/abstract_latent_model",
         "generative/abstract_vae",
         "kernel_model/abstract_kernel_model",
-        "linear_model/base",
         "mixture/abstract_mixture",
         "naive_bayes/abstract_bayes",
         "neural_network/abstract_net",

@@ -5,6 +5,9 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import (
@@ -17,12 +20,19 @@ from sklearn.utils import shuffle
 
 from pansophy import persist
 from pansophy.core.ragged import Ragged, as_ragged, stack_sequences
+from pansophy.core.rows import DatasetRows
 from pansophy.graphical import ChainCRF
 from pansophy.state_space import (
+    GMMHMM,
     AutoRegressive,
+    AutoregressiveHMM,
     CategoricalHMM,
     GaussianHMM,
     KalmanFilter,
+    MixedHMM,
+    MultinomialHMM,
+    PoissonHMM,
+    StructuralTimeSeries,
 )
 
 
@@ -49,6 +59,51 @@ def test_grouped_frames_are_sequences():
         assert got[1].tolist() == ends
     model = fit(CategoricalHMM(2, n_features=6, random_state=0), frame.groupby("id"))
     assert np.isfinite(model.score(other.group_by("id")))
+
+
+@pytest.fixture
+def table():
+    columns = np.random.default_rng(0).integers(0, 4, (60, 2)).astype(float)
+    return pa.table({"a": columns[:, 0], "b": columns[:, 1]})
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        AutoregressiveHMM(2),
+        GaussianHMM(2),
+        GMMHMM(2),
+        KalmanFilter(n_dim_state=1),
+        MixedHMM(2, kinds=["normal", "poisson"]),
+        MultinomialHMM(2),
+        PoissonHMM(2),
+        StructuralTimeSeries(),
+    ],
+    ids=repr,
+)
+def test_sequences_on_disk_are_refused_and_arrow_tables_are_arrays(
+    tmp_path, table, model
+):
+    path = tmp_path / "x.parquet"
+    pq.write_table(table, path)
+    for source in (path, str(path), ds.dataset(path), DatasetRows(path)):
+        with pytest.raises(TypeError, match="needs its rows in memory"):
+            model.fit(source)
+    X = table.to_pandas().to_numpy()
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    expected = fit(model, X).score(X)
+    assert fit(model, table).score(table) == expected
+    with pytest.raises(TypeError, match="needs its rows in memory"):
+        model.score(path)
+
+
+def test_series_on_disk_are_refused(tmp_path, table):
+    path = tmp_path / "x.parquet"
+    pq.write_table(table, path)
+    with pytest.raises(TypeError, match="needs its rows in memory"):
+        as_ragged(str(path))
+    assert as_ragged(table).shape == (60,)
 
 
 def test_bad_sequences_are_named():

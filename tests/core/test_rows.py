@@ -1,9 +1,11 @@
 """Sums over rows: the same sum wherever the rows are and whoever adds them up."""
 
+import importlib
 import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +26,7 @@ from pansophy.core.rows import (
     add_statistics,
     as_rows,
     is_dataset,
+    rows_in_memory,
     sum_statistics,
 )
 
@@ -103,6 +106,35 @@ def test_sum_and_map(X):
     np.testing.assert_array_equal(a, X[:, :2])
     np.testing.assert_array_equal(b, X[:, 0] > 0)
     assert (R.n, R.d, R.dtype) == (1000, 3, np.float64)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_map_holds_its_result_once(order):
+    rows = Rows(np.ones((200_000, 2)), block=1000)
+    double = lambda x: np.asarray(np.tile(x, 5), order=order)
+    rows.map(double)  # what is made once is made
+    tracemalloc.start()
+    try:
+        found = rows.map(double)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.shape == (200_000, 10)
+    assert found.flags[f"{order}_CONTIGUOUS"]
+    assert peak < 1.25 * found.nbytes
+
+
+def test_map_joins_results_of_other_kinds_too():
+    rows = Rows(np.arange(10.0), block=3)
+    words = rows.map(lambda x: np.array(["a" * int(v) for v in x]))
+    assert words.tolist() == ["a" * k for k in range(10)]
+    growing = rows.map(lambda x: x.astype(int) if x[0] < 3 else x + 0.5)
+    assert growing.tolist() == [0, 1, 2, *(k + 0.5 for k in range(3, 10))]
+    some = rows.map(lambda x: x[x % 2 == 0])
+    assert some.tolist() == [0, 2, 4, 6, 8]
+    pair = rows.map(lambda x: (x, np.stack([x, x], axis=1)))
+    assert pair[0].tolist() == list(range(10))
+    assert pair[1].shape == (10, 2)
 
 
 def test_take_and_other_aligned(X):
@@ -289,6 +321,9 @@ def test_what_counts_as_a_table(parquet, X):
     assert is_dataset(table(X))
     assert not is_dataset(X)
     assert not is_dataset([[1.0]])
+    assert not is_dataset([])
+    assert not is_dataset(["a document", "rows.parquet"])
+    assert is_dataset([str(parquet), parquet])
     R = DatasetRows(parquet)
     assert as_rows(R) is R
     assert as_rows(R, X[:, 0], block=5).block == 5
@@ -369,3 +404,31 @@ def test_use_as_an_array_is_a_type_error(tmp_path):
     with pytest.raises(TypeError, match="needs its rows in memory"):
         rows.astype(float)
     assert not hasattr(rows, "tocsr")
+
+
+def test_what_is_in_memory(parquet, X):
+    held = table(X)
+    np.testing.assert_array_equal(rows_in_memory(held), X)
+    np.testing.assert_array_equal(rows_in_memory(DatasetRows(held)), X)
+    assert rows_in_memory(X) is X
+    for source in (parquet, str(parquet), ds.dataset(parquet), DatasetRows(parquet)):
+        with pytest.raises(TypeError, match="needs its rows in memory"):
+            rows_in_memory(source)
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        ("text", "PLSA"),
+        ("text", "GibbsLDA"),
+        ("generative", "TableVAE"),
+        ("graphical", "BayesianNetwork"),
+        ("graphical", "StructureSearch"),
+        ("neural_network", "SequenceClassifier"),
+    ],
+)
+def test_methods_that_read_tables_by_themselves_refuse_files(parquet, package, name):
+    cls = getattr(importlib.import_module(f"pansophy.{package}"), name)
+    args = (np.arange(1000) % 2,) if name == "SequenceClassifier" else ()
+    with pytest.raises(TypeError, match="needs its rows in memory"):
+        cls().fit(str(parquet), *args)

@@ -1,6 +1,10 @@
 """Truncated SVD, latent semantic analysis, and PCA by batches."""
 
+import tracemalloc
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 import sklearn.decomposition as peer
@@ -29,6 +33,47 @@ def test_latent_semantic_analysis():
     np.testing.assert_allclose(
         two.inverse_transform(two.transform(LSA)), right, atol=1e-12
     )
+
+
+@pytest.mark.parametrize("n", [100, 103, 120])
+def test_incremental_pca_takes_the_same_batches_from_a_file(tmp_path, n):
+    X = decaying(n, 8)
+    pq.write_table(pa.table({f"x{j}": X[:, j] for j in range(8)}), tmp_path / "x.pq")
+    held = IncrementalPCA(5, batch_size=50).fit(X)
+    read = IncrementalPCA(5, batch_size=50).fit(tmp_path / "x.pq")
+    np.testing.assert_array_equal(read.components_, held.components_)
+    np.testing.assert_array_equal(read.singular_values_, held.singular_values_)
+
+
+@pytest.mark.parametrize("far", [0.0, 1.0])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_file_is_fitted_without_its_scores(tmp_path, far, dtype):
+    X = (decaying(300_000, 12) + far).astype(dtype)
+    columns = {f"x{j}": X[:, j] for j in range(12)}
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet", row_group_size=30_000)
+    ours = TruncatedSVD(6, random_state=0)
+    held = ours.fit(X)
+    names = ("components_", "singular_values_", "explained_variance_")
+    names = (*names, "explained_variance_ratio_")
+    right = [getattr(held, name) for name in names]
+    tracemalloc.start()
+    try:
+        read = ours.fit(tmp_path / "x.parquet")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 300_000 * 6 * X.itemsize  # less than U would take
+    room = 1e-9 if dtype is np.float64 else 5e-3
+    for name, value in zip(names, right, strict=True):
+        found = getattr(read, name)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, value, rtol=room, atol=room, err_msg=name)
+    S = np.linalg.svd(X.astype(float), compute_uv=False)[:6]
+    np.testing.assert_allclose(read.singular_values_, S, rtol=room / 10)
+    Z = read.transform(tmp_path / "x.parquet")
+    np.testing.assert_allclose(Z, X @ read.components_.T, rtol=room, atol=room)
+    right = np.var(X.astype(float) @ read.components_.T.astype(float), axis=0)
+    np.testing.assert_allclose(read.explained_variance_, right, rtol=room / 10)
 
 
 @pytest.mark.parametrize("algorithm", ["randomized", "arpack"])

@@ -84,6 +84,29 @@ def test_given_alphas_and_options():
     assert np.all(flat.coef_ == 0) and flat.intercept_ == pytest.approx(2)
 
 
+@pytest.mark.parametrize("make", [ours.LassoCV, ours.ElasticNetCV])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_gram_matrix_of_all_rows_is_taken(make, weighted):
+    X, Y = problem(60, 8)
+    w = np.arange(60.0) if weighted else np.ones(60)
+    p = w / w.mean()
+    C = X - np.average(X, axis=0, weights=w)
+    gram = C.T @ (p[:, None] * C)
+    options = {"alphas": 20, "tol": 1e-10}
+    plain = make(**options).fit(X, Y[:, 0], sample_weight=w)
+    given = make(precompute=gram, **options)
+    copy = gram.copy()
+    given.fit(X, Y[:, 0], sample_weight=w)
+    np.testing.assert_array_equal(gram, copy)
+    np.testing.assert_allclose(given.alphas_, plain.alphas_)
+    np.testing.assert_allclose(given.mse_path_, plain.mse_path_)
+    np.testing.assert_allclose(given.coef_, plain.coef_, atol=1e-8)
+    assert given.alpha_ == pytest.approx(plain.alpha_)
+    with pytest.warns(UserWarning, match="recomputing Gram matrix"):
+        given.set_params(precompute=X.T @ X).fit(X, Y[:, 0], sample_weight=w)
+    np.testing.assert_allclose(given.coef_, plain.coef_, atol=1e-8)
+
+
 def test_refusals():
     X, Y = problem(30, 5)
     with pytest.raises(ParameterError, match="l1_ratio of ElasticNetCV"):
@@ -93,6 +116,8 @@ def test_refusals():
     with pytest.raises(ValueError, match=r"alphas\[0\] == -1.0, must be >= 0.0"):
         ours.LassoCV(alphas=[-1.0]).fit(X, Y[:, 0])
     with pytest.raises(ParameterError, match="precompute of LassoCV"):
+        ours.LassoCV(precompute="gram").fit(X, Y[:, 0])
+    with pytest.raises(ValueError, match="did not pass validation"):
         ours.LassoCV(precompute=np.eye(5)).fit(X, Y[:, 0])
     with pytest.raises(ValueError, match="one column per target"):
         ours.MultiTaskLassoCV().fit(X, Y[:, 0])

@@ -1,8 +1,11 @@
 """The SGD engine against a plain oracle, for every loss, penalty and step rule."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import minimize
 
 from pansophy import losses, optim
 from pansophy.linear_model import (
@@ -10,16 +13,16 @@ from pansophy.linear_model import (
     SGDRegressor,
     sgd,
 )
-from pansophy.linear_model.sgd_classifier import loss_by_name
+from pansophy.linear_model.sgd_classifier import ClassificationLoss, loss_by_name
+from pansophy.linear_model.sgd_regressor import RegressionLoss
+from pansophy.losses import Loss
 from pansophy.params import ParameterError
 from tests.linear_model.sgd_objective import sgd_objective
 from tests.linear_model.small_problems import linear_rows
 from tests.oracles import sgd as oracle
 
-CLASS_LOSSES = SGDClassifier.__annotations__["loss"].__args__
-
-
-NUMBER_LOSSES = SGDRegressor.__annotations__["loss"].__args__
+CLASS_LOSSES = get_args(ClassificationLoss)
+NUMBER_LOSSES = get_args(RegressionLoss)
 
 
 PENALTIES = ("l2", "l1", "elasticnet", None)
@@ -129,3 +132,95 @@ def test_every_loss_and_penalty_lowers_the_objective(data, kind, step):
                 assert model.score(X, targets) > 0.85
             else:
                 assert after < 0.99 * sgd_objective(before, X, targets), (loss, penalty)
+
+
+def own_loss(loss):
+    """The same loss as a user would write it, unknown to compiled passes."""
+    own = lambda function: lambda y, f, a: function(y, f)
+    made = Loss(
+        "own",
+        losses.base.NO_LOOP,
+        loss.domain,
+        own(loss.value),
+        own(loss.gradient),
+        own(loss.curvature),
+        lambda y, w, a: loss.constant(y, w),
+        lipschitz=loss.lipschitz,
+    )
+    assert not made.has_loop
+    return made
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("batch_size", [1, 7])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"learning_rate": "constant", "penalty": "l1", "alpha": 0.01},
+        {"learning_rate": "invscaling", "penalty": "elasticnet", "average": 20},
+        {"learning_rate": "optimal", "alpha": 0.1},
+        {"learning_rate": "adaptive", "fit_intercept": False},
+        {"learning_rate": "adam", "penalty": "l1", "alpha": 0.01},
+        {"learning_rate": "nesterov"},
+    ],
+    ids=lambda options: options["learning_rate"],
+)
+def test_a_loss_of_ones_own_takes_the_same_steps(sparse, batch_size, options):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((90, 4)) * (rng.random((90, 4)) < 0.7)
+    y = X @ [1.0, -2, 0, 0.5] + 0.3 * rng.standard_normal(90)
+    rows = sp.csr_array(X) if sparse else X
+    w = rng.integers(1, 4, 90).astype(float)
+    options = {"eta0": 0.02, "random_state": 0, "max_iter": 5, "tol": None} | options
+    options["batch_size"] = batch_size
+    known = SGDRegressor(**options).fit(rows, y, sample_weight=w)
+    own = SGDRegressor(own_loss(losses.half_squared), **options)
+    own.fit(rows, y, sample_weight=w)
+    np.testing.assert_allclose(own.coef_, known.coef_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(own.intercept_, known.intercept_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(own.history_["objective"], known.history_["objective"])
+    z = np.digitize(y, [-1, 1])
+    hinge = SGDClassifier(class_weight="balanced", **options)
+    known = hinge.fit(rows, z).coef_
+    own = hinge.set_params(loss=own_loss(losses.hinge)).fit(rows, z).coef_
+    np.testing.assert_allclose(own, known, rtol=1e-6, atol=1e-9)
+
+
+def test_a_loss_without_a_name_comes_to_its_minimum():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3))
+    y = X @ [1.0, -1, 2] + 0.5 + rng.standard_t(2, 400)
+    log_cosh = Loss(
+        "log-cosh",
+        losses.base.NO_LOOP,
+        "real",
+        lambda y, f, a: np.logaddexp(f - y, y - f) - np.log(2),
+        lambda y, f, a: np.tanh(f - y),
+        lambda y, f, a: 1 / np.cosh(f - y) ** 2,
+        lambda y, w, a: np.median(y),
+        lipschitz=1.0,
+    )
+    options = {"penalty": None, "learning_rate": "constant", "eta0": 1.0, "tol": None}
+    model = SGDRegressor(log_cosh, batch_size=400, max_iter=300, **options).fit(X, y)
+    A = np.column_stack([X, np.ones(400)])
+    J = lambda b: np.mean(log_cosh.value(y, A @ b))
+    right = minimize(J, np.zeros(4), tol=1e-12).x
+    found = np.append(model.coef_, model.intercept_)
+    np.testing.assert_allclose(found, right, atol=1e-5)
+
+
+def test_which_losses_are_taken():
+    X, y = np.array([[-1.0], [0.5], [1.0], [2.0]]), np.array([0, 0, 1, 1])
+    logistic = SGDClassifier(losses.logistic, random_state=0).fit(X, y)
+    named = SGDClassifier("log_loss", random_state=0).fit(X, y)
+    np.testing.assert_array_equal(logistic.coef_, named.coef_)
+    np.testing.assert_array_equal(logistic.predict_proba(X), named.predict_proba(X))
+    assert not hasattr(SGDClassifier(losses.hinge), "predict_proba")
+    with pytest.raises(ParameterError, match="must be a loss for targets of the kind"):
+        SGDClassifier(losses.poisson).fit(X, y)
+    with pytest.raises(ParameterError, match="must be a loss for targets of the kind"):
+        SGDRegressor(losses.hinge).fit(X, y)
+    with pytest.raises(ValueError, match="needs y of at least 0"):
+        SGDRegressor(losses.poisson).fit(X, X[:, 0])
+    with pytest.raises(ParameterError, match="only works with loss"):
+        SGDRegressor(losses.half_squared, learning_rate="pa1").fit(X, y)

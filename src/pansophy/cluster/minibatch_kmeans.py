@@ -10,8 +10,10 @@ which is a stochastic gradient step on J of k-means with the rate 1 / v_j: large
 first, then ever smaller. Only C and v are kept, O(k d) numbers however long the
 stream; `partial_fit` takes the stream one batch at a time.
 
-`fit` draws batches by weight, with replacement (a table on disk is read from end to
-end instead), and watches the smoothed cost per row of the batches,
+`fit` draws batches by weight, with replacement, over all rows. Of a table on disk the
+next many batches are drawn at once and their rows collected in one pass from end to
+end, so that the order of the rows in the file does not matter, and a file gives what
+the array it holds gives. `fit` watches the smoothed cost per row of the batches,
 
     a <- a + (J_B / W_B - a) r,     r = min(1, 2 |B| / (W + 1))                 (2)
 
@@ -22,13 +24,13 @@ moved to a row of the batch, so that none stays empty; this is checked after eve
 rows or, while a centre has no row at all, after every batch.
 
 Time O(b k d) a step. Memory O(b d + k d) beyond X, plus the labels if they are
-computed.
+computed; a table on disk needs up to BUFFER_BYTES for drawn rows and is read once
+each time that they run out.
 
 Shapes    X (n, d)   C (k, d)   v, M (k,)   S (k, d)
 Refs      [Sculley2010] mini-batches; [MacQueen1967] running means
 """
 
-import itertools
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
@@ -40,7 +42,7 @@ from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core import arrays, rows
 from ..core.iterate import iterate
 from ..core.overflow import refuse_overflowing_squares
-from ..core.random import make_rng
+from ..core.random import make_rng, spawn_rngs
 from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, NonNegative, Verbosity
 from ..persist.saved_state import NumberArray, saved_state
@@ -64,6 +66,9 @@ from .lloyd_iteration import (
     row_mean_and_variance,
     stored_centers,
 )
+
+FIRST_BYTES = 1 << 24  # of the rows that the first pass over a table on disk collects
+BUFFER_BYTES = 1 << 27  # the same of a later pass, at most: each takes twice as many
 
 
 class MiniBatchState(NamedTuple):
@@ -112,20 +117,25 @@ def reassign_centers(X, w, C, v, ratio, rng):
 
 
 def endless_batches(X, w, size, rng):
-    """Endless batches: drawn by weight from memory, read in order from disk."""
-    if isinstance(X, rows.DatasetRows):
-        table = X.with_aligned(w, block=size)
-        return itertools.chain.from_iterable(table.blocks() for _ in itertools.count())
+    """Endless batches of rows drawn by weight, with replacement, and their weights."""
     run = np.cumsum(arrays.to_numpy(w), dtype=np.float64)
+    R = rows.as_rows(X)
+    one = weights_like(R.take(np.zeros(size, np.int64)), None)
+    n_batches = n_most = 1
+    if isinstance(X, rows.DatasetRows):
+        n_batches, n_most = batches_of_a_pass(X, size)
+    while True:
+        drawn = np.searchsorted(run, rng.random(n_batches * size) * run[-1], "right")
+        found = R.take(np.minimum(drawn, len(run) - 1))
+        for i in range(n_batches):
+            yield found[i * size : (i + 1) * size] if n_batches > 1 else found, one
+        n_batches = min(2 * n_batches, n_most)
 
-    def drawn():
-        R = rows.Rows(X)
-        one = weights_like(R.take(np.zeros(size, np.int64)), None)
-        while True:
-            at = np.searchsorted(run, rng.random(size) * run[-1], side="right")
-            yield R.take(np.minimum(at, len(run) - 1)), one
 
-    return drawn()
+def batches_of_a_pass(X, size):
+    """How many batches one pass over a table on disk collects: at first, at most."""
+    batch_bytes = size * X.d * X.dtype.itemsize
+    return tuple(max(1, k // batch_bytes) for k in (FIRST_BYTES, BUFFER_BYTES))
 
 
 @saved_state(counts_=NumberArray("clusters"))
@@ -216,11 +226,12 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         n = X.shape[0]
         check_enough_rows(X, self.n_clusters)
         rng = make_rng(self.random_state)
+        batch_rng, rng = spawn_rngs(rng, 2)
         size = min(self.batch_size, n)
         rate = min(1.0, 2.0 * size / (n + 1))
         limit = self.tol * row_mean_and_variance(X, w)[1] if self.tol else -1.0
         C = self._initial_centers(X, w, rng)
-        stream = endless_batches(X, w, size, rng)
+        stream = endless_batches(X, w, size, batch_rng)
 
         def step(state):
             X, w = next(stream)

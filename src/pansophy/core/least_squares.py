@@ -57,6 +57,7 @@ from .least_squares_passes import (
     least_squares_gradient,
     least_squares_moments,
     prepare_least_squares,
+    table_in_memory,
 )
 from .linalg import (
     column_norms,
@@ -281,10 +282,12 @@ def least_squares(
     (array([[0.9]]), array([0.9]))
     """
     n, d = X.shape
+    if isinstance(X, DatasetRows) and (n * d <= EXTENDED_ENTRIES or d >= n):
+        X = table_in_memory(X)
     alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), (Y.shape[1],))
     fast = solver == "gram" or (solver == "auto" and n * d > SMALL)
     wide = d >= n > 1 and fast and not positive and tol is None and not alpha.any()
-    if wide and not isinstance(X, DatasetRows):
+    if wide:
         fit = solve_wide(X, Y, w, intercept=intercept)
         if fit is not None:
             return fit

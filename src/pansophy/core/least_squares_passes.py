@@ -25,6 +25,7 @@ from .arrays import as_float, is_foreign, namespace, to_numpy
 from .rows import DatasetRows, Rows, as_rows
 
 SAMPLE = 256  # rows that the shift is estimated from
+SAMPLED_FROM = 1 << 16  # rows that these are spread over, the first
 TAME = 8.0  # |mean| / spread up to which no shift is made: costs a digit at most
 BLOCK_BYTES = 1 << 22  # of a block that is read where it lies
 PARTS = 4  # blocks at least, where there are rows for them: one for each thread
@@ -83,7 +84,7 @@ def prepare_least_squares(
         Y = Y - on_device(offset, like)
     pieces = as_rows(X, Y, w) if held is None else held.with_aligned(Y, w)
     shift = choose_shift(pieces, w, like) if intercept else None
-    if held is None:
+    if held is None or isinstance(held, DatasetRows):  # cut alike: same last bit
         size = BLOCK_BYTES if shift is None and w is None else COPY_BYTES
         size = 64 * BLOCK_BYTES if is_foreign(X) else size  # devices like it large
         least = max(256, 4 * d if n > 4 * d else n)
@@ -93,8 +94,11 @@ def prepare_least_squares(
 
 
 def choose_shift(pieces, w, like):
-    """s: the mean of some rows, on few bits; None where the means are small."""
-    n = min(pieces.n, SAMPLE) if isinstance(pieces, DatasetRows) else pieces.n
+    """s: the mean of some rows, on few bits; None where the means are small.
+
+    They are of the first rows, so that little of a table on disk is read for them.
+    """
+    n = min(pieces.n, SAMPLED_FROM)
     pick = np.unique(np.linspace(0, n - 1, SAMPLE).astype(int))
     if w is not None:
         heavy = np.flatnonzero(to_numpy(w) > 0)[:n]
@@ -237,17 +241,7 @@ def centred_triangle(problem) -> CentredTriangle:
         A = A if root is None else A * root[:, None]
         return triangle_of(A)
 
-    triangles = []
-    height = 0
-    for R in problem.rows.each(stats):
-        triangles.append(R)
-        height += len(R)
-        if height > 8 * p:
-            triangles = [triangle_of(np.concatenate(triangles))]
-            height = len(triangles[0])
-    R = triangles[0]
-    if len(triangles) > 1:
-        R = triangle_of(np.concatenate(triangles))
+    R = merge_triangles(problem.rows.each(stats), p)
     refuse_missing_values(problem, R)
     i = int(problem.intercept)
     with np.errstate(over="ignore"):
@@ -259,11 +253,32 @@ def centred_triangle(problem) -> CentredTriangle:
     return CentredTriangle(T[:, :d], T[:, d:], mean, offset, outside)
 
 
+def merge_triangles(parts, width):
+    """The triangle of all rows from those of blocks, `width` columns, as they come."""
+    triangles = []
+    height = 0
+    for R in parts:
+        triangles.append(R)
+        height += len(R)
+        if height > 8 * width:
+            triangles = [triangle_of(np.concatenate(triangles))]
+            height = len(triangles[0])
+    R = triangles[0]
+    return triangle_of(np.concatenate(triangles)) if len(triangles) > 1 else R
+
+
 def triangle_of(A):
     """The triangle R of A = Q R, as a NumPy array."""
     if is_foreign(A):
         return to_numpy(namespace(A).linalg.qr(A)[1])
     return np.linalg.qr(A, mode="r")
+
+
+def table_in_memory(table: DatasetRows):
+    """The rows of a table on disk as an array; missing values are refused."""
+    X = table.take(np.arange(table.n))
+    refuse_missing_columns(table, np.sum(~np.isfinite(X), axis=0))
+    return X
 
 
 def refuse_missing_values(problem, sums):
@@ -273,6 +288,11 @@ def refuse_missing_values(problem, sums):
     count = problem.rows.sum(
         lambda x, y, w: np.sum(~np.isfinite(x), axis=0), blas=False
     )
-    bad = [repr(problem.rows.columns[j]) for j in np.flatnonzero(count)]
+    refuse_missing_columns(problem.rows, count)
+
+
+def refuse_missing_columns(table, count):
+    """Raise if a column of a table on disk has missing values, by their counts."""
+    bad = [repr(table.columns[j]) for j in np.flatnonzero(count)]
     if bad:
         raise ValueError(f"Column {', '.join(bad)} of X contains NaN or infinity.")

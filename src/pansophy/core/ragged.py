@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse
 
 from . import arrays
-from .rows import as_rows, is_dataset
+from .rows import rows_in_memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -216,7 +216,7 @@ def as_ragged(X, lengths=None) -> Ragged:
         return X
     if lengths is not None or is_grouped_frame(X) or is_list_of_arrays(X):
         return Ragged.from_lengths(*join_sequences(X, lengths))
-    X = np.asarray(arrays.to_numpy(X))
+    X = np.asarray(arrays.to_numpy(rows_in_memory(X)))
     if X.ndim not in (2, 3):
         raise ValueError(
             f"series are an array (s, T) or (s, T, d), got {X.ndim} dimensions."
@@ -241,9 +241,10 @@ def check_same_columns(sequences) -> None:
 def stack_sequences(X, lengths=None) -> tuple[np.ndarray, np.ndarray]:
     """All rows (n, d) in floating point, and where each sequence ends (s,).
 
-    X is a Ragged, one array, an array with `lengths`, a list of arrays, a table on
-    disk, or a pandas or polars dataframe after `groupby`: each group is a sequence, in
-    the order of the groups, and the columns grouped by are left out.
+    X is a Ragged, one array, an array with `lengths`, a list of arrays, an Arrow table,
+    or a pandas or polars dataframe after `groupby`: each group is a sequence, in the
+    order of the groups, and the columns grouped by are left out. A table on disk is
+    refused.
 
     Examples
     --------
@@ -254,10 +255,7 @@ def stack_sequences(X, lengths=None) -> tuple[np.ndarray, np.ndarray]:
     ((3, 1), array([2, 3]))
     """
     X, lengths = join_sequences(X, lengths)
-    if is_dataset(X):
-        table = as_rows(X)
-        X = table.take(np.arange(table.n))
-    X = np.asarray(vector_as_column(arrays.to_numpy(X)))
+    X = np.asarray(vector_as_column(arrays.to_numpy(rows_in_memory(X))))
     if X.ndim != 2:
         raise ValueError(f"sequences have rows and columns, got {X.ndim} dimensions.")
     if X.dtype.kind == "c":

@@ -34,6 +34,7 @@ from .least_squares_passes import (
     least_squares_moments,
     on_device,
     prepare_least_squares,
+    table_in_memory,
     weighted_design,
 )
 from .linalg import one_thread_if_small, scaled_cholesky
@@ -154,9 +155,9 @@ def ridge_spectrum(
     QR) or "dual" (eigenvalues of the products of rows).
     """
     n, d = X.shape
-    if solver == "dual" or (
-        solver == "auto" and d >= n and not isinstance(X, DatasetRows)
-    ):
+    if isinstance(X, DatasetRows) and d >= n:
+        X = table_in_memory(X)
+    if solver == "dual" or (solver == "auto" and d >= n):
         return dual_spectrum(X, Y, w, intercept)
     problem = prepare_least_squares(X, Y, w, intercept=intercept)
     shift = 0.0 if problem.shift is None else to_numpy(problem.shift)

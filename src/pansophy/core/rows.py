@@ -94,12 +94,15 @@ class Rows:
 
     def map(self, function: Callable, *, blas: bool = True) -> Any:
         """function's per-row results, put together to length n."""
-        parts = list(self.each(function, blas=blas))
-        if isinstance(parts[0], tuple):
-            return tuple(
-                concatenate_blocks(column) for column in zip(*parts, strict=True)
-            )
-        return concatenate_blocks(parts)
+        parts = self.each(function, blas=blas)
+        first = next(parts)
+        several = isinstance(first, tuple)
+        columns = [GrowingResult(a, self.n) for a in (first if several else (first,))]
+        for part in parts:
+            for column, a in zip(columns, part if several else (part,), strict=True):
+                column.append(a)
+        found = tuple(column.collected() for column in columns)
+        return found if several else found[0]
 
     def take(self, index):
         """The rows at the given positions, as one array."""
@@ -110,9 +113,46 @@ class Rows:
         return xp.take(self.X, index, axis=0)
 
 
+class GrowingResult:
+    """Results of blocks of n rows, in order, put together without a second copy.
+
+    NumPy arrays go into one array for all rows as they come; others are kept and joined
+    at the end, as are arrays of another kind than the first.
+    """
+
+    def __init__(self, first, n):
+        self.parts = [first]
+        self.whole: Any = None
+        self.n_filled = 0
+        plain = type(first) is np.ndarray and first.ndim > 0
+        if plain and 0 < len(first) < n and not first.dtype.hasobject:
+            order = "F" if np.isfortran(first) else "C"
+            self.whole = np.empty((n, *first.shape[1:]), first.dtype, order)
+            self.parts = []
+            self.append(first)
+
+    def append(self, part):
+        whole = self.whole
+        if whole is not None:
+            stop = self.n_filled + len(part)
+            alike = part.dtype == whole.dtype and part.shape[1:] == whole.shape[1:]
+            if alike and stop <= len(whole):
+                whole[self.n_filled : stop] = part
+                self.n_filled = stop
+                return
+            self.parts = [whole[: self.n_filled]]
+            self.whole = None
+        self.parts.append(part)
+
+    def collected(self):
+        if self.whole is not None:
+            return self.whole[: self.n_filled]
+        return concatenate_blocks(self.parts)
+
+
 IN_MEMORY = (
-    "this method needs its rows in memory, not in a file or an Arrow table: pass an "
-    "array or a dataframe, such as table.to_pandas()."
+    "this method needs its rows in memory, not in a file: pass an array or a table, "
+    "such as dataset.to_table()."
 )
 
 
@@ -225,9 +265,57 @@ def as_rows(X, *aligned, block=None, dtype=None) -> Rows:
 
 def is_dataset(X) -> bool:
     """Whether X names or is a table on disk rather than an array."""
-    if isinstance(X, (str, Path, DatasetRows)):
+    if isinstance(X, (str, Path, DatasetRows)) or is_list_of_files(X):
         return True
     return type(X).__module__.startswith("pyarrow") and hasattr(X, "to_batches")
+
+
+def is_in_memory(X) -> bool:
+    """Whether what `is_dataset` accepts holds its rows in memory: an Arrow table.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> is_in_memory(pa.table({"x": [1.0]})), is_in_memory("x.parquet")
+    (True, False)
+    """
+    if isinstance(X, DatasetRows):
+        X = X.dataset
+    return is_arrow_table(X) or type(X).__name__ == "InMemoryDataset"
+
+
+def refuse_table_on_disk(X) -> None:
+    """Raise TypeError if X is a table that is not in memory."""
+    if is_dataset(X) and not is_in_memory(X):
+        raise TypeError(IN_MEMORY)
+
+
+def rows_in_memory(X):
+    """The rows of an Arrow table as an array; anything but a table is left as it is.
+
+    Raises TypeError for a table on disk, for methods that need all rows at once.
+    """
+    if not is_dataset(X):
+        return X
+    refuse_table_on_disk(X)
+    table = as_rows(X)
+    return table.take(np.arange(table.n))
+
+
+def is_arrow_table(X) -> bool:
+    """Whether X is an Arrow table or batch of rows, and not a dataset."""
+    is_arrow = type(X).__module__.startswith("pyarrow")
+    return is_arrow and hasattr(X, "to_batches") and not hasattr(X, "count_rows")
+
+
+def is_list_of_files(X) -> bool:
+    """Whether X lists paths of tables, which together are one."""
+    return (
+        isinstance(X, (list, tuple))
+        and len(X) > 0
+        and all(isinstance(x, (str, Path)) for x in X)
+        and all(table_ending(Path(x)) in FILE_FORMATS for x in X)
+    )
 
 
 def as_dataset(source):

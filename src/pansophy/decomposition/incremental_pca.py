@@ -7,7 +7,9 @@ the centred rows. A batch B of b rows with mean c is added by the SVD of
 
 whose Gram matrix is that of all n + b rows about their common mean, apart from what
 was cut off. With k = d nothing is cut off and the answer is that of PCA. A stack of
-more rows than columns is first folded to its triangle.
+more rows than columns is first folded to its triangle. Rows are taken in their order,
+of a file as of an array, and all of them: with k < d what is cut off early is not
+found again, so that k should leave room where the rows are sorted.
 
 Cost      (k + b) d^2 a batch; memory (k + b) d, whatever n
 Shapes    B (b, d)   V (k, d)   S (k,)   m, c (d,)
@@ -93,7 +95,7 @@ class IncrementalPCA(AbstractPCA):
         least = self.n_components or 1
         X = X.tocsr() if sp.issparse(X) else X
         if is_dataset(X):
-            source = (b for (b,) in as_rows(X, block=self.batch_size_).blocks())
+            source = batches_of_table(X, self.batch_size_, least)
         else:
             source = (X[cut] for cut in batch_slices(n, self.batch_size_, least))
         for batch in source:
@@ -193,6 +195,19 @@ class IncrementalPCA(AbstractPCA):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def batches_of_table(X, size, least):
+    """The rows of a table on disk in the batches of `batch_slices`."""
+    blocks = (block for (block,) in as_rows(X, block=size).blocks())
+    last = next(blocks)
+    for block in blocks:
+        if len(block) < least:
+            last = np.concatenate([last, block])
+        else:
+            yield last
+            last = block
+    yield last
 
 
 def batch_slices(n, size, least):

@@ -22,7 +22,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
+from ..core.least_squares_passes import merge_triangles, triangle_of
 from ..core.random import make_rng
+from ..core.rows import DatasetRows, as_rows
 from ..core.truncated_svd import SVD, CentredMatrix, svd_flip, truncated_svd
 from ..params import Count, Natural, NonNegative, ParameterError
 from ..typing import Seed
@@ -117,11 +119,20 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
 
     def fit(self, X, y=None):
         """Find V and S."""
-        self.fit_transform(X)
+        X, rng, total = self._checked_rows(X)
+        if isinstance(X, DatasetRows) and X.n >= X.d:
+            S, Vt, variance = self._svd_without_scores(X, rng)
+            self._store(X, S, Vt, variance, total)
+        else:
+            self._fit_scores(X, rng, total)
         return self
 
     def fit_transform(self, X, y=None):
         """`fit`, and the scores U S of the same rows."""
+        return self._fit_scores(*self._checked_rows(X))
+
+    def _checked_rows(self, X):
+        """X, the generator and the total variance of the columns."""
         X, _ = self._check_training_data(X, **SPARSE, ensure_min_features=2, order="C")
         k = self.n_components
         limit = min(X.shape)
@@ -129,24 +140,57 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
             raise ValueError(
                 f"n_components({k}) must be <= min(n_samples, n_features)={limit}."
             )
-        rng = make_rng(self.random_state)
         total = center_of_rows(X).scatter / X.shape[0]
         refuse_overflowing_sum(X, total, "TruncatedSVD")
+        return X, make_rng(self.random_state), total
+
+    def _fit_scores(self, X, rng, total):
         if self.algorithm == "randomized":
-            U, S, Vt = truncated_svd(
-                X, k, rng, n_iter=self.n_iter, oversample=self.n_oversamples
-            )
+            U, S, Vt = self._randomized(X, rng)
         else:
-            U, S, Vt = self._arpack(X, k, rng)
+            U, S, Vt = self._arpack(X, self.n_components, rng)
         Z = U * S
-        xp = namespace(Z)
-        put = lambda a: asarray(a, like=prototype_array(X))
+        self._store(X, S, Vt, namespace(Z).var(Z, axis=0), total)
+        return Z
+
+    def _store(self, X, S, Vt, variance, total):
         self.components_ = Vt
         self.singular_values_ = S
-        self.explained_variance_ = xp.var(Z, axis=0)
-        share = to_numpy(self.explained_variance_) / (total if total > 0 else 1.0)
-        self.explained_variance_ratio_ = put(share)
-        return Z
+        self.explained_variance_ = variance
+        share = to_numpy(variance) / (total if total > 0 else 1.0)
+        self.explained_variance_ratio_ = asarray(share, like=prototype_array(X))
+
+    def _randomized(self, X, rng, *, left=True):
+        return truncated_svd(
+            X,
+            self.n_components,
+            rng,
+            n_iter=self.n_iter,
+            oversample=self.n_oversamples,
+            left=left,
+        )
+
+    def _svd_without_scores(self, X, rng):
+        """S, V and the variance of the scores of a table, whose U is never formed.
+
+        With Y = X B, the columns of B a basis of the rows of V, and [1, Y] = Q T, the
+        triangle T has the digits of Y: S and the rotation from B to V are those of its
+        columns for Y, the variance that of what is left below its first row.
+        """
+        if self.algorithm == "arpack":
+            self._arpack(X, self.n_components, rng)  # refuses a table
+        B = np.asarray(self._randomized(X, rng, left=False).Vt.T, np.float64)
+
+        def triangle(x):
+            Y = x @ B
+            return triangle_of(np.concatenate([np.ones_like(Y[:, :1]), Y], axis=1))
+
+        k = self.n_components
+        T = merge_triangles(as_rows(X, block=max(X.block, 4 * k)).each(triangle), k + 1)
+        _, S, W = np.linalg.svd(T[:, 1:], full_matrices=False)
+        _, Vt = svd_flip(None, W @ B.T)
+        variance = np.sum((T[1:, 1:] @ W.T) ** 2, axis=0) / X.n
+        return tuple(a.astype(X.dtype) for a in (S, Vt, variance))
 
     def _arpack(self, X, k, rng):
         if is_foreign(X) or not hasattr(X, "dtype"):

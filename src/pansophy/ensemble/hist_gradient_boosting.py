@@ -53,7 +53,6 @@ from ..tree.abstract_decision_tree import (
     BinCount,
     PositiveFraction,
     refuse_tiny_spread,
-    require_rows_in_memory,
 )
 from ..tree.grower import NO_DEPTH_LIMIT, GrowthLimits
 from ..tree.input_encoding import InputEncoder
@@ -87,7 +86,7 @@ from .boosting import (
     BoostingRows,
     check_target_domain,
 )
-from .members import checks_warm_start
+from .members import checks_warm_start, require_in_memory
 
 MIN_LEAF_CURVATURE = 1e-3  # summed over a leaf
 EARLY_STOPPING_ROWS = 10_000  # rows from which early_stopping="auto" stops early
@@ -160,7 +159,7 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         if not self.inputs_.plain:
             validate_data(self, X, reset=False, skip_check_array=True)
             return self.inputs_.encode(X, allow_infinite=True)
-        X = require_rows_in_memory(X)
+        X = require_in_memory(self, X)
         with silent_float32_overflow():
             table = self._check_new_data(X, **DENSE_CHECKS)
         return clip_infinities(table, lambda: table_of_doubles(X))

@@ -93,7 +93,7 @@ def check_fit_table(model, template, X, y, y_kind, sample_weight=None, **checks)
     coded = getattr(template, "categorical_features", None) is not None
     coded |= getattr(template, "directional_features", None) is not None
     X = (
-        abstract_decision_tree.require_rows_in_memory(X, allow_arrow=True)
+        abstract_decision_tree.require_rows_in_memory(X)
         if coded
         else require_in_memory(model, X)
     )
@@ -121,7 +121,7 @@ def check_prediction_table(model, X, **checks):
     check_is_fitted(model)
     coding = getattr(model, "coding_", None)
     if coding is not None:
-        X = abstract_decision_tree.require_rows_in_memory(X, allow_arrow=True)
+        X = abstract_decision_tree.require_rows_in_memory(X)
         validate_data(model, X, reset=False, skip_check_array=True)
         return coding.encode(X)
     checks = {**MEMBER_CHECKS, **checks}

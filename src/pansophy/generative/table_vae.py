@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..base import host_array
 from ..core.frames import column_names, rows_of_table
+from ..core.rows import refuse_table_on_disk
 from ..core.weighted import check_sample_weight
 from ..neural_network.mlp import LayerSizes
 from ..params import Count, Natural, NonNegative, check_params
@@ -168,6 +169,7 @@ class TableVAE(AbstractVAE):
 
     def _checked_table(self, X, *, reset):
         """The table, and its number of rows."""
+        refuse_table_on_disk(X)
         X = host_array(self, X)
         if sp.issparse(X) or column_names(X) is None:
             X = validate_data(self, X, reset=reset, **TABLE_CHECKS)

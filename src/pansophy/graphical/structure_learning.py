@@ -7,6 +7,7 @@ these parents gets its tables from counts, or its regressions from numbers.
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from ..core.rows import refuse_table_on_disk
 from ..core.weighted import check_sample_weight
 from ..params import (
     check_params,
@@ -31,6 +32,7 @@ def read_training_table(model, data, weights, *, gaussian: bool | None, hint="")
     whether columns are continuous; None infers it (`columns_are_continuous`).
     """
     check_params(model)
+    refuse_table_on_disk(data)
     if hasattr(data, "columns") and not isinstance(data, dict):
         validate_data(model, data, skip_check_array=True)
     elif isinstance(data, dict) or hasattr(data, "column_names"):

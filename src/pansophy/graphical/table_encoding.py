@@ -22,6 +22,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..core.codes import as_column, encode_values, is_missing, sort_key
+from ..core.rows import refuse_table_on_disk
 from ..params import ParameterError
 from .variables import VariableSpace, check_states, suggest_name
 
@@ -325,6 +326,7 @@ def check_table_columns(model, X, *, reset: bool) -> dict:
     """The columns of a table by name, checked in `fit` (reset) or at prediction."""
     if not reset:
         check_is_fitted(model)
+    refuse_table_on_disk(X)
     is_frame = isinstance(X, Mapping) or hasattr(X, "columns")
     if is_frame or hasattr(X, "column_names"):
         names, read = named_column_reader(X, None, None)

@@ -38,7 +38,7 @@ from ..params import (
     Positive,
     Verbosity,
 )
-from ..typing import NumberList, Seed, Splits
+from ..typing import Matrix, NumberList, Seed, Splits
 from .lasso import AbstractLasso, store_lasso_fit
 from .lasso_path import (
     alpha_grid,
@@ -56,12 +56,16 @@ from .metadata_routing import cross_validation_router, route_fit_metadata
 from .ridge import checked_alphas
 
 
-def fold_gram_store(design, Y, model, multi_task):
-    """Gram matrices for one target, or for all targets together."""
+def fold_gram_store(design, Y, model, multi_task, *, all_rows=False):
+    """Gram matrices for one target, or for all targets together.
+
+    A Gram matrix that the caller gives is that of all rows; a fold makes its own.
+    """
     target = np.ascontiguousarray(Y.T) if multi_task else Y[:, 0]
-    return gram_store(
-        design, design.root * target, getattr(model, "precompute", "auto")
-    )
+    precompute = getattr(model, "precompute", "auto")
+    if not all_rows and not isinstance(precompute, (bool, np.bool_, str)):
+        precompute = "auto"
+    return gram_store(design, design.root * target, precompute)
 
 
 def selection_rng(model):
@@ -138,7 +142,7 @@ def fit_cross_validated(model, data, splits, *, multi_task):
     positive = getattr(model, "positive", False)
     penalties = [penalty_factory(rho, positive, d) for rho in ratios]
     with threads.limit_threads(model.n_jobs), threads.single_blas():
-        store = fold_gram_store(design, Y, model, multi_task)
+        store = fold_gram_store(design, Y, model, multi_task, all_rows=True)
         grids = alpha_grids(model, store, ratios)
 
         def run(task):
@@ -227,9 +231,10 @@ class LassoCV(AbstractOneTargetLassoCV):
         How many strengths to try, or those strengths.
     fit_intercept : bool, default=True
         Whether to fit b; if not, data are expected to be centred.
-    precompute : "auto" or bool, default="auto"
+    precompute : "auto", bool or array of shape (d, d), default="auto"
         Whether to make the whole Gram matrix of each fold first; "auto" where that
-        pays. A matrix is refused: no one matrix serves all folds.
+        pays. An array is the matrix of all rows, as `Lasso` takes it, and serves the
+        grid of strengths and the last fit; folds are fitted as with "auto".
     max_iter : int, default=1000
         Most iterations of the working set for one strength.
     tol : float, default=1e-4
@@ -281,7 +286,7 @@ class LassoCV(AbstractOneTargetLassoCV):
     eps: Positive = 1e-3
     alphas: Count | NumberList = 100
     fit_intercept: Flag = True
-    precompute: Literal["auto"] | Flag = "auto"
+    precompute: Literal["auto"] | Flag | Matrix = "auto"
     max_iter: Count = 1000
     tol: NonNegative = 1e-4
     copy_X: Flag = True
@@ -309,9 +314,10 @@ class ElasticNetCV(AbstractOneTargetLassoCV):
         How many strengths to try, or those strengths.
     fit_intercept : bool, default=True
         Whether to fit b; if not, data are expected to be centred.
-    precompute : "auto" or bool, default="auto"
+    precompute : "auto", bool or array of shape (d, d), default="auto"
         Whether to make the whole Gram matrix of each fold first; "auto" where that
-        pays. A matrix is refused: no one matrix serves all folds.
+        pays. An array is the matrix of all rows, as `Lasso` takes it, and serves the
+        grid of strengths and the last fit; folds are fitted as with "auto".
     max_iter : int, default=1000
         Most iterations of the working set for one strength.
     tol : float, default=1e-4
@@ -364,7 +370,7 @@ class ElasticNetCV(AbstractOneTargetLassoCV):
     eps: Positive = 1e-3
     alphas: Count | NumberList = 100
     fit_intercept: Flag = True
-    precompute: Literal["auto"] | Flag = "auto"
+    precompute: Literal["auto"] | Flag | Matrix = "auto"
     max_iter: Count = 1000
     tol: NonNegative = 1e-4
     cv: Splits = None

@@ -33,6 +33,7 @@ import scipy.sparse as sp
 from ..core import arrays, linalg
 from ..core.cg import conjugate_gradients
 from ..core.least_squares import least_squares
+from ..core.least_squares_passes import table_in_memory
 from ..core.ridge_spectrum import (
     centred_targets,
     primal_from_dual,
@@ -288,7 +289,7 @@ class Ridge(AbstractLinearRegressor):
             if sparse:
                 raise UnsupportedChoiceError("solver='svd' does not support sparse X.")
             return "svd"
-        dual = d > n and not table and (not wide or n <= DUAL_ROWS)
+        dual = d > n and (not wide or n <= DUAL_ROWS)
         if self.solver == "cholesky" or not wide or dual:
             return "dual" if dual else "cholesky"
         return "lsqr"
@@ -309,6 +310,7 @@ class Ridge(AbstractLinearRegressor):
         return result.coef, result.intercept
 
     def _dual(self, X, Y, w, alpha):
+        X = table_in_memory(X) if isinstance(X, DatasetRows) else X
         result = solve_ridge_dual(X, Y, w, alpha, intercept=self.fit_intercept)
         return result or self._direct(X, Y, w, alpha)
 

@@ -62,6 +62,7 @@ from ..core.progress import SILENT
 from ..core.random import draw_seed
 from ..core.rows import DatasetRows
 from ..core.weighted import check_sample_weight
+from ..losses.base import Loss
 from ..params import ParameterError, check_params
 from .base import AbstractLinearEstimator, check_warm_start, raw_prediction
 
@@ -152,6 +153,7 @@ class SGDProblem(NamedTuple):
     patience: int = 5
     score: Callable | None = None  # (c, w, b) -> score on rows held out
     stop_when_clean: bool = False  # end after a pass without an update
+    own_loss: Loss | None = None  # a loss that compiled passes do not know
 
 
 class RowArrays(NamedTuple):
@@ -261,6 +263,8 @@ def sgd_pass(problem: SGDProblem, c, w, m: SGDMemory):
 
     rule = problem.rule
     y = problem.target(c)
+    if problem.own_loss is not None:
+        return pass_by_array_functions(problem, problem.own_loss, c, y, w, m)
     if rule.step >= MOMENTUM or rule.batch_size > 1:
         return loops.minibatch_pass(
             problem.rows,
@@ -289,6 +293,57 @@ def sgd_pass(problem: SGDProblem, c, w, m: SGDMemory):
         m.average_offset[c],
         m.scalars[c],
     )
+
+
+def pass_by_array_functions(problem: SGDProblem, loss, c, y, w, m: SGDMemory):
+    """`sgd_pass` for a loss of the user's, by its functions of arrays.
+
+    The updates are those of the compiled passes; the rows of a batch are taken
+    together, so that large batches cost little.
+    """
+    from . import _sgd as loops
+
+    rule = problem.rule
+    X = rows_as_matrix(problem.rows, len(w))
+    z = m.scalars[c]
+    memory = (m.l1_paid[c], m.average_offset[c], m.first_moment[c], m.second_moment[c])
+    losses = weights = 0.0
+    for head in range(0, len(problem.order), rule.batch_size):
+        index = problem.order[head : head + rule.batch_size]
+        x, t = X[index], y[index]
+        f = x @ w + z[INTERCEPT]
+        v = np.where(t > 0, problem.factors[c, 1], problem.factors[c, 0])
+        v = v * problem.v[index] if len(problem.v) else v
+        with np.errstate(over="ignore", invalid="ignore"):
+            losses += float(v @ loss.value(t, f))
+            slope = np.clip(
+                loss.gradient(t, f), -loops.MAX_GRADIENT, loops.MAX_GRADIENT
+            )
+        weights += float(v.sum())
+        g = v * slope / len(index)
+        z[N_MOVES] += np.count_nonzero(g)
+        eta = loops.step_size_at(rule, z[UPDATE], z[STEP_SIZE])
+        if rule.curvature_bound > 0:
+            squares = x.multiply(x) if sp.issparse(x) else x * x
+            size = float(squares.sum(axis=1).max())
+            eta = min(eta, 1 / (rule.curvature_bound * (1 + size)))
+        z[STEP_SIZE] = eta
+        G = np.asarray(x.T @ g, dtype=np.float64)
+        loops.gradient_step(rule, G, float(g.sum()), eta, w, *memory, z)
+        if rule.average and z[UPDATE] >= rule.average:
+            z[SCALE_SUM] += 1.0
+            z[INTERCEPT_SUM] += z[INTERCEPT]
+            z[N_AVERAGED] += 1
+        z[UPDATE] += 1
+    return loops.pass_objective(rule, losses, weights, w, z[INTERCEPT])
+
+
+def rows_as_matrix(rows: RowArrays, d):
+    """The rows of compiled passes as a NumPy array or a CSR matrix again."""
+    if rows.indptr is None:
+        return rows.X
+    shape = (len(rows.indptr) - 1, d)
+    return sp.csr_array((rows.X, rows.indices, rows.indptr), shape=shape)
 
 
 def sgd_epoch(problem: SGDProblem, s: SGDState) -> SGDState:

@@ -15,7 +15,7 @@ Refs      [Bottou2012]; [Zhang2004] eq. (2); [Zadrozny2002] dividing by the sum
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -33,6 +33,7 @@ from ..params import (
     NonNegative,
     OpenFraction,
     ParameterError,
+    ParameterRule,
     Positive,
     Verbosity,
 )
@@ -79,6 +80,26 @@ def loss_by_name(name, epsilon):
     """The loss of a scikit-learn or pansophy name, with `epsilon` where it has one."""
     name = LOSS_ALIASES.get(name, name)
     return losses.get_loss(name, epsilon if name in TAKES_EPSILON else None)
+
+
+OwnLoss = Annotated[Any, ParameterRule("a Loss", lambda v: isinstance(v, losses.Loss))]
+
+
+def sgd_loss(model, domains):
+    """The loss of an SGD estimator, by its name or given as a `Loss`."""
+    if isinstance(model.loss, str):
+        return loss_by_name(model.loss, model.epsilon)
+    if model.loss.domain not in domains:
+        raise ParameterError(
+            f"loss of {type(model).__name__} must be a loss for targets of the kind "
+            f"{' or '.join(domains)}, got {model.loss!r} for {model.loss.domain!r}."
+        )
+    return model.loss
+
+
+def loss_without_loop(loss):
+    """The loss if compiled passes do not know it, else None."""
+    return None if loss.has_loop else loss
 
 
 def ovr_targets(codes, k, low, dtype, c):
@@ -202,6 +223,7 @@ class AbstractSGDClassifier(AbstractLinearClassifier, AbstractSGD):
             tol=self.tol,
             patience=self.n_iter_no_change,
             score=score,
+            own_loss=loss_without_loop(loss),
         )
 
     def decision_function(self, X) -> Any:
@@ -210,9 +232,16 @@ class AbstractSGDClassifier(AbstractLinearClassifier, AbstractSGD):
         return F[:, 0] if F.ndim == 2 and F.shape[1] == 1 else F
 
 
+def loss_kind(loss):
+    """The number of a loss, by name or given, in compiled loops; None for no loss."""
+    if isinstance(loss, str) and loss in get_args(ClassificationLoss):
+        loss = loss_by_name(loss, None)
+    return getattr(loss, "kind", None)
+
+
 def has_probabilities(model):
     """Whether the loss of a model gives probabilities; raises if not."""
-    if model.loss in ("log_loss", "modified_huber"):
+    if loss_kind(model.loss) in (losses.base.LOGISTIC, losses.base.MODIFIED_HUBER):
         return True
     raise AttributeError(
         f"probability estimates are not available for loss={model.loss!r}"
@@ -227,11 +256,12 @@ class SGDClassifier(AbstractSGDClassifier):
 
     Parameters
     ----------
-    loss : str, default="hinge"
+    loss : str or Loss, default="hinge"
         "hinge" (a linear SVM), "log_loss" (logistic regression), "modified_huber",
         "squared_hinge", "perceptron" or "exponential"; or a loss of regression on
         -1 and +1: "squared_error", "absolute_error", "huber", "epsilon_insensitive",
-        "squared_epsilon_insensitive".
+        "squared_epsilon_insensitive". Or a `losses.Loss`: one of your own is called
+        once a batch, so that a larger `batch_size` makes it quicker.
     penalty : "l2", "l1", "elasticnet" or None, default="l2"
     alpha : float, default=1e-4
         Strength of the penalty; "optimal" steps by it too.
@@ -299,7 +329,7 @@ class SGDClassifier(AbstractSGDClassifier):
     array(['a', 'b'], dtype='<U1')
     """
 
-    loss: ClassificationLoss = "hinge"
+    loss: ClassificationLoss | OwnLoss = "hinge"
     _: KW_ONLY
     penalty: Literal["l2", "l1", "elasticnet"] | None = "l2"
     alpha: NonNegative = 0.0001
@@ -327,7 +357,7 @@ class SGDClassifier(AbstractSGDClassifier):
     loss_functions = loss_table(get_args(ClassificationLoss))
 
     def _loss(self):
-        return loss_by_name(self.loss, self.epsilon)
+        return sgd_loss(self, ("sign", "fraction", "real"))
 
     def _rule(self):
         return sgd_rule_of(self, self._loss(), "hinge")
@@ -343,7 +373,8 @@ class SGDClassifier(AbstractSGDClassifier):
         """Probabilities of the classes, (n, k); with two losses only."""
         F = self.decision_function(X)
         xp = arrays.namespace(F)
-        p = sigmoid(F) if self.loss == "log_loss" else (xp.clip(F, -1, 1) + 1) / 2
+        logistic = loss_kind(self.loss) == losses.base.LOGISTIC
+        p = sigmoid(F) if logistic else (xp.clip(F, -1, 1) + 1) / 2
         if p.ndim == 1:
             return xp.stack([1 - p, p], axis=1)
         total = xp.sum(p, axis=1, keepdims=True)

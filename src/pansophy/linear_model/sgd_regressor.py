@@ -30,7 +30,14 @@ from ..params import (
 from ..typing import Seed
 from . import sgd
 from .sgd import AbstractSGD, arrays_in_memory, check_stream_chunk
-from .sgd_classifier import EPSILON, loss_by_name, loss_table, sgd_rule_of
+from .sgd_classifier import (
+    EPSILON,
+    OwnLoss,
+    loss_table,
+    loss_without_loop,
+    sgd_loss,
+    sgd_rule_of,
+)
 
 RegressionLoss = Literal[
     "squared_error",
@@ -59,10 +66,11 @@ class SGDRegressor(Regressor, AbstractSGD):
 
     Parameters
     ----------
-    loss : str, default="squared_error"
+    loss : str or Loss, default="squared_error"
         "squared_error" (half the square), "absolute_error", "huber",
         "epsilon_insensitive", "squared_epsilon_insensitive", "quantile", "poisson" or
-        "gamma".
+        "gamma". Or a `losses.Loss`: one of your own is called once a batch, so that a
+        larger `batch_size` makes it quicker.
     penalty : "l2", "l1", "elasticnet" or None, default="l2"
     alpha : float, default=1e-4
         Strength of the penalty; "optimal" steps by it too.
@@ -128,7 +136,7 @@ class SGDRegressor(Regressor, AbstractSGD):
     (array([2.]), array([1.]))
     """
 
-    loss: RegressionLoss = "squared_error"
+    loss: RegressionLoss | OwnLoss = "squared_error"
     _: KW_ONLY
     penalty: Literal["l2", "l1", "elasticnet"] | None = "l2"
     alpha: NonNegative = 0.0001
@@ -183,16 +191,17 @@ class SGDRegressor(Regressor, AbstractSGD):
     def _prepared(self, X, y, w):
         X, y, w = arrays_in_memory(self, X, y, w)
         y = np.ascontiguousarray(y, dtype=X.dtype)
-        low = {"poisson": 0.0, "gamma": np.nextafter(0, 1)}.get(self.loss, -np.inf)
+        domain = self._loss().domain
+        low = {"nonnegative": 0.0, "positive": np.nextafter(0, 1)}.get(domain, -np.inf)
         if y.min() < low:
-            kind = "above 0" if self.loss == "gamma" else "of at least 0"
+            kind = "above 0" if domain == "positive" else "of at least 0"
             raise ValueError(f"loss={self.loss!r} needs y {kind}, got {y.min():g}.")
         return X, y, w
 
     def _loss(self):
         if self.loss == "quantile":
             return losses.quantile(self.quantile)
-        return loss_by_name(self.loss, self.epsilon)
+        return sgd_loss(self, ("real", "nonnegative", "positive"))
 
     def _rule(self):
         return sgd_rule_of(self, self._loss(), "epsilon_insensitive")
@@ -219,6 +228,7 @@ class SGDRegressor(Regressor, AbstractSGD):
             tol=self.tol,
             patience=self.n_iter_no_change,
             score=score,
+            own_loss=loss_without_loop(self._loss()),
         )
 
     def _fitted_attributes(self, state, rule):

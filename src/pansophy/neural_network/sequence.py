@@ -42,6 +42,7 @@ from ..core.ragged import (
     is_grouped_frame,
     is_list_of_arrays,
 )
+from ..core.rows import rows_in_memory
 from ..core.weighted import check_sample_weight
 from ..nn.crf_output import chain_evidence
 from ..nn.recurrent import step_mask
@@ -190,7 +191,7 @@ def read_sequences(model, X) -> Ragged:
 def check_sequences(model, X, y, sample_weight):
     """Training sequences, y and weights; sets `n_features_in_` and `series_length_`."""
     check_params(model)
-    X = host_array(model, X)
+    X = host_array(model, rows_in_memory(X))
     model.vocabulary_ = None
     if not takes_tokens(model, X):
         X = listed_arrays(X)
@@ -223,7 +224,7 @@ def training_sequences(model, X) -> Ragged:
 def check_new_sequences(model, X) -> Ragged:
     """Sequences to predict, if they fit the model."""
     check_is_fitted(model, "series_length_")
-    X = host_array(model, X)
+    X = host_array(model, rows_in_memory(X))
     if holds_tokens(model):
         return read_tokens(model, X)
     X = listed_arrays(X)

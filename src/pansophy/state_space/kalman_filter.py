@@ -27,7 +27,7 @@ from ..core import arrays
 from ..core.em import em
 from ..core.ragged import join_sequences, sequence_ends
 from ..core.random import make_rng
-from ..core.rows import as_rows, is_dataset
+from ..core.rows import rows_in_memory
 from ..optim import bfgs, lbfgs
 from ..params import (
     Count,
@@ -403,11 +403,7 @@ class KalmanFilter(Density, Estimator):
             X = self._check_new_data(X, **check)
         else:
             X = check_array(arrays.to_numpy(X), **check)
-        X = (
-            as_rows(X).take(np.arange(X.shape[0]))
-            if is_dataset(X)
-            else arrays.to_numpy(X)
-        )
+        X = arrays.to_numpy(rows_in_memory(X))
         return X, sequence_ends(len(X), lengths)
 
     def _check_previous_start(self, ends, u, letters=""):

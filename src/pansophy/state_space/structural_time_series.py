@@ -38,7 +38,7 @@ from ..core import arrays
 from ..core.information_criteria import aic, bic
 from ..core.iterate import Result, best_of
 from ..core.ragged import join_sequences, sequence_ends
-from ..core.rows import as_rows, is_dataset
+from ..core.rows import rows_in_memory
 from ..optim import bfgs
 from ..params import (
     Count,
@@ -479,11 +479,7 @@ class StructuralTimeSeries(Density, Estimator):
             if reset
             else self._check_new_data(X, **check)
         )
-        X = (
-            as_rows(X).take(np.arange(X.shape[0]))
-            if is_dataset(X)
-            else arrays.to_numpy(X)
-        )
+        X = arrays.to_numpy(rows_in_memory(X))
         return X, sequence_ends(len(X), lengths)
 
     def _models(self, exog):

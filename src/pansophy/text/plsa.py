@@ -26,6 +26,7 @@ from ..base import Estimator, PrefixedOutput, Transformer
 from ..core.em import em
 from ..core.iterate import iterate
 from ..core.random import make_rng
+from ..core.rows import rows_in_memory
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Seed
 from . import _topic_models as loops
@@ -218,7 +219,7 @@ class PLSA(PrefixedOutput, Transformer, Estimator):
 
 def check_word_counts(model, X):
     """CSR arrays of X, which must hold no negative number."""
-    rows = csr_arrays(X)
+    rows = csr_arrays(rows_in_memory(X))
     if len(rows[2]) and rows[2].min() < 0:
         raise ValueError(
             f"Negative values in data passed to {type(model).__name__}: counts of "

@@ -32,7 +32,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..base import Estimator
 from ..core import arrays
 from ..core.random import make_rng
-from ..core.rows import is_dataset
+from ..core.rows import is_arrow_table, is_dataset
 from ..params import ParameterError, ParameterRule, number_rule
 from ..persist.saved_state import Part, saved_state
 from ..typing import ListLike
@@ -212,9 +212,9 @@ class AbstractDecisionTree(VirtualSubclass, Estimator):
         return f"{self!r}\n{size}\n{text}".rstrip()
 
 
-def require_rows_in_memory(X, allow_arrow=False):
-    """X as NumPy, SciPy or a data frame has it; an Arrow table only if allowed."""
-    if is_dataset(X) and not (allow_arrow and hasattr(X, "column_names")):
+def require_rows_in_memory(X):
+    """X as NumPy, SciPy, a data frame or an Arrow table has it; a file is refused."""
+    if is_dataset(X) and not is_arrow_table(X):
         raise TypeError("a decision tree needs its rows in memory: pass an array.")
     return arrays.to_numpy(X) if arrays.is_foreign(X) else X
 
@@ -229,7 +229,7 @@ ARRAY_CHECKS = {
 def validate_prediction_rows(model, X):
     """X checked for a prediction, as float32 (rows contiguous, or CSR)."""
     check_is_fitted(model)
-    X = require_rows_in_memory(X, allow_arrow=not model.inputs_.plain)
+    X = require_rows_in_memory(X)
     if not model.inputs_.plain:
         validate_data(model, X, reset=False, skip_check_array=True)
         X = model.inputs_.encode(X)
@@ -273,7 +273,7 @@ def validate_training_data(model, X, y, y_kind, weigh_rows=None):
     categorical, directional = get("categorical_features"), get("directional_features")
     plain = categorical is None and directional is None
     refuse_sparse_target(y, TypeError)
-    X = require_rows_in_memory(X, allow_arrow=not plain)
+    X = require_rows_in_memory(X)
     if plain:
         with training_rows_as_float32(X):
             X, y, _ = model._check_training_data(X, y, y_kind=y_kind, **ARRAY_CHECKS)

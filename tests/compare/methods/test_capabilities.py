@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
@@ -117,9 +118,10 @@ def test_claims_of_all_are_true(name, path):
 def test_files_are_refused_where_not_claimed(name, path):
     c = capability_of(estimator_classes()[name])
     assert not c.files
-    for source in (path, pq.read_table(path)):
+    for source in (path, [path], ds.dataset(path)):
         with pytest.raises((TypeError, ValueError, AttributeError), match="in memory"):
             attempts(c, source)["files"]()
+    attempts(c, pq.read_table(path))["files"]()  # it is in memory
 
 
 def test_every_estimator_is_known():

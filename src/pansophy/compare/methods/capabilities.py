@@ -3,8 +3,8 @@
 Read off the estimators: their tags (missing values, sparse rows, several outputs), the
 signature of `fit` (weights), their parameters (`categorical_features`) and methods
 (`predict_proba`, `partial_fit`). One thing cannot be read off, which of them fit rows
-that stay in a file larger than memory (`core.rows`), so it is declared here. A test
-tries what is claimed on small data, for every estimator.
+that stay in a file larger than memory: `core.block_readers` declares it. A test tries
+what is claimed on small data, for every estimator.
 """
 
 import inspect
@@ -23,32 +23,9 @@ from ...base import (
     Transformer,
 )
 from ...catalogue import read_catalogue, resolve_name
+from ...core.block_readers import BLOCK_READERS, name_set
 from .excluded import CLASS, COUNT, LABELS, NUMBER
 
-
-def name_set(names) -> frozenset[str]:
-    return frozenset(names.split())
-
-
-# fit takes a file or dataset of rows (with y as an array)
-FROM_FILES = name_set(
-    """
-    ARDRegression AttributeClassifier AutoregressiveHMM BasisFeatures
-    BayesianGaussianMixture BayesianLinearRegression BayesianRidge BernoulliNB
-    CategoricalNB ClassifierWithOutliers ComplementNB CostSensitiveClassifier
-    DensityOutlierDetector ExponentialFamilyClassifier FeatureThenClassify GMMHMM
-    GammaRegressor GaussianHMM GaussianMixture GaussianMixtureClassifier GaussianNB
-    GeneralizedLinearModel GenerativeClassifier HistGradientBoostingClassifier
-    HistGradientBoostingRegressor HuberRegressor IncrementalPCA JointTableClassifier
-    KMeans KalmanFilter LeastSquaresClassifier LinearDiscriminantAnalysis
-    LinearRegression LogisticRegression MiniBatchKMeans MixedHMM MixedNB Mixture
-    MultinomialHMM MultinomialNB MultipleInstance NaiveBayes
-    NormalInverseGammaRegression PCA PoissonHMM PoissonRegressor ProbabilisticPCA
-    QuadraticDiscriminantAnalysis RecursiveLeastSquares Ridge RidgeCV RidgeClassifier
-    RidgeClassifierCV SelfTrainingClassifier StructuralTimeSeries SubsetSelector
-    Tikhonov TreeAugmentedNB TruncatedSVD TweedieRegressor
-    """
-)
 # regressors whose loss or criterion can be that of counts
 COUNT_REGRESSORS = name_set(
     """
@@ -122,7 +99,7 @@ def capability_of(cls) -> Capability:
         labels,
         hasattr(model, "predict_proba"),
         hasattr(cls, "partial_fit"),
-        cls.__name__ in FROM_FILES,
+        cls.__name__ in BLOCK_READERS,
         bool(tags.input_tags.positive_only),
     )
 
