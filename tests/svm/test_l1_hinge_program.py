@@ -45,7 +45,7 @@ def test_both_programs_reach_the_optimum(shape, C):
 
 
 def test_worked_set():
-    """x = (2, 0), (0, 2) and their negatives, C = 1: w = (1/2, 1/2), no slack, |w| 1."""
+    """(2, 0), (0, 2) and their negatives: w = (1/2, 1/2), no slack, |w|_1 = 1."""
     X = np.array([[2.0, 0], [0, 2], [-2, 0], [0, -2]])
     model = LinearSVC("l1", loss="hinge", fit_intercept=False).fit(X, [1, 1, 0, 0])
     np.testing.assert_allclose(model.coef_, [[0.5, 0.5]], atol=1e-12)
