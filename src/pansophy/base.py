@@ -55,7 +55,7 @@ from .core.labels import plain_numbers, refuse_missing
 from .core.progress import fit_task
 from .core.rows import DatasetRows, is_arrow_table, is_dataset
 from .core.weighted import check_sample_weight
-from .params import PlainSignature, check_keywords, check_params
+from .params import ParameterError, PlainSignature, check_keywords, check_params
 
 FLOATS = (np.float64, np.float32)
 DATE_ADVICE = "turn them into numbers first, such as days since the first of them."
@@ -132,6 +132,31 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def __new__(cls, *args, **keywords):
         check_keywords(cls, keywords)
         return super().__new__(cls)
+
+    def set_params(self, **params):
+        """Set parameters, and those of parts by names such as "kernel__length_scale".
+
+        A kernel never changes, since others may hold it too: the model gets another.
+        """
+        kernels = {}
+        others = {}
+        known = self.get_params(deep=False)
+        for key, value in params.items():
+            name, _, rest = key.partition("__")
+            part = params.get(name, known.get(name))
+            if rest and hasattr(part, "with_params"):
+                kernels.setdefault(name, {})[rest] = value
+            elif rest and isinstance(part, str):
+                raise ParameterError(
+                    f"{name}={part!r} of {type(self).__name__} is a name without "
+                    f"parameters of its own, got {key}: give an object, not its name."
+                )
+            else:
+                others[key] = value
+        super().set_params(**others)
+        for name, values in kernels.items():
+            setattr(self, name, getattr(self, name).with_params(**values))
+        return self
 
     def _check_training_data(
         self, X, y=None, sample_weight=None, *, y_kind=None, **checks

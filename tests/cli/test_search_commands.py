@@ -101,3 +101,21 @@ def test_asking_loads_neither_compiler_nor_solvers(folder):
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "0 []"
+
+
+def test_rebuild_with_other_settings(folder, tmp_path):
+    assert call("index", folder).exit_code == 0
+    refused = call("index", folder, "--overlap", "30")
+    assert refused.exit_code != 0 and "--rebuild" in refused.output
+    done = call("index", folder, "--overlap", "30", "--rebuild")
+    assert done.exit_code == 0 and "2 added" in done.stdout
+    assert "2 unchanged" in call("index", folder, "--overlap", "30").stdout
+    other = tmp_path / "other"
+    other.mkdir()
+    place = folder / ".pansophy-index"
+    strange = call("index", other, "--out", place, "--rebuild")
+    assert strange.exit_code != 0 and "is an index of" in strange.output
+    (place / "letter.txt").write_text("mine")
+    kept = call("index", folder, "--rebuild")
+    assert kept.exit_code != 0 and "letter.txt" in kept.output
+    assert "2 unchanged" in call("index", folder, "--overlap", "30").stdout

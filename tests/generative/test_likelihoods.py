@@ -31,7 +31,7 @@ def test_normal(variance):
             part.log_scale.copy_(tensor(RNG.normal(size=part.log_scale.shape)))
     found = part.log_prob(tensor(X), tensor(F)).sum(-1).detach().numpy()
     if variance == "predicted":
-        scales = np.exp(F[:, 3:])
+        scales = np.exp(F[:, 3:]) + 1e-3
     else:
         scales = np.broadcast_to(part.log_scale.detach().exp().numpy(), (5, 3))
     for i in range(5):
@@ -57,8 +57,19 @@ def test_bernoulli_and_poisson():
     p = Bernoulli(1 / (1 + np.exp(-F[0])))
     assert float(found) == pytest.approx(float(p.log_prob(X)[0]))
     X = np.array([[0.0, 3, 1, 7]])
-    found = PoissonLikelihood(4).log_prob(tensor(X), tensor(F)).sum()
-    assert float(found) == pytest.approx(float(Poisson(np.exp(F[0])).log_prob(X)[0]))
+    part = PoissonLikelihood([9] * 4)
+    found = part.log_prob(tensor(X), tensor(F)).sum()
+    rate = part.mean(tensor(F)).numpy()[0]
+    assert float(found) == pytest.approx(float(Poisson(rate).log_prob(X)[0]))
+
+
+def test_rates_stay_below_a_limit_above_the_largest_count():
+    """1 / rate = e^-F + 1 / limit, with a limit of e times the largest count."""
+    part = PoissonLikelihood([0, 9, 400])
+    F = tensor(np.linspace(-20, 60, 30)[:, None] * np.ones(3))
+    limit = np.e * np.array([1, 9, 400])
+    expected = 1 / (np.exp(-F.numpy()) + 1 / limit)
+    np.testing.assert_allclose(part.mean(F).numpy(), expected, rtol=1e-6)
 
 
 def test_categorical_with_unequal_levels():
@@ -82,7 +93,7 @@ def test_categorical_with_unequal_levels():
 PARTS = {
     "normal": (lambda: NormalLikelihood(3).double(), lambda X: X),
     "bernoulli": (lambda: BernoulliLikelihood(3), lambda X: X > 0),
-    "poisson": (lambda: PoissonLikelihood(3), lambda X: np.floor(np.abs(3 * X))),
+    "poisson": (lambda: PoissonLikelihood([20] * 3), lambda X: np.floor(np.abs(3 * X))),
     "categorical": (
         lambda: CategoricalLikelihood([3, 3, 3]),
         lambda X: np.clip(np.floor(X + 1), 0, 2),

@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import kstest
+from scipy.stats import kstest, spearmanr
 
 from pansophy.generative.table_codec import (
     as_numbers,
@@ -169,3 +169,29 @@ def test_times_keep_their_unit(unit, step, rng):
     one = pd.Timedelta(1, unit=unit)
     assert ((drawn["at"] - pd.Timestamp(0)) % one == pd.Timedelta(0)).all()
     assert (drawn["took"] % one == pd.Timedelta(0)).all()
+
+
+@pytest.mark.parametrize("n", [40, 300, 500])
+def test_keys_come_back_without_repeats(n, rng):
+    """From any normal scores; in their range while that has room; in order."""
+    keys = rng.permutation(np.arange(1000, 1400))[:300]
+    table = pd.DataFrame({"key": keys, "age": rng.integers(18, 90, 300)})
+    codec = learn_table_codec(table)
+    assert [c.is_key for c in codec.columns] == [True, False]
+    z = rng.normal(size=(n, 2))
+    made = codec.decode(z)
+    assert made.key.is_unique and not made.age.is_unique
+    assert made.key.dtype == table.key.dtype
+    assert made.key.min() >= keys.min()
+    assert made.key.max() <= keys.max() or n > np.ptp(keys) + 1
+    assert spearmanr(made.key, z[:, 0]).statistic > 0.999
+
+
+def test_numbers_that_chance_leaves_without_repeats_are_no_keys(rng):
+    wide = pd.DataFrame({"id": rng.choice(10**9, 300, replace=False)})
+    assert not learn_table_codec(wide).columns[0].is_key
+    keys = pd.DataFrame({"id": np.arange(100)})
+    assert learn_table_codec(keys).columns[0].is_key
+    assert not learn_table_codec(keys, np.full(100, 2)).columns[0].is_key
+    assert not learn_table_codec(keys.astype("int8")).columns[0].is_key
+    assert not learn_table_codec(keys / 2).columns[0].is_key

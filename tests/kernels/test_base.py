@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from pansophy import kernels as K
-from pansophy.kernels import RBF, check_psd
+from pansophy.kernel_ridge import KernelRidge
+from pansophy.kernels import RBF, Constant, White, check_psd
+from pansophy.params import ParameterError
 
 
 def test_empty_and_narrow_input():
@@ -62,3 +66,57 @@ def test_constants_are_added_and_multiplied():
     assert K.Constant(0.0)(x, z).tolist() == [[0.0], [0.0]]
     with pytest.raises(ValueError, match="value"):
         K.Constant(-1.0)
+
+
+def test_kernels_print_as_expressions_that_give_them_again():
+    """Six digits, constants as numbers, brackets where they are needed."""
+    fitted = 0.67 * RBF() + White(0.67)
+    assert repr(fitted) == "0.67 * RBF(length_scale=1) + White(noise=0.67)"
+    names = {name: getattr(K, name) for name in K.__all__}
+    for kernel in (
+        fitted,
+        RBF() + (White() + 2) + 3,
+        RBF() * (White() * 2.5),
+        (RBF() + 1) * RBF([1, 2]) ** 2,
+        ((RBF(0.25) + White()) ** 3).on([0, 1]).fixed("left.length_scale"),
+        (2 * RBF() + Constant(3)).exp().fixed(),
+        Constant(2) * Constant(3) + (Constant(1) + Constant(2)),
+        (RBF() * White()).without_noise(),
+    ):
+        assert eval(repr(kernel), names) == kernel
+    long = repr(K.Precomputed(np.eye(200)))
+    assert long == "Precomputed(matrix=<array of shape (200, 200)>)"
+    assert len(repr(RBF(np.arange(1, 500)))) < 80
+
+
+def test_parameters_by_name():
+    kernel = 2 * RBF([1, 2]) + White()
+    params = kernel.get_params()
+    assert params["left__left__value"] == 2 and params["right__noise"] == 1
+    assert set(kernel.get_params(deep=False)) == {"left", "right"}
+    other = kernel.with_params(left__right__length_scale=3, right__noise=0.5)
+    assert other == 2 * RBF(3.0) + White(0.5) and kernel == 2 * RBF([1, 2]) + White()
+    swapped = kernel.with_params(left=RBF(), left__length_scale=7)
+    assert swapped == RBF(7.0) + White()
+    assert RBF().with_params(gamma=0.5) == RBF(1.0)
+    assert clone(kernel, safe=False) is kernel
+    with pytest.raises(ValueError, match="no parameter 'nu'; it has length_scale"):
+        RBF().with_params(nu=1)
+
+
+def test_searches_reach_the_parameters_of_a_kernel(rng):
+    """The best of a grid is the best of models made by hand, and clones share none."""
+    X = rng.normal(size=(60, 2))
+    y = np.sin(2 * X[:, 0])
+    scales = [0.05, 0.7, 40.0]
+    model = KernelRidge(0.01, kernel=1.0 * RBF())
+    grid = {"kernel__right__length_scale": scales}
+    search = GridSearchCV(model, grid, cv=3).fit(X, y)
+    by_hand = [
+        cross_val_score(KernelRidge(0.01, kernel=1.0 * RBF(s)), X, y, cv=3).mean()
+        for s in scales
+    ]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], by_hand)
+    assert model.kernel == 1.0 * RBF()
+    with pytest.raises(ParameterError, match="'rbf' of KernelRidge is a name"):
+        KernelRidge(kernel="rbf").set_params(kernel__length_scale=2)

@@ -126,7 +126,7 @@ def test_float32_and_torch():
 def test_refusals():
     X, y = linear_classes(30, 3)
     with pytest.raises(ParameterError, match="squared_hinge"):
-        LinearSVC(penalty="l1", loss="hinge").fit(X, y)
+        LinearSVC(penalty="l1", dual=True).fit(X, y)
     with pytest.raises(ParameterError, match="intercept_scaling"):
         LinearSVC(intercept_scaling=0.0).fit(X, y)
     with pytest.warns(ConvergenceWarning, match="max_iter"):

@@ -248,3 +248,53 @@ def test_ids_that_are_none_are_refused():
         ):
             model.decode(bad)
     assert model.decode([]) == ""
+
+
+def test_files_with_the_rule_of_gpt4(tmp_path):
+    """What is written is read by tokenizers with the same ids, and read again."""
+    tokenizers = pytest.importorskip("tokenizers")
+    ours = BPE(600, pre_tokenizer="gpt4", special_tokens=("<end>",)).fit(TEXTS)
+    ours.to_json(tmp_path / "gpt4.json")
+    peer = tokenizers.Tokenizer.from_file(str(tmp_path / "gpt4.json"))
+    read = BPE.from_json(tmp_path / "gpt4.json")
+    assert read.pre_tokenizer == "gpt4" and read.special_tokens == ("<end>",)
+    rng = np.random.default_rng(0)
+    signs = list("ab'sLL 1234\n\r\t.,!?é日") + ["  ", "\n\n", "'ll", "'T"]
+    random = ["".join(rng.choice(signs, 30)) for _ in range(200)]
+    for text in [*TEXTS, *random]:
+        ids = peer.encode(text).ids
+        assert read.encode(text).tolist() == ours.encode(text).tolist() == ids
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"special_tokens": ["<s>", "</s>"]}, r"special tokens the ids \[0, 1\]"),
+        ({"initial_alphabet": []}, "without the whole alphabet"),
+        ({"prefix": True}, "adds a space before a text"),
+        ({"pattern": r"\p{N}|\p{L}+|[^\p{L}]"}, "regular expression '.*N.*GPT-4"),
+        ({"normalizer": "NFC"}, r"has a normalizer \(NFC\)"),
+    ],
+)
+def test_refused_files_are_told_what_they_are(change, words, tmp_path):
+    tokenizers = pytest.importorskip("tokenizers")
+    pre = tokenizers.pre_tokenizers
+    peer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    byte_level = pre.ByteLevel(add_prefix_space=change.get("prefix", False))
+    if "pattern" in change:
+        split = pre.Split(tokenizers.Regex(change["pattern"]), "isolated")
+        byte_level.use_regex = False
+        byte_level = pre.Sequence([split, byte_level])
+    peer.pre_tokenizer = byte_level
+    if "normalizer" in change:
+        peer.normalizer = tokenizers.normalizers.NFC()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=400,
+        initial_alphabet=change.get("initial_alphabet", pre.ByteLevel.alphabet()),
+        special_tokens=change.get("special_tokens", []),
+        show_progress=False,
+    )
+    peer.train_from_iterator(TEXTS, trainer)
+    peer.save(str(tmp_path / "peer.json"))
+    with pytest.raises(ValueError, match=words):
+        BPE.from_json(tmp_path / "peer.json")

@@ -94,3 +94,9 @@ def test_sets_that_are_none():
         StringSet("red")
     with pytest.raises(ValueError, match="must not be empty"):
         StringSet([])
+
+
+def test_reversed_ranges_are_refused():
+    with pytest.raises(ValueError, match=r"\[0-9z-a\].*from z to a"):
+        Grammar("x = [0-9z-a]")
+    assert Grammar("x = [a-a]").accepts("a")

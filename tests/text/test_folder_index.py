@@ -416,7 +416,8 @@ def test_odd_files(tmp_path):
         }  # fmt: skip
         assert report.added == 12
         assert "1 binary (null.txt)" in str(report)
-        assert "3 that cannot be read (nowhere.txt, ...)" in str(report)
+        assert "3 that cannot be read (nowhere.txt, round.txt, " in str(report)
+        assert len(report.skipped_files["that cannot be read"]) == 3
         for query, path in {
             "café": "latin.txt", "müllerplatz": "latin.txt", "schläft": "wide.txt",
             "tür": "wide.md", "platypus": "linked.txt", "echidna": "broken.txt",
@@ -474,3 +475,28 @@ def test_damaged_files_are_one_sentence(tmp_path, rng, damage):
             except (ValueError, OSError) as error:
                 assert str(error) and "\n" not in str(error), path
         shutil.rmtree(broken)
+
+
+def test_files_without_a_suffix_go_by_their_names(tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    for name in ("README", "Makefile", "NOTES", "more.PY"):
+        (source / name).write_text(f"about {name}")
+    with FolderIndex.create(
+        tmp_path / "index", source, also=(".readme", ".py")
+    ) as made:
+        report = made.update()
+        assert report.added == 2
+        assert report.skipped_files == {"of other kinds": ["Makefile", "NOTES"]}
+
+
+def test_names_of_many_files_that_are_left_out(tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    for i in range(105):
+        (source / f"{i:03}.xyz").write_text("a")
+    with FolderIndex.create(tmp_path / "index", source) as made:
+        report = made.update()
+    assert report.skipped == {"of other kinds": 105}
+    assert len(report.skipped_files["of other kinds"]) == 100
+    assert "105 of other kinds (000.xyz, 001.xyz, 002.xyz, ...)" in str(report)

@@ -116,3 +116,13 @@ def test_one_common_word_is_no_answer():
     answer = RAG(pages).answer("what is the capital of France")
     assert answer.text == "No passage answers the question." and not answer.cited
     assert RAG(pages).answer("capital letter B").cited
+
+
+def test_questions_and_answers_must_be_texts():
+    pages = {"fruit.md": "# Limes\nLimes are green and sour."}
+    with pytest.raises(ValueError, match="question must be a text, got NoneType"):
+        RAG(pages).answer(None)
+    with pytest.raises(
+        ValueError, match="must return a text, but it returned NoneType"
+    ):
+        RAG(pages, generator=lambda prompt: None).answer("sour?")

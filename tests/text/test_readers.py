@@ -88,6 +88,13 @@ def test_pdf(tmp_path):
     assert found.lines == [1, 2]
 
 
+def test_damaged_pdf(tmp_path):
+    pytest.importorskip("pypdf")
+    (tmp_path / "cut.pdf").write_bytes(b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog")
+    with pytest.raises(ValueError, match="cannot be read as PDF: it is damaged"):
+        read_pdf(tmp_path / "cut.pdf")
+
+
 def test_encodings(tmp_path):
     assert decode_text("Ä €".encode("utf-16")) == "Ä €"
     assert decode_text("Ä €".encode("utf-32")) == "Ä €"

@@ -73,16 +73,22 @@ def index(
     ] = 0,
     also: Annotated[
         list[str] | None,
-        typer.Option(help="Further suffixes of text files, e.g. `.py,.toml`."),
+        typer.Option(
+            help="Further suffixes or names of text files, e.g. `.py,.toml,README`."
+        ),
     ] = None,
     vectors: Annotated[
         bool, typer.Option(help="Whether to search by meaning, too.")
     ] = True,
+    rebuild: Annotated[
+        bool,
+        typer.Option("--rebuild", help="Make the index anew, in another way, say."),
+    ] = False,
     as_json: AsJson = False,
 ):
     """Make or update an index of the documents in a folder."""
     with errors_as_one_sentence():
-        from ..text.folder_index import FolderIndex
+        from ..text.folder_index import FolderIndex, remove_index
 
         place = folder / INDEX_NAME if out is None else out
         settings = {
@@ -94,6 +100,9 @@ def index(
             ),
             "n_components": 128 if vectors else 0,
         }
+        if rebuild and (place / "settings.json").is_file():
+            check_same_settings(FolderIndex(place), folder, {})
+            remove_index(place)
         if (place / "settings.json").is_file():
             made = FolderIndex(place)
             check_same_settings(made, folder, settings)
@@ -122,7 +131,7 @@ def check_same_settings(index, folder, settings):
     if other:
         raise ValueError(
             f"{index.folder} was made with another {' and '.join(other)}; give the "
-            "same, or remove it to make it anew."
+            "same, or --rebuild to make it anew."
         )
 
 

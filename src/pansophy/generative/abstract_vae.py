@@ -37,9 +37,10 @@ from .abstract_latent_model import (
 )
 from .autoencoder import layer_sizes
 from .likelihoods import (
-    COUNT_LIKELIHOODS,
+    BernoulliLikelihood,
     CategoricalLikelihood,
     NormalLikelihood,
+    PoissonLikelihood,
     check_likelihood,
 )
 from .vae_net import ImageLayers, VAENet
@@ -273,7 +274,9 @@ class AbstractArrayVAE(AbstractVAE):
             return NormalLikelihood(n_features, self.variance)
         if self.likelihood == "categorical":
             return CategoricalLikelihood(self.n_levels_)
-        return COUNT_LIKELIHOODS[self.likelihood](n_features)
+        if self.likelihood == "poisson":
+            return PoissonLikelihood(self.n_levels_ - 1)
+        return BernoulliLikelihood(n_features)
 
 
 def importance_bound(net, X, y, n_samples):

@@ -6,13 +6,18 @@ columns of a row,
     normal       x_j ~ N(F_j, s_j^2), s_j learnt for each column, for all columns
                  at once ("global"), predicted by the decoder, or given
     bernoulli    x_j ~ Bernoulli(1 / (1 + e^-F_j)); x_j from 0 to 1
-    poisson      x_j ~ Poisson(e^F_j); x_j = 0, 1, 2, ...
+    poisson      x_j ~ Poisson(r_j), 1 / r_j = e^-F_j + 1 / t_j: a rate e^F_j that
+                 levels off at t_j; x_j = 0, 1, 2, ...
     categorical  x_j ~ Categorical(softmax of the L_j scores of column j);
                  x_j = 0, ..., L_j - 1
 
 and mixes of them for tables. All are full log-probabilities in nats, constants
 included, so that bounds of different models may be compared; tests hold them against
 `pansophy.distributions`. Scores may have leading axes (several codes of each row).
+
+The rate that is best for a code is a mean of counts, so that no rate above the largest
+count of a column can help: t_j is e times that. Without a limit single codes far out,
+where the decoder extrapolates, have rates and gradients without bound.
 
 Where the spread of a column is learnt it is at least 0.001 of the column's own: a
 constant column would otherwise have an infinite density.
@@ -31,7 +36,7 @@ from torch.nn import functional
 from ..core.numerics import LOG_2PI
 
 LEAST_SCALE = 1e-3
-LARGEST_LOG_RATE = 30.0  # e^30 counts; beyond only a diverging decoder goes
+LIMIT_OF_RATES = math.e  # times the largest count of a column
 
 
 class NormalLikelihood(nn.Module):
@@ -69,8 +74,9 @@ class NormalLikelihood(nn.Module):
         else:
             mean = F
             log_scale = self.log_scale
-        least = math.log(LEAST_SCALE)
-        return mean, log_scale.clamp(min=least).exp()
+        if self.predicted:  # a slope everywhere, so that no code stays at the limit
+            return mean, log_scale.exp() + LEAST_SCALE
+        return mean, log_scale.clamp(min=math.log(LEAST_SCALE)).exp()
 
     def log_prob(self, X: Tensor, F: Tensor) -> Tensor:
         mean, scale = self.mean_and_scale(F)
@@ -82,6 +88,11 @@ class NormalLikelihood(nn.Module):
     def draw(self, F: Tensor) -> Tensor:
         mean, scale = self.mean_and_scale(F)
         return mean + scale * torch.randn_like(mean)
+
+    @property
+    def exponentiated(self) -> np.ndarray:
+        """Which scores are logarithms: a random start of theirs has no bound."""
+        return np.arange(self.n_outputs) >= self.n_columns
 
     def initial_outputs(self, X: np.ndarray) -> np.ndarray:
         """Scores that fit the columns' means best without any code."""
@@ -95,6 +106,10 @@ class BernoulliLikelihood(nn.Module):
     def __init__(self, n_columns: int):
         super().__init__()
         self.n_columns = self.n_features = self.n_outputs = n_columns
+
+    @property
+    def exponentiated(self) -> np.ndarray:
+        return np.zeros(self.n_outputs, bool)
 
     def features(self, X: Tensor) -> Tensor:
         return 2 * X - 1
@@ -114,27 +129,45 @@ class BernoulliLikelihood(nn.Module):
 
 
 class PoissonLikelihood(nn.Module):
-    """Columns of counts."""
+    """Columns of counts.
 
-    def __init__(self, n_columns: int):
+    Parameters
+    ----------
+    largest : sequence of int
+        The largest count of each column.
+    """
+
+    log_limit: Tensor
+
+    def __init__(self, largest: Sequence[int]):
         super().__init__()
-        self.n_columns = self.n_features = self.n_outputs = n_columns
+        limit = LIMIT_OF_RATES * np.maximum(np.asarray(largest, float), 1.0)
+        self.n_columns = self.n_features = self.n_outputs = len(limit)
+        self.register_buffer("log_limit", torch.as_tensor(np.log(limit)).float())
+
+    @property
+    def exponentiated(self) -> np.ndarray:
+        return np.ones(self.n_outputs, bool)
 
     def features(self, X: Tensor) -> Tensor:
         return X.log1p()
 
+    def log_rate(self, F: Tensor) -> Tensor:
+        return -torch.logaddexp(-F, -self.log_limit)
+
     def log_prob(self, X: Tensor, F: Tensor) -> Tensor:
-        F = F.clamp(max=LARGEST_LOG_RATE)
-        return X * F - F.exp() - torch.lgamma(X + 1)
+        log_rate = self.log_rate(F)
+        return X * log_rate - log_rate.exp() - torch.lgamma(X + 1)
 
     def mean(self, F: Tensor) -> Tensor:
-        return F.clamp(max=LARGEST_LOG_RATE).exp()
+        return self.log_rate(F).exp()
 
     def draw(self, F: Tensor) -> Tensor:
         return torch.poisson(self.mean(F))
 
     def initial_outputs(self, X: np.ndarray) -> np.ndarray:
-        return np.log(X.mean(axis=0) + 0.5 / len(X))
+        mean = X.mean(axis=0) + 0.5 / len(X)
+        return -np.log(1 / mean - np.exp(-self.log_limit.double().numpy()))
 
 
 class CategoricalLikelihood(nn.Module):
@@ -161,6 +194,10 @@ class CategoricalLikelihood(nn.Module):
         # columns side by side in a (columns, widest) rectangle: one softmax for all
         self.register_buffer("places", torch.as_tensor(np.where(padding, 0, places)))
         self.register_buffer("padding", torch.as_tensor(padding))
+
+    @property
+    def exponentiated(self) -> np.ndarray:
+        return np.zeros(self.n_outputs, bool)
 
     def features(self, X: Tensor) -> Tensor:
         hot = functional.one_hot(X.long(), self.places.shape[1])
@@ -218,6 +255,10 @@ class MixedLikelihood(nn.Module):
         self.values = [int(j) for j in (presence or {})]
         self.absences = [int(j) for j in (presence or {}).values()]
 
+    @property
+    def exponentiated(self) -> np.ndarray:
+        return np.concatenate([part.exponentiated for part in self.parts])
+
     def features(self, X: Tensor) -> Tensor:
         seen = [p.features(X[:, c]) for c, p in zip(self.columns, self.parts)]
         return torch.cat(seen, 1)
@@ -248,9 +289,6 @@ class MixedLikelihood(nn.Module):
     def initial_outputs(self, X: np.ndarray) -> np.ndarray:
         results = [p.initial_outputs(X[:, c]) for c, p in zip(self.columns, self.parts)]
         return np.concatenate(results)
-
-
-COUNT_LIKELIHOODS = {"bernoulli": BernoulliLikelihood, "poisson": PoissonLikelihood}
 
 
 def check_likelihood(kind: str, X: np.ndarray, name: str) -> None:

@@ -10,6 +10,11 @@ atoms and outliers all become roughly normal, and what comes back has the range,
 decimals and the atoms of the column, times the unit (seconds, minutes). Where values
 are missing, a second column says so.
 
+Whole numbers that never repeat although chance would repeat them are keys, such as
+numbers of orders: what comes back has no repeats either. Of n numbers drawn from R the
+expected number of equal pairs is at least n (n - 1) / (2 R), whatever their
+distribution; from ten on no repeat is no chance (e^-10).
+
 All other columns (text, categories, booleans, numbers of few values) become the number
 of their level; a missing value is a level of its own. Dates and durations are numbers
 of days. Columns come back in the types they had (`table_schema`).
@@ -40,6 +45,8 @@ from .table_schema import (
 FEW_VALUES = 10  # numbers of at most so many values are levels
 N_QUANTILES = 1001
 MOST_DECIMALS = 6
+EXPECTED_PAIRS = 10  # equal ones, from which a column without any is a key
+NARROW_TYPES = ("int8", "uint8", "int16", "uint16")  # that run out of numbers
 MOST_ROWS = 1 << 53  # so that a share of them is above 0
 NUMBER_KINDS = ("number", "date", "duration")
 DAY = np.timedelta64(1, "D")
@@ -49,7 +56,8 @@ UNITS = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1_000)
 
 def is_sound_column(column) -> bool:
     """Whether a column of a loaded file can encode and decode."""
-    if type(column.some_missing) is not bool or not are_values(column.levels):
+    flags = column.some_missing, column.is_key
+    if any(type(flag) is not bool for flag in flags) or not are_values(column.levels):
         return False
     if column.kind == "level":
         return len(column.levels) > 0
@@ -77,6 +85,7 @@ class TableColumn(NamedTuple):
     some_missing: bool
     n_rows: int
     unit: int = 1  # microseconds of which times are whole multiples
+    is_key: bool = False  # whole numbers that never repeat
 
     @property
     def width(self) -> int:
@@ -117,6 +126,9 @@ class TableColumn(NamedTuple):
             x = np.round(x, self.decimals)
         if self.some_missing:
             x = np.where(encoded[:, 1] > 0.5, np.nan, x)
+        if self.is_key:
+            here = ~np.isnan(x)
+            x[here] = without_repeats(x[here], self.knots[0], self.knots[-1])
         return x if self.kind == "number" else as_times(x, self.kind)
 
     def normal_scores(self, x) -> np.ndarray:
@@ -265,6 +277,36 @@ def unit_of_times(days) -> int:
     return next((unit for unit in UNITS if not (micros % unit).any()), 1)
 
 
+def is_key_column(x, name) -> bool:
+    """Whether numbers, of a type of this name, are whole and never repeat by design."""
+    n = len(x)
+    if name.lower() in NARROW_TYPES or not (x % 1 == 0).all():
+        return False
+    pairs = n * (n - 1) / (2 * (np.ptp(x) + 1))
+    return pairs >= EXPECTED_PAIRS and len(np.unique(x)) == n
+
+
+def without_repeats(x, low, high) -> np.ndarray:
+    """Whole numbers near x, in the order of x, without repeats.
+
+    They stay from `low` to `high` if there is room, and go on above it if not.
+
+    Examples
+    --------
+    >>> without_repeats(np.array([4.0, 2, 2, 4]), 1, 4)
+    array([3., 1., 2., 4.])
+    """
+    order = np.argsort(x, kind="stable")
+    steps = np.arange(len(x))
+    # y_i >= x_i and y_i >= y_(i-1) + 1: a running maximum of x_i - i
+    y = np.maximum.accumulate(x[order] - steps) + steps
+    if len(x) <= high - low + 1:
+        y = np.minimum(y, high - steps[::-1])
+    out = np.empty_like(y)
+    out[order] = y
+    return out
+
+
 def smoothed_quantiles(x, w=None) -> np.ndarray:
     """Quantiles of weighted numbers, flat at atoms and linear between single values.
 
@@ -294,10 +336,14 @@ def learn_column(name, values, dtype, w) -> TableColumn:
         if len(distinct) > FEW_VALUES:
             knots = smoothed_quantiles(here, None if w is None else w[~gone])
             kind = kind_of_numbers(values)
-            unit = 1 if kind == "number" else unit_of_times(here)
+            is_number = kind == "number"
+            unit = 1 if is_number else unit_of_times(here)
+            # a weight is a number of equal rows
+            once = w is None or bool((w[~gone] == 1).all())
+            is_key = is_number and once and is_key_column(here, dtype.name)
             return TableColumn(
                 name, kind, dtype, [], knots, count_decimals(here), bool(gone.any()), n,
-                unit,
+                unit, is_key,
             )  # fmt: skip
     codes, levels = encode_values(values)
     listed = levels.tolist()

@@ -70,6 +70,20 @@ def standard_normal_log_prob(z: Tensor) -> Tensor:
     return -(z.square() + LOG_2PI).sum(-1) / 2
 
 
+def clear_weights(decoder, outputs) -> None:
+    """Let some outputs of a decoder, a mask, start without a code: weights of 0."""
+    if isinstance(decoder, DenseLayers):
+        kernel = decoder.layers[-1].weight
+    elif decoder.convs:  # whole channels
+        kernel = decoder.convs[-1].weight.transpose(0, 1)
+        outputs = outputs.reshape(decoder.n_parts, -1)[:, 0]
+        outputs = outputs.repeat(len(kernel) // decoder.n_parts)
+    else:
+        return
+    with torch.no_grad():
+        kernel[torch.as_tensor(outputs)] = 0.0
+
+
 class VAENet(nn.Module):
     """Encoder, decoder and bounds, eq. (1) to (5).
 
@@ -224,8 +238,13 @@ class VAENet(nn.Module):
         return self.encoder.layers[-1] if dense else self.encoder.output
 
     def start_at(self, X) -> None:
-        """Let the decoder start at the columns' means."""
+        """Let the decoder start at the columns' means.
+
+        Scores that are logarithms start there for every code: random ones give the
+        first steps gradients from which some units never come back.
+        """
         start = torch.as_tensor(self.likelihood.initial_outputs(X))
+        clear_weights(self.decoder, self.likelihood.exponentiated)
         with torch.no_grad():
             if isinstance(self.decoder, DenseLayers):
                 self.decoder.layers[-1].bias.copy_(start)

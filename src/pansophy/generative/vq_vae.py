@@ -42,6 +42,7 @@ from .abstract_latent_model import AbstractLatentModel
 from .abstract_vae import Variance
 from .autoencoder import layer_sizes
 from .likelihoods import NormalLikelihood
+from .vae_net import clear_weights
 
 
 class VQVAENet(nn.Module):
@@ -76,6 +77,7 @@ class VQVAENet(nn.Module):
         self.decoder = DenseLayers(
             [P * D, *hidden[::-1], outputs], activation=activation
         )
+        clear_weights(self.decoder, self.likelihood.exponentiated)
         self.codebook = nn.Parameter(torch.randn(V, D))
         self.shape = (P, D)
         self.commitment = float(commitment)

@@ -10,7 +10,8 @@ multiples and exponentials of kernels are kernels again, and so is k(g(x), g(z))
 parameters that can be learnt are seen as one vector theta of their logarithms, in which
 Gaussian-process practice optimises: `k.theta` reads it, `k.theta_names` says what its
 entries are, `k.with_theta(theta)` gives the kernel with others (kernels never change).
-`k.fixed()` takes a kernel's parameters out of theta.
+`k.fixed()` takes a kernel's parameters out of theta. `k.get_params()` and
+`k.with_params(left__noise=0.1)` know every field by its name, as searches name them.
 
 Five things are computed, all of them by tiles and by threads:
 
@@ -72,6 +73,7 @@ ON_DEVICE = 1 << 26  # entries of a tile on a device that is used at once
 TILE_BYTES = 1 << 27  # of a tile of exponentials on a device
 WIDE = 512  # rows by columns of a tile that is used at once and not kept
 LOOKED_AT = 500  # rows of which the eigenvalues are looked at
+LISTED = 8  # numbers of a parameter that are printed
 
 
 class IndefiniteKernelWarning(UserWarning):
@@ -87,6 +89,68 @@ class AbstractKernel(ABC):
     takes_any_input: ClassVar[bool] = False  # does not look at the values of X
     has_white_noise: ClassVar[bool] = False  # k(x, x) of a row with itself is special
     is_psd: ClassVar[bool] = True  # whatever the rows; if not, k(X) looks and warns
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        cls.__repr__ = cls.__repr__  # so that `dataclass` does not write another
+
+    def __repr__(self):
+        given = [
+            f"{field.name}={short_text(getattr(self, field.name))}"
+            for field in dataclasses.fields(self)  # pyrefly: ignore
+            if field.repr
+        ]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+    def __sklearn_clone__(self):
+        return self  # kernels never change
+
+    def get_params(self, deep=True) -> dict[str, Any]:
+        """The fields by name, and with `deep` those of inner kernels as "left__noise".
+
+        Examples
+        --------
+        >>> from pansophy.kernels import RBF, White
+        >>> sorted((RBF(2.0) + White()).get_params())
+        ['left', 'left__length_scale', 'right', 'right__noise']
+        """
+        known: Any = self
+        params = {f.name: getattr(self, f.name) for f in dataclasses.fields(known)}
+        parts = {k: v for k, v in params.items() if isinstance(v, AbstractKernel)}
+        if deep:
+            for name, part in parts.items():
+                inner = part.get_params().items()
+                params |= {f"{name}__{key}": value for key, value in inner}
+        return params
+
+    def with_params(self, **params) -> "AbstractKernel":
+        """The same kernel with other parameters, named as in `get_params`.
+
+        Examples
+        --------
+        >>> from pansophy.kernels import RBF, White
+        >>> (RBF() + White()).with_params(left__length_scale=2, right__noise=0.5)
+        RBF(length_scale=2) + White(noise=0.5)
+        """
+        known = self.get_params(deep=False)
+        changed = {}
+        inner: dict[str, dict] = {}
+        for key, value in params.items():
+            name, _, rest = key.partition("__")
+            part = params.get(name, known.get(name))
+            if name not in known or (rest and not isinstance(part, AbstractKernel)):
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {key!r}; it has "
+                    f"{', '.join(self.get_params()) or 'none'}."
+                )
+            if rest:
+                inner.setdefault(name, {})[rest] = value
+            else:
+                changed[name] = value
+        for name, values in inner.items():
+            changed[name] = changed.get(name, known[name]).with_params(**values)
+        kernel: Any = self
+        return dataclasses.replace(kernel, **changed)
 
     def __call__(self, X, Z=None):
         """The matrix of k(x, z), eq. (3); Z = None means X."""
@@ -690,6 +754,29 @@ def numbers_of(parts) -> np.ndarray:
     return np.array([float(v) for v in parts])
 
 
+def short_text(value) -> str:
+    """A parameter in a few characters: six digits, and an array by its shape."""
+    if isinstance(value, Real) and not isinstance(value, (Integral, np.bool_)):
+        return f"{float(value):.6g}"
+    if isinstance(value, (tuple, list)):
+        texts = [short_text(v) for v in value]
+        if len(texts) > LISTED:
+            texts = [*texts[: LISTED - 2], "...", texts[-1]]
+        one = "," if isinstance(value, tuple) and len(texts) == 1 else ""
+        joined = ", ".join(texts)
+        return f"({joined}{one})" if isinstance(value, tuple) else f"[{joined}]"
+    if hasattr(value, "shape") and len(value.shape):
+        return f"<array of shape {tuple(value.shape)}>"
+    if callable(value) and not isinstance(value, AbstractKernel):
+        return getattr(value, "__name__", type(value).__name__)
+    return repr(value)
+
+
+def grouped_text(kernel, loose) -> str:
+    """A kernel as a part of an expression, in brackets if it is one of `loose`."""
+    return f"({kernel!r})" if isinstance(kernel, loose) else repr(kernel)
+
+
 def combine_kernels(kind, a, b):
     a, b = (Constant(float(k)) if isinstance(k, Real) else k for k in (a, b))
     if not (isinstance(a, AbstractKernel) and isinstance(b, AbstractKernel)):
@@ -793,6 +880,19 @@ class KernelPair(AbstractKernel):
     left: AbstractKernel
     right: AbstractKernel
 
+    sign: ClassVar[str] = ""
+
+    def __repr__(self):
+        """The parts with a sign between them; one constant is its number."""
+        left, right = self.left, self.right
+        loose = (Sum,) if isinstance(self, Product) else ()
+        texts = [grouped_text(left, loose), grouped_text(right, (*loose, type(self)))]
+        if isinstance(left, Constant) and not isinstance(right, Constant):
+            texts[0] = short_text(left.value)
+        if isinstance(right, Constant) and not isinstance(left, Constant):
+            texts[1] = short_text(right.value)
+        return f" {self.sign} ".join(texts)
+
     def as_rows(self, X, Z=None):
         for part in (self.left, self.right):
             part.as_rows(X, Z)  # a part that does not take X says so
@@ -842,6 +942,8 @@ class KernelPair(AbstractKernel):
 class Sum(KernelPair):
     """k + l, eq. (1)."""
 
+    sign = "+"
+
     def block(self, X, Z):
         return self.left.block(X, Z) + self.right.block(X, Z)
 
@@ -872,6 +974,8 @@ class Sum(KernelPair):
 @dataclass(frozen=True)
 class Product(KernelPair):
     """k l, eq. (1)."""
+
+    sign = "*"
 
     def block(self, X, Z):
         return self.left.block(X, Z) * self.right.block(X, Z)
@@ -966,6 +1070,9 @@ class WrappedKernel(AbstractKernel):
 class WithoutNoise(WrappedKernel):
     """A kernel whose value of a row with itself is that of two equal rows."""
 
+    def __repr__(self):
+        return f"{grouped_text(self.kernel, (KernelPair, Power))}.without_noise()"
+
     has_white_noise = False  # pyrefly: ignore
 
     def without_noise(self):
@@ -1003,6 +1110,9 @@ class Power(WrappedKernel):
 
     power: int
 
+    def __repr__(self):
+        return f"{grouped_text(self.kernel, (KernelPair, Power))} ** {self.power}"
+
     def __post_init__(self):
         check_count("a power of a kernel", self.power)
 
@@ -1035,6 +1145,9 @@ class Power(WrappedKernel):
 @dataclass(frozen=True)
 class Exponential(WrappedKernel):
     """exp(k), eq. (2)."""
+
+    def __repr__(self):
+        return f"{grouped_text(self.kernel, (KernelPair, Power))}.exp()"
 
     def block(self, X, Z):
         return array_namespace(X).exp(self.kernel.block(X, Z))
@@ -1102,6 +1215,10 @@ class Columns(WrappedKernel):
         listed = tuple(check_count("a column of `on`", j, 0) for j in given)
         object.__setattr__(self, "columns", listed)
 
+    def __repr__(self):
+        inner = grouped_text(self.kernel, (KernelPair, Power))
+        return f"{inner}.on({short_text(list(self.columns))})"
+
     def _take(self, X):
         if max(self.columns, default=-1) >= X.shape[1]:
             raise ValueError(
@@ -1149,6 +1266,10 @@ class Fixed(WrappedKernel):
     """
 
     names: tuple[str, ...] | None = None
+
+    def __repr__(self):
+        inner = grouped_text(self.kernel, (KernelPair, Power))
+        return f"{inner}.fixed({', '.join(map(repr, self.names or ()))})"
 
     def __post_init__(self):
         known = {part for name in self.kernel.theta_names for part in both_forms(name)}

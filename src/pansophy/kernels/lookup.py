@@ -56,7 +56,7 @@ def get_kernel(
     Examples
     --------
     >>> get_kernel("poly", gamma=1.0, degree=2, coef0=1.0)
-    Polynomial(degree=2, gamma=1.0, coef0=1.0)
+    Polynomial(degree=2, gamma=1, coef0=1)
     """
     if isinstance(kernel, AbstractKernel):
         return kernel
@@ -76,7 +76,7 @@ def kernel_for_rows(kernel, X, **options) -> AbstractKernel:
     Examples
     --------
     >>> kernel_for_rows("rbf", [[0.0, 1.0], [2.0, 3.0]])
-    RBF(length_scale=1.0)
+    RBF(length_scale=1)
     """
     if isinstance(kernel, str) or is_sklearn_kernel(kernel):
         options["n_features"] = count_columns(X)
@@ -157,7 +157,7 @@ def from_sklearn(kernel, *, n_features=None, wrap_unknown=False) -> AbstractKern
     >>> from sklearn.gaussian_process import kernels as theirs
     >>> from pansophy.kernels import from_sklearn
     >>> from_sklearn(theirs.RBF(0.5) + theirs.WhiteKernel(0.1))
-    Sum(left=RBF(length_scale=0.5), right=White(noise=0.1))
+    RBF(length_scale=0.5) + White(noise=0.1)
     """
     if wrap_unknown:
         try:

@@ -267,6 +267,12 @@ class RBF(RadialKernel):
         """1 / (2 l^2)."""
         return 0.5 / np.square(self.length_scale)
 
+    def with_params(self, **params):
+        """The same kernel with another length scale, gamma or width."""
+        if params.keys() & {"gamma", "width"}:
+            return RBF(**params)
+        return super().with_params(**params)
+
     def block(self, X, Z):
         rate = self._rate(X) * math.sqrt(0.5)
         return exponential(negative_squared_block(X, Z, rate))

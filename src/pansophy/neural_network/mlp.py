@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from .. import nn
 from ..base import Classifier, Estimator, Regressor
@@ -410,6 +411,15 @@ class AbstractMLP(Estimator):
             self.best_validation_score_ = float(np.nanmax([*values, -math.inf]))
         slots = result.state.optimiser.items()
         self._optimiser_state = {k: arrays.to_numpy(v).copy() for k, v in slots}
+
+    def as_module(self, dtype=np.float64) -> nn.MLP:
+        """The fitted net as a torch module in this precision."""
+        check_is_fitted(self, "coefs_")
+        return self._net(dtype)
+
+    def net_inputs(self, X) -> tuple:
+        """New rows as the module takes them."""
+        return (self._check_new_data(X),)
 
     def _scores(self, X) -> Any:
         """Raw scores of checked rows, by blocks."""

@@ -16,14 +16,22 @@ from torch import Tensor, nn
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core.ragged import Ragged
 from ..params import ParameterRule, check_params
+from .mlp import MLP
 from .model_size import fitted_nets
 
 BLOCK = 1024  # rows that go through a net at once
+
+
+def is_perceptron(model) -> bool:
+    """Whether a model is a fitted estimator that keeps its weights as arrays."""
+    return hasattr(model, "coefs_") and hasattr(model, "as_module")
+
+
 TrainedNet = Annotated[
     Any,
     ParameterRule(
         "a fitted estimator with nets or a torch module",
-        lambda v: isinstance(v, nn.Module) or hasattr(v, "nets_"),
+        lambda v: isinstance(v, nn.Module) or hasattr(v, "nets_") or is_perceptron(v),
     ),
 ]
 
@@ -67,6 +75,8 @@ def layer_outputs(net: nn.Module, *inputs, layer: str | None = None) -> Tensor:
     was_training = net.training
     net.eval()
     try:
+        if layer is None and isinstance(net, MLP):  # which has no linear modules
+            return net.forward_pass(*inputs)[-2]
         with recorded_layer(net, layer) as seen:
             net(*inputs)
     finally:

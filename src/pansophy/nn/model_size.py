@@ -39,6 +39,8 @@ def fitted_nets(model) -> list[nn.Module]:
     if isinstance(model, nn.Module):
         return [model]
     nets = getattr(model, "nets_", None)
+    if nets is None and hasattr(model, "coefs_"):  # a perceptron
+        nets = [model.as_module()]
     if nets is None:
         raise TypeError(
             f"{type(model).__name__} is neither a torch module nor a fitted estimator "

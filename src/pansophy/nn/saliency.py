@@ -62,7 +62,7 @@ def saliency(
     ----------
     model : fitted estimator with nets, or torch module
         For an ensemble the mean over its nets.
-    X : array
+    X : array or data frame
         Rows as the model takes them.
     target : int, array of int or None, default=None
         Column of the score; None: the one of the highest score.
@@ -75,7 +75,8 @@ def saliency(
     Returns
     -------
     array in the shape of X: (n, d), (n, h, w) or (n, h, w, channels); for sequences of
-    unequal length a list of arrays
+    unequal length a list of arrays. Columns of categories, which have no slope, are
+    NaN; eq. (2) keeps their values, and sums to F(x) - F(b) over the others.
 
     Examples
     --------
@@ -90,6 +91,7 @@ def saliency(
         raise ValueError(f'method must be "gradient" or "integrated", got {method!r}.')
     steps = check_count("steps", steps)
     sequences = takes_sequences(model)
+    tables = hasattr(model, "table_")
     if sequences:
         refuse_what_has_no_slope(model, baseline)
     results = []
@@ -104,6 +106,8 @@ def saliency(
             results.append(score_gradient(net, x, column, other_inputs))
         else:
             start = as_rows_of(model, baseline, x)
+            if tables and np.ndim(baseline) == 0:
+                start = torch.as_tensor(model.table_.standardise(float(baseline)))
             if sequences:
                 start = torch.as_tensor((baseline - model.mean_) / model.scale_)
             results.append(
@@ -112,6 +116,8 @@ def saliency(
     mean = torch.stack(results).mean(0).numpy()
     if sequences:
         return in_form_of_sequences(mean, model, X, method)
+    if tables:
+        return in_form_of_table(mean, model, X, method)
     shape = np.shape(X[0] if isinstance(X, tuple) else X)
     if mean.ndim == 4 and not isinstance(model, nn.Module):
         mean = np.moveaxis(mean, 1, 3)  # channels last, as the user's images
@@ -138,10 +144,22 @@ def in_form_of_sequences(S, model, X, method):
     return parts
 
 
+def in_form_of_table(S, model, X, method):
+    """Saliency of scaled numbers beside NaN for the columns of categories."""
+    if method == "gradient":
+        S = S / model.table_.scale  # of a score in the units of X
+    result = np.full(np.shape(X), np.nan)
+    result[:, ~model.table_.encoder.is_categorical] = S
+    return result
+
+
 def as_rows_of(model, baseline, x):
     """The baseline as a tensor that goes with x."""
     if np.ndim(baseline) == 0:
         return torch.full_like(x, float(baseline))
-    rows = np.broadcast_to(np.asarray(baseline, float), (1, *np.shape(baseline)))
+    if hasattr(baseline, "columns"):  # one row of a table, or as many as X
+        rows = baseline
+    else:
+        rows = np.broadcast_to(np.asarray(baseline, float), (1, *np.shape(baseline)))
     ((_, (first, *_)), *_) = net_and_inputs(model, rows)
     return first.double().expand_as(x)

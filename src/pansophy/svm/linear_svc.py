@@ -3,17 +3,18 @@
 With costs C_i = C times sample and class weights, signs y_i and A = [X, s 1],
 
     minimise  1/2 |w|^2 + sum_i C_i max(0, 1 - y_i a_i w)^p,   p = 1 or 2        (1)
-    minimise  |w|_1     + sum_i C_i max(0, 1 - y_i a_i w)^2                      (2)
+    minimise  |w|_1     + sum_i C_i max(0, 1 - y_i a_i w)^p                      (2)
 
 with s = `intercept_scaling`: the intercept s w_d is penalised with the rest, as in
 scikit-learn, whose optimum this is. A large s leaves it nearly free. More than two
 classes are one-against-rest problems, solved on threads, or one joint problem
 (`crammer_singer.py`). `svm_problem.py` has the dual of eq. (1) and the choice of its
-solver, `l1_proximal_newton.py` the solver of eq. (2). A weight k equals k repeated
-rows, since C_i is proportional to it.
+solver. Eq. (2) is solved by `l1_proximal_newton.py` for p = 2 and is a linear program
+for p = 1, `l1_hinge_program.py`. A weight k equals k repeated rows, since C_i is
+proportional to it.
 
 Shapes    X (n, d)   W (1, d) or (k, d)   b (1,) or (k,)
-Refs      [Cortes1995] [Fan2008]
+Refs      [Cortes1995] [Fan2008] [Zhu2004]
 """
 
 import math
@@ -85,14 +86,16 @@ class LinearSVC(AbstractLinearClassifier):
     penalty : "l2" or "l1", default="l2"
         Eq. (1) or eq. (2).
     loss : "squared_hinge" or "hinge", default="squared_hinge"
-        p of eq. (1).
+        p of eq. (1) and (2).
     dual : "auto" or bool, default="auto"
         True is coordinate descent on the dual, False Newton's method on the primal,
-        "auto" chooses by the shape of X. They end at the same optimum.
+        "auto" chooses by the shape of X. They end at the same optimum. Eq. (2) with
+        "squared_hinge" is solved on the primal only; with "hinge" it is a linear
+        program, of which True solves the dual one.
     tol : float, default=1e-4
         For Newton's method the relative error of the coefficients that the duality
         gap allows, for coordinate descent the largest violation of a condition on
-        the margins.
+        the margins. The linear program is solved to 1e-7 at least.
     C : float, default=1.0
         Cost of a row inside the margin.
     multi_class : "ovr" or "crammer_singer", default="ovr"
@@ -109,7 +112,8 @@ class LinearSVC(AbstractLinearClassifier):
     random_state : int, RandomState, Generator or None
         For the order of rows in coordinate descent.
     max_iter : int, default=1000
-        Most Newton steps or passes over the rows.
+        Most Newton steps or passes over the rows; a pass of the linear program is
+        as many pivots as there are rows.
 
     Attributes
     ----------
@@ -117,7 +121,7 @@ class LinearSVC(AbstractLinearClassifier):
     coef_ : array of shape (1, d) or (k, d)
     intercept_ : array of shape (1,) or (k,), or 0.0 without an intercept
     n_iter_ : int
-        Steps or passes, the most of any class.
+        Steps, passes or pivots, the most of any class.
     dual_gap_ : array of shape (1,) or (k,)
         How far the objective can be from its optimum, for each problem solved.
     history_ : dict of arrays
@@ -180,11 +184,10 @@ class LinearSVC(AbstractLinearClassifier):
             raise ParameterError(
                 "multi_class='crammer_singer' takes penalty='l2', got penalty='l1'."
             )
-        if self.loss != "squared_hinge" or self.dual is True:
+        if self.loss == "squared_hinge" and self.dual is True:
             raise ParameterError(
                 "Unsupported set of arguments of LinearSVC: penalty='l1', "
-                f"loss={self.loss!r}, dual={self.dual!r}; penalty='l1' takes "
-                "loss='squared_hinge' and dual=False or 'auto'."
+                "loss='squared_hinge', dual=True; they take dual=False or 'auto'."
             )
         if arrays.is_foreign(X):
             raise TypeError("penalty='l1' takes NumPy arrays and sparse matrices.")
@@ -228,6 +231,18 @@ class LinearSVC(AbstractLinearClassifier):
 
     def _binary_fit(self, X, sign, C, rng):
         """The fit of one binary problem, as a function of a progress task."""
+        if self.penalty == "l1" and self.loss == "hinge":
+            from .l1_hinge_program import minimise_l1_hinge
+
+            return lambda task: minimise_l1_hinge(
+                X,
+                sign,
+                C,
+                scale=self._scale,
+                dual=self.dual,
+                max_iter=self.max_iter,
+                tol=self.tol,
+            )
         if self.penalty == "l1":
             from .l1_proximal_newton import minimise_l1_svm
 

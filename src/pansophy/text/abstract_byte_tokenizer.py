@@ -33,6 +33,11 @@ from .token_table import TokenTable, blocks_of_texts
 
 CACHED_PIECES = 1 << 18  # more distinct pieces are forgotten
 BLOCK = 1 << 20  # characters of text that are read at a time
+GPT4_PATTERN = (  # the rule "gpt4" as files of tokenizers write it
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|"
+    r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+ISOLATED = {"behavior": "Isolated", "invert": False}  # pieces, and what is between
 
 PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
 BYTES_BY_ID = PRINTABLE + [b for b in range(256) if b not in set(PRINTABLE)]
@@ -274,12 +279,15 @@ def bytes_of_characters(text) -> bytes:
 
 def write_byte_level_file(path, tokenizer, model) -> None:
     """Write a file of Hugging Face tokenizers; `model` is the part of that name."""
-    if tokenizer.pre_tokenizer not in ("gpt2", "bytes"):
+    if tokenizer.pre_tokenizer == "words":
         raise ParameterError(
-            'files of tokenizers need pre_tokenizer "gpt2" or "bytes".'
+            'files of tokenizers need pre_tokenizer "gpt2", "gpt4" or "bytes".'
         )
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
-    use_regex = tokenizer.pre_tokenizer == "gpt2"
+    before = {**byte_level, "use_regex": tokenizer.pre_tokenizer == "gpt2"}
+    if tokenizer.pre_tokenizer == "gpt4":
+        split = {"type": "Split", "pattern": {"Regex": GPT4_PATTERN}, **ISOLATED}
+        before = {"type": "Sequence", "pretokenizers": [split, before]}
     content = {
         "version": "1.0",
         "added_tokens": [
@@ -289,7 +297,7 @@ def write_byte_level_file(path, tokenizer, model) -> None:
             }
             for i, token in enumerate(tokenizer.special_tokens)
         ],
-        "pre_tokenizer": {**byte_level, "use_regex": use_regex},
+        "pre_tokenizer": before,
         "decoder": {**byte_level, "use_regex": True},
         "model": model,
     }  # fmt: skip
@@ -300,8 +308,19 @@ class ByteLevelFile(NamedTuple):
     """Contents of a JSON file of Hugging Face tokenizers."""
 
     model: dict
-    pre_tokenizer: Literal["gpt2", "bytes"]
+    pre_tokenizer: Literal["gpt2", "gpt4", "bytes"]
     special_tokens: tuple
+    special_ids: tuple
+
+    def check_special_ids(self, path, n_ordinary, kind) -> None:
+        """Raise ValueError if ids of special tokens do not follow the ordinary ones."""
+        n = len(self.special_ids)
+        if self.special_ids != tuple(range(n_ordinary, n_ordinary + n)):
+            raise ValueError(
+                f"{path} gives its special tokens the ids {list(self.special_ids)[:5]}"
+                f"{', ...' if n > 5 else ''}; {kind} reads files in which they follow "
+                f"the ordinary ones, from {n_ordinary} on."
+            )
 
 
 @contextlib.contextmanager
@@ -315,22 +334,52 @@ def wrong_content_as_one_sentence(path, kind):
         ) from error
 
 
+def pre_tokenizer_of_file(path, pre, kind) -> Literal["gpt2", "gpt4", "bytes"]:
+    """The name of the pre-tokeniser that a file of tokenizers describes."""
+    parts = pre["pretokenizers"] if pre.get("type") == "Sequence" else [pre]
+    *splits, last = parts
+    if last.get("type") != "ByteLevel":
+        raise ValueError(f"{path} is not a byte-level {kind} file of tokenizers.")
+    if last.get("add_prefix_space"):
+        raise ValueError(
+            f"{path} adds a space before a text (add_prefix_space), which {kind} does "
+            "not."
+        )
+    uses_regex = last.get("use_regex", True)
+    if not splits:
+        return "gpt2" if uses_regex else "bytes"
+    for split in splits:
+        pattern = (split.get("pattern") or {}).get("Regex")
+        if split.get("type") != "Split" or pattern is None:
+            raise ValueError(
+                f"{path} cuts texts by {split.get('type')!r}, which {kind} does not."
+            )
+        options = {key: split.get(key) for key in ISOLATED}
+        if pattern != GPT4_PATTERN or options != ISOLATED or uses_regex:
+            raise ValueError(
+                f"{path} cuts texts by the regular expression {pattern!r}; {kind} "
+                "reads those of GPT-2 and GPT-4."
+            )
+    return "gpt4"
+
+
 def read_byte_level_file(path, kind) -> ByteLevelFile:
     """Read a file of Hugging Face tokenizers with a byte-level model of one kind."""
     content = json.loads(Path(path).read_text("utf-8"))
     model = content["model"]
-    pre = content.get("pre_tokenizer") or {}
-    if model.get("type") != kind or pre.get("type") != "ByteLevel":
+    if model.get("type") != kind:
         raise ValueError(f"{path} is not a byte-level {kind} file of tokenizers.")
-    if pre.get("add_prefix_space") or content.get("normalizer"):
+    rule = pre_tokenizer_of_file(path, content.get("pre_tokenizer") or {}, kind)
+    if normalizer := content.get("normalizer"):
         raise ValueError(
-            f"{path} has a normalizer or adds a space in front, which {kind} does not."
+            f"{path} has a normalizer ({normalizer.get('type')}), which {kind} has not."
         )
     special = {t["content"]: t["id"] for t in content.get("added_tokens", [])}
     return ByteLevelFile(
         model,
-        "gpt2" if pre.get("use_regex", True) else "bytes",
+        rule,
         tuple(sorted(special, key=special.__getitem__)),
+        tuple(sorted(special.values())),
     )
 
 

@@ -174,6 +174,8 @@ class BPE(AbstractByteTokenizer):
     @classmethod
     def _from_json(cls, path):
         file = read_byte_level_file(path, "BPE")
+        n_ordinary = 256 + len(file.model["merges"])
+        file.check_special_ids(path, n_ordinary, "BPE")
         index = {bytes_of_characters(k): v for k, v in file.model["vocab"].items()}
         merges = []
         for merge in file.model["merges"]:
@@ -182,7 +184,7 @@ class BPE(AbstractByteTokenizer):
         ordered = [bytes([b]) for b in BYTES_BY_ID]
         ordered += [left + right for left, right in merges]
         if [index.get(token) for token in ordered] != list(range(len(ordered))):
-            raise ValueError(f"{path}: ids are not those of bytes and merges in order.")
+            raise ValueError(f"{path}: {why_ids_differ(index)}.")
         self = cls(
             len(ordered) + len(file.special_tokens),
             pre_tokenizer=file.pre_tokenizer,
@@ -229,6 +231,17 @@ class BPE(AbstractByteTokenizer):
         self.merges_ = None
         self._set_tokens(sorted(ranks, key=ranks.__getitem__))
         return self
+
+
+def why_ids_differ(index) -> str:
+    """A phrase for a vocabulary that is not bytes and merges in order."""
+    missing = [b for b in range(256) if bytes([b]) not in index]
+    if missing:
+        return (
+            f"there is no token for {len(missing)} bytes, the first of them "
+            f"{missing[0]}; it was trained without the whole alphabet"
+        )
+    return "ids are not those of bytes and merges in order"
 
 
 def merge_table(keys, results, ranks) -> MergeTable:

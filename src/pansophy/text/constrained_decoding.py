@@ -255,6 +255,11 @@ def character_class(text, name, rules):
     for low, high in parts:
         first = ord(unescaped(low))
         last = ord(unescaped(high)) if high else first
+        if last < first:
+            raise ValueError(
+                f"[{text}] of the grammar holds no characters from {low} to {high}: "
+                "the order is reversed."
+            )
         chars += map(chr, range(first, last + 1))
     if all(c.isascii() for c in chars):
         return frozenset(map(ord, chars))

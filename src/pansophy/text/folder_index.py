@@ -66,6 +66,8 @@ FUSED = 100  # best of each ranking that are fused
 PREFIX = 5  # letters in which forms of a word agree
 FUSION_WEIGHTS = {"words": 0.25, "prefixes": 1.0, "meaning": 0.5}  # of the rankings
 FIELDS = {"title": 2, "text": 1}
+NAMES_KEPT = 100  # of the files that are left out for one reason
+NAMES_IN_TEXT = 3
 # kinds of files whose text is kept in the index; wide: UTF-16 and UTF-32
 EXTRACTED = {"html", "pdf", "wide text", "wide markdown"}
 TABLES = """
@@ -112,7 +114,7 @@ class IndexReport(NamedTuple):
     chunks: int
     characters: int
     skipped: dict[str, int]
-    first_skipped: dict[str, str] = {}  # a file of each reason
+    skipped_files: dict[str, list[str]] = {}  # the first of each reason
 
     def __str__(self):
         words = [
@@ -122,8 +124,9 @@ class IndexReport(NamedTuple):
         ]
         lines = [f"files: {', '.join(words) or 'none'}; {self.chunks} chunks"]
         for why, n in sorted(self.skipped.items()):
-            name = self.first_skipped.get(why)
-            example = f" ({name}{', ...' if n > 1 else ''})" if name else ""
+            names = self.skipped_files.get(why, [])[:NAMES_IN_TEXT]
+            more = ["..."] if n > len(names) else []
+            example = f" ({', '.join([*names, *more])})" if names else ""
             lines.append(f"left out: {n} {why}{example}")
         return "\n".join(lines)
 
@@ -160,16 +163,18 @@ class FoundFile(NamedTuple):
 
 
 class SkippedFiles:
-    """Number of files that are left out for each reason, and the first of them."""
+    """Number of files that are left out for each reason, and the first names."""
 
     def __init__(self):
         self.counts: Counter[str] = Counter()
-        self.first: dict[str, str] = {}
+        self.files: dict[str, list[str]] = {}
 
     def add(self, reason, name) -> None:
         """Count a file."""
         self.counts[reason] += 1
-        self.first.setdefault(reason, str(name))
+        names = self.files.setdefault(reason, [])
+        if len(names) < NAMES_KEPT:
+            names.append(str(name))
 
 
 def files_below(folder, hidden, skipped: SkippedFiles) -> list[Path]:
@@ -298,7 +303,8 @@ class FolderIndex:
         by, size, overlap
             What chunks are, as in `split_chunks`.
         also : tuple of str
-            Further suffixes of plain text, such as ".py".
+            Further suffixes of plain text, such as ".py"; ".readme" takes files that
+            are called README.
         n_components : int, default=128
             Numbers of a vector; 0: no search by meaning.
         positions : bool, default=True
@@ -419,7 +425,7 @@ class FolderIndex:
             len(self),
             batch.characters,
             dict(skipped.counts),
-            skipped.first,
+            skipped.files,
         )
 
     def _remove_unfinished(self):
@@ -671,6 +677,27 @@ def open_database(folder) -> sqlite3.Connection:
         database.close()
         raise ValueError(f"{path} is damaged; make the index anew.") from error
     return database
+
+
+def remove_index(folder) -> None:
+    """Remove what an index holds from its folder, so that it can be made anew.
+
+    Raises
+    ------
+    FileExistsError
+        If there is anything else in it.
+    """
+    folder = Path(folder)
+    vectors = {"vectors", "vectors-draft"}
+    ours = {"settings.json", "words", "documents.sqlite", LOCK_NAME, *vectors}
+    ours |= {f"documents.sqlite-{name}" for name in ("journal", "wal", "shm")}
+    with holding_folder(folder):
+        if strange := {path.name for path in folder.iterdir()} - ours:
+            raise FileExistsError(f"{folder} holds {min(strange)}, which is no index.")
+        for name in vectors:
+            shutil.rmtree(folder / name, ignore_errors=True)
+        (folder / "settings.json").unlink()  # no index from here on
+        remove_unfinished_index(folder)
 
 
 def remove_unfinished_index(folder) -> None:

@@ -205,6 +205,8 @@ class RAG:
 
     def retrieve(self, question) -> list[Passage]:
         """The passages for a question, best first."""
+        if not isinstance(question, str):
+            raise ValueError(f"question must be a text, got {type(question).__name__}.")
         return self.index.search(question, self.k, by=self.by)
 
     def prompt(self, question, passages=None) -> str:
@@ -235,7 +237,13 @@ class RAG:
 
     def _generate(self, prompt) -> str:
         if not hasattr(self.generator, "advance"):
-            return str(self.generator(prompt))
+            text = self.generator(prompt)
+            if not isinstance(text, str):
+                raise ValueError(
+                    "generator must return a text, but it returned "
+                    f"{type(text).__name__}."
+                )
+            return text
         from .language_model import generate
 
         coder = self.generator if self.tokenizer is None else self.tokenizer

@@ -68,11 +68,14 @@ class ExtractedText(NamedTuple):
 def document_kind(path, also=()) -> str | None:
     """ "text", "markdown", "html" or "pdf" by the name of a file; None: another kind.
 
-    `also` are further suffixes of plain text.
+    `also` are further suffixes of plain text; a file without a suffix goes by its name,
+    as if that were one: ".readme" takes README.
     """
-    suffix = Path(path).suffix.lower()
+    path = Path(path)
+    suffix = (path.suffix or f".{path.name}").lower()
+    also = {s.lower() for s in also}
     kinds = (
-        ("markdown", MARKDOWN), ("html", HTML), ("pdf", PDF), ("text", PLAIN | {*also}),
+        ("markdown", MARKDOWN), ("html", HTML), ("pdf", PDF), ("text", PLAIN | also),
     )  # fmt: skip
     return next((kind for kind, suffixes in kinds if suffix in suffixes), None)
 
@@ -305,7 +308,9 @@ def read_pdf(path) -> ExtractedText:
     except OSError:
         raise
     except Exception as error:  # damaged files raise errors of many kinds
-        raise ValueError(f"{path} cannot be read as PDF: {error}.") from error
+        raise ValueError(
+            f"{path} cannot be read as PDF: it is damaged, or only a part of a file."
+        ) from error
     ends = list(itertools.accumulate(map(len, parts)))
     positions = [0, *ends[:-1]] if parts else []
     return ExtractedText(

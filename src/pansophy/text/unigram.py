@@ -320,6 +320,7 @@ class Unigram(AbstractByteTokenizer):
                 "vocabularies are read."
             ) from error
         n = len(tokens)
+        file.check_special_ids(path, n, "Unigram")
         if len(set(tokens)) < n or len({t for t in tokens if len(t) == 1}) < 256:
             raise ValueError(f"{path}: tokens must be distinct, with all single bytes.")
         self = cls(
