@@ -8,9 +8,9 @@ from pansophy.compare import Column, Schema
 from pansophy.compare.comparison import Comparison
 from pansophy.compare.evaluation.ranking import (
     choose_model,
+    optimism_of_best,
     rank_methods,
     score_estimates,
-    selection_bias,
 )
 from pansophy.compare.execution.plan import ExecutionLimits
 from pansophy.compare.execution.trials import Trial
@@ -130,7 +130,7 @@ def made(
         leaderboard=rows,
         winner=kept.method,
         keep_reason=kept.reason,
-        selection_bias=selection_bias(estimates[metrics[0].name], metrics[0].greater),
+        selection_bias=optimism_of_best(estimates[metrics[0].name], metrics[0].greater),
         trials=[*trials, failed],
         settings=settings,
         skipped=skipped,

@@ -6,7 +6,7 @@ from scipy.signal import lfilter
 
 from pansophy.diagnose import explore
 from pansophy.diagnose.columns import table_view
-from pansophy.diagnose.dependent_rows import Design, find_design
+from pansophy.diagnose.dependent_rows import RowDesign, find_design
 from pansophy.diagnose.target_columns import target_columns_of
 
 
@@ -41,7 +41,7 @@ def test_a_certain_design_is_what_nobody_would_doubt(rng):
     table = {"year": np.arange(1700, 2000), "x": rng.normal(size=n), "y": walk}
     design = design_of(table)
     assert design.time.column == "year" and design.entity is None
-    assert design_of({**table, "y": rng.normal(size=n)}) == Design()
+    assert design_of({**table, "y": rng.normal(size=n)}) == RowDesign()
     ten_a_year = {**table, "year": 1990 + np.arange(n) // 10}
     assert design_of(ten_a_year).time is None  # to be asked, not decided
     who = np.repeat(np.arange(100), 3)

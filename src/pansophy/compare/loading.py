@@ -53,7 +53,7 @@ class LoadedDataset(NamedTuple):
     notes: list[str]
     sampled: int = 0  # rows of the whole table, if these are a sample
     cells: pa.Table | None = None  # of a frequency table, before rows were repeated
-    design: Any = None  # `dependent_rows.Design` of the folds, if it was found
+    design: Any = None  # `dependent_rows.RowDesign` of the folds, if it was found
 
 
 def load_dataset(source, options) -> LoadedDataset:
@@ -103,7 +103,7 @@ def with_found_design(table, options):
     Nothing is looked for where the design is given, or rows are said to be independent.
     """
     from ..diagnose.columns import table_view
-    from ..diagnose.dependent_rows import Design, find_design
+    from ..diagnose.dependent_rows import RowDesign, find_design
     from ..diagnose.target_columns import target_columns_of
 
     given = options.group or options.time or options.schema is not None
@@ -132,7 +132,7 @@ def with_found_design(table, options):
         options = replace(options, time=design.time.column)
     elif entity is not None:
         options = replace(options, group=entity.columns[0])
-    return options, None if design == Design() else design
+    return options, None if design == RowDesign() else design
 
 
 def counts_rows(schema, table, options) -> bool:

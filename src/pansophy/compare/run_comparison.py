@@ -16,9 +16,9 @@ from .comparison import Comparison, dataframe_library
 from .evaluation.paired_tests import DUMMY
 from .evaluation.ranking import (
     choose_model,
+    optimism_of_best,
     rank_methods,
     score_estimates,
-    selection_bias,
 )
 from .execution.background_warm_up import background_warm_up
 from .execution.blend_trial import with_blend_trial
@@ -139,7 +139,7 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         winner=kept.method,
         keep_reason=kept.reason,
         estimates=estimates[metrics[0].name],
-        selection_bias=selection_bias(estimates[metrics[0].name], metrics[0].greater),
+        selection_bias=optimism_of_best(estimates[metrics[0].name], metrics[0].greater),
         trials=trials,
         skipped=skipped,
         complete=finished and dummy_finished(trials),

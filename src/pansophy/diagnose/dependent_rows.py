@@ -55,7 +55,7 @@ class TimeOrder(NamedTuple):
         return bool(errors >= CERTAIN and self.moments >= ONE_A_MOMENT * self.rows)
 
 
-class Design(NamedTuple):
+class RowDesign(NamedTuple):
     """What rows are, beyond one independent case each, as far as that is certain."""
 
     time: TimeOrder | None = None
@@ -63,7 +63,7 @@ class Design(NamedTuple):
     event: TimeToEvent | None = None  # the target is its status
 
 
-def find_design(view, targets) -> Design:
+def find_design(view, targets) -> RowDesign:
     """The order in time and the entity of rows, each where it is certain.
 
     Parameters
@@ -81,14 +81,14 @@ def find_design(view, targets) -> Design:
             inputs = inputs.without({event.duration})
         order = time_order(inputs, target_scores(target))
         if order is not None and order.certain:
-            return Design(time=order, event=event)
+            return RowDesign(time=order, event=event)
     target = targets[0].name if len(targets) == 1 else None
     certain = [
         e
         for e in find_entities(view, target)
         if e.certain and not any(view[name].missing.any() for name in e.columns)
     ]
-    return Design(entity=certain[0] if certain else None, event=event)
+    return RowDesign(entity=certain[0] if certain else None, event=event)
 
 
 def dependent_rows(view, targets, group=None, time=None) -> list[Finding]:

@@ -71,12 +71,12 @@ def find_time_to_event(view, target) -> TimeToEvent | None:
     """
     if target.kind != "class" or not 2 <= target.k <= 3 or not target.varies:
         return None
-    is_status = bool(STATUS.search(split_words(target.name)))
+    is_status = bool(STATUS.search(words_of_name(target.name)))
     best = None
     for c in view.columns:
         if not is_duration(c) or c.name == target.name:
             continue
-        named = bool(DURATION.search(split_words(c.name))) and not AGES.search(c.name)
+        named = bool(DURATION.search(words_of_name(c.name))) and not AGES.search(c.name)
         if not named:
             continue
         auc, sure = auc_of_times(c, target)
@@ -88,7 +88,7 @@ def find_time_to_event(view, target) -> TimeToEvent | None:
     return best
 
 
-def split_words(name) -> str:
+def words_of_name(name) -> str:
     """A name with blanks between its words: `futimeDays` as `futime Days`."""
     return re.sub(r"(?<=[a-zà-ÿ])(?=[A-Z])", " ", name)
 

@@ -19,8 +19,8 @@ from pansophy.compare.evaluation.ranking import (
     Standing,
     choose_model,
     compare_with_baselines,
+    optimism_of_best,
     rank_methods,
-    selection_bias,
     standing_of,
     tradeoff_of_best,
     without_selection_bias,
@@ -185,17 +185,17 @@ def test_selection_bias_is_what_picking_the_best_gains(n_methods, gap):
         )
         best = int(np.argmin(seen))
         gained.append(truth[best] - seen[best])
-        estimated.append(selection_bias(scores, greater=False))
+        estimated.append(optimism_of_best(scores, greater=False))
     difference = np.array(gained) - estimated
     error = difference.std() / np.sqrt(len(difference))
     assert abs(difference.mean()) < 0.15 + 5.5 * error  # of scores with error 1
 
 
 def test_the_dummy_and_a_clear_winner_were_not_lucky():
-    assert selection_bias(estimates(1.0, 2.0, 3.0), False) == 0.0  # the dummy is best
-    assert selection_bias(estimates(1.0), False) == 0.0
-    assert selection_bias(estimates(9.0, 5.0, 1.0), False) < 1e-2  # 40 errors apart
-    assert selection_bias(estimates(9.0, 1.0, 1.0), False) > 0.05
+    assert optimism_of_best(estimates(1.0, 2.0, 3.0), False) == 0.0  # the dummy is best
+    assert optimism_of_best(estimates(1.0), False) == 0.0
+    assert optimism_of_best(estimates(9.0, 5.0, 1.0), False) < 1e-2  # 40 errors apart
+    assert optimism_of_best(estimates(9.0, 1.0, 1.0), False) > 0.05
 
 
 def test_score_and_interval_move_together_within_the_bounds():

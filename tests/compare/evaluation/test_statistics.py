@@ -15,7 +15,10 @@ from pansophy.compare import (
     expected_loss_of_best,
     holm_adjust,
 )
-from pansophy.compare.evaluation.statistics import studentized_range_tail, tail_share
+from pansophy.compare.evaluation.statistics import (
+    studentized_range_tail,
+    tail_of_losses,
+)
 
 
 def test_corrected_t_by_hand():
@@ -181,8 +184,8 @@ def test_a_heavy_tail_is_told_from_normal_errors():
     """
     rng = np.random.default_rng(0)
     squares = rng.normal(size=(1_000, 200)) ** 2
-    assert not any(tail_share(s).heavy for s in squares)
+    assert not any(tail_of_losses(s).heavy for s in squares)
     amounts = np.exp(2 * rng.normal(size=(200, 250)))
-    heavy = np.mean([tail_share((s - s.mean()) ** 2).heavy for s in amounts])
+    heavy = np.mean([tail_of_losses((s - s.mean()) ** 2).heavy for s in amounts])
     assert heavy > 0.9
-    assert tail_share(np.zeros(5)).share == 0.0
+    assert tail_of_losses(np.zeros(5)).share == 0.0

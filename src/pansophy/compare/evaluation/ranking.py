@@ -376,7 +376,7 @@ def choose_model(rows, order, rule="simplest") -> KeptMethod:
     return KeptMethod(best.method, KeepReason.TOP_SCORER)
 
 
-def selection_bias(estimates, greater) -> float:
+def optimism_of_best(estimates, greater) -> float:
     """How much the top score flatters its method for having been picked, at least 0.
 
     Scores are drawn around those seen, with their covariance. Over the draws in which

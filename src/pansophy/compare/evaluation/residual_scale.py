@@ -119,7 +119,7 @@ class ResidualScale(NamedTuple):
         return np.exp(log_spread)
 
 
-class ScaledResiduals(NamedTuple):
+class ScaleFit(NamedTuple):
     """A residual scale, and the scores of eq. (1) of the rows it was made from."""
 
     scale: ResidualScale | None
@@ -127,7 +127,7 @@ class ScaledResiduals(NamedTuple):
 
 
 def fit_residual_scale(task, y, p, frame=None, counts=None, groups=None):
-    """The scale of out-of-fold residuals, and their scores: `ScaledResiduals`.
+    """The scale of out-of-fold residuals, and their scores: `ScaleFit`.
 
     Parameters
     ----------
@@ -156,9 +156,9 @@ def fit_residual_scale(task, y, p, frame=None, counts=None, groups=None):
     if task == "count":
         d = estimate_dispersion(y, p, counts)
         scale = plain._replace(transform="count", dispersion=d, non_negative=True)
-        return ScaledResiduals(scale, scale.forward(y) - scale.forward(p))
+        return ScaleFit(scale, scale.forward(y) - scale.forward(p))
     w = np.ones(len(y)) if counts is None else counts
-    unscaled = ScaledResiduals(plain if non_negative else None, y - p)
+    unscaled = ScaleFit(plain if non_negative else None, y - p)
     if w.sum() < LEAST_ROWS or not (y != p).any():
         return unscaled
     if (y > 0).all() and (p > 0).all():
@@ -167,7 +167,7 @@ def fit_residual_scale(task, y, p, frame=None, counts=None, groups=None):
         zero = np.zeros(len(y))
         gain = row_losses(y - p, zero, w) - row_losses(ratios, zero, w) - np.log(y)
         if is_gain(gain, w):
-            unscaled = ScaledResiduals(log, ratios)
+            unscaled = ScaleFit(log, ratios)
     columns, edges, heights, log_spread = fit_log_spread(
         unscaled.scores, p, frame, w, groups
     )
@@ -175,7 +175,7 @@ def fit_residual_scale(task, y, p, frame=None, counts=None, groups=None):
         return unscaled
     scale = unscaled.scale or plain
     scale = scale._replace(columns=columns, edges=edges, heights=heights)
-    return ScaledResiduals(scale, unscaled.scores / np.exp(log_spread))
+    return ScaleFit(scale, unscaled.scores / np.exp(log_spread))
 
 
 def never_negative(y) -> bool:

@@ -212,7 +212,7 @@ class TailShare(NamedTuple):
         return self.share > HEAVY_SHARE
 
 
-def tail_share(losses) -> TailShare:
+def tail_of_losses(losses) -> TailShare:
     """Share of the sum of losses of at least 0 in the largest hundredth of the rows.
 
     Squares of Normal errors have 0.08 there, and at most 0.3 even of 30 rows; a mean
@@ -222,8 +222,8 @@ def tail_share(losses) -> TailShare:
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.compare.evaluation.statistics import tail_share
-    >>> tail_share(np.r_[np.ones(199), 201.0])
+    >>> from pansophy.compare.evaluation.statistics import tail_of_losses
+    >>> tail_of_losses(np.r_[np.ones(199), 201.0])
     TailShare(rows=2, share=0.505)
     """
     losses = finite_array(losses, "losses")

@@ -9,7 +9,7 @@ import numpy as np
 from ...plot.style import short_name
 from ..evaluation.paired_tests import DUMMY
 from ..evaluation.ranking import KeepReason, Standing
-from ..evaluation.statistics import student_quantile, tail_share
+from ..evaluation.statistics import student_quantile, tail_of_losses
 from ..evaluation.wording import join_names, verb_for
 from ..splits import fold_horizon
 from .formatting import (
@@ -92,7 +92,7 @@ def tail_sentence(c) -> str:
     losses = c.trial(c.winner).losses
     if c.schema.task not in ("regression", "count") or losses is None:
         return ""
-    tail = tail_share(losses[np.isfinite(losses)])
+    tail = tail_of_losses(losses[np.isfinite(losses)])
     if not tail.heavy:
         return ""
     rows = "One row makes" if tail.rows == 1 else f"{tail.rows} rows make"
