@@ -204,7 +204,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         return X, y
 
     def _check_foreign(self, X, y=None, *, reset=False):
-        """The same checks for a torch tensor or another array-API array."""
+        """Check tensors and other arrays as scikit-learn checks NumPy's."""
         name = type(self).__name__
         xp = arrays.namespace(X)
         if X.ndim != 2:

@@ -193,7 +193,8 @@ def modules_beyond_core() -> list[str]:
     return sorted(
         module
         for module, names in owners.items()
-        if not core & {canonicalize_name(name) for name in names}
+        if module not in sys.stdlib_module_names  # backports may be installed
+        and not core & {canonicalize_name(name) for name in names}
     )
 
 

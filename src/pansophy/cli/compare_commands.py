@@ -42,7 +42,7 @@ pansophy compare table.csv -t y --out run --resume"""
 
 
 class CompareCommand(HelpfulCommand):
-    """Its help lists the metrics and the methods."""
+    """The command `compare`, whose help lists the metrics and the methods."""
 
     late_help: ClassVar = {"metric": metric_help, "methods": methods_help}
 

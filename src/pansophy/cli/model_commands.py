@@ -190,7 +190,7 @@ def is_picture(path) -> bool:
 
 
 class PlotCommand(HelpfulCommand):
-    """Its help lists the kinds of pictures."""
+    """The command `plot`, whose help lists the kinds of pictures."""
 
     late_help: ClassVar = {"kind": lambda text: f"{text} {', '.join(plot_kinds())}."}
 

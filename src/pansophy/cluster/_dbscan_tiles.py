@@ -250,7 +250,7 @@ def component_roots(parent, rows):
 
 @compiled
 def component_roots_readonly(parent, rows):
-    """The same without writing, for threads."""
+    """Roots of the components without path compression, so that threads may share."""
     out = np.empty(len(rows), np.int64)
     for k in range(len(rows)):
         i = rows[k]

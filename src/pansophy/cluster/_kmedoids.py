@@ -21,7 +21,7 @@ def build_gains(D, rows, w, near):
 
 @compiled(fastmath=FASTMATH)
 def two_nearest(M, first, second, a, b):
-    """Of each column of M (k, n) the smallest entry and the next: values and rows."""
+    """The smallest entry of each column of M (k, n) and the next: values and rows."""
     k, n = M.shape
     for i in range(n):
         first[i] = np.inf

@@ -201,7 +201,7 @@ def index_neighbor_blocks(index, X, eps, rows):
 
 
 def metric_neighbor_blocks(X, eps, metric, params, rows):
-    """The same by any metric of scikit-learn, on dense or sparse rows."""
+    """Blocks of neighbours by any metric of scikit-learn, dense or sparse rows."""
     numbers = np.arange(X.shape[0]) if rows is None else rows
     step = max(1, BLOCK // X.shape[0])
     for a in range(0, len(numbers), step):
@@ -213,7 +213,7 @@ def metric_neighbor_blocks(X, eps, metric, params, rows):
 
 
 def precomputed_neighbor_blocks(D, eps, rows):
-    """The same from a matrix of distances; pairs that a sparse one lacks are far."""
+    """Blocks of neighbours from distances; pairs that a sparse matrix lacks are far."""
     numbers = np.arange(D.shape[0]) if rows is None else rows
     step = max(1, BLOCK // D.shape[0])
     for a in range(0, len(numbers), step):

@@ -74,7 +74,7 @@ def mutual_reachability_tree(
 
 
 def mutual_reachability_tree_of_matrix(D, k, alpha=1.0):
-    """The same from distances; pairs that a sparse matrix lacks are not connected."""
+    """Mutual reachability tree of distances; pairs a sparse matrix lacks are apart."""
     if not sp.issparse(D):
         D = D / alpha
         core = np.partition(D, k - 1, axis=1)[:, k - 1]

@@ -317,7 +317,7 @@ class CompiledSeeding:
 
 
 class ArraySeeding:
-    """The same for tensors and sparse rows, in array mathematics."""
+    """k-means++ for tensors and sparse rows, in array mathematics."""
 
     def __init__(self, X, w, key):
         xp = self.xp = arrays.namespace(w)
@@ -421,7 +421,7 @@ def rows_per_block(d: int, k: int = 16, n: int = 1 << 40) -> int:
 
 
 def array_rows_per_block(X, k: int) -> int:
-    """The same for array mathematics: a device wants few and large blocks."""
+    """Rows per block for array mathematics: a device wants few and large blocks."""
     n, d = X.shape
     if arrays.is_foreign(X):
         return max(1024, (1 << 24) // (k + d))

@@ -83,13 +83,13 @@ def diagnose_kmeans(
     n_clusters : int
     n_init : int
         Runs from drawn starts.
-    starts : sequence of arrays of shape (k, d)
+    given_centers : sequence of arrays of shape (k, d)
         Further runs, from these centres.
     init : str
         How starts are drawn, as in `KMeans`.
-    far : float
+    outlier_factor : float
         Multiple of the median distance at which a row is an outlier, eq. (1).
-    near : float
+    cost_tolerance : float
         Relative difference of cost that counts as reaching the best.
     random_state : None, int, RandomState or Generator
 

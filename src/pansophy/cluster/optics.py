@@ -105,7 +105,7 @@ def optics_ordering(X, k, max_eps, metric, p, params, algorithm, leaf_size):
 
 
 def optics_ordering_any_metric(X, k, max_eps, metric, params, order, predecessor):
-    """The same for any metric, from rows of distances."""
+    """OPTICS ordering for any metric, from rows of distances."""
     n = X.shape[0]
     row = distance_row_reader(X, metric, params)
     step = max(1, BLOCK // n)

@@ -27,7 +27,7 @@ from ..core.arrays import to_numpy
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Partition:
-    """Rows in groups: made by one of the `from_` methods, readable in any form.
+    """Rows in groups: made by one of the methods `from_...`, readable in any form.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ from .samples import Samples
 
 
 def dataframe_library(table) -> str:
-    """Of a dataframe: pandas or polars; arrow for anything else."""
+    """Library of a dataframe: pandas or polars; arrow for anything else."""
     library = type(table).__module__.split(".")[0]
     return library if library in ("pandas", "polars") else "arrow"
 

@@ -133,7 +133,7 @@ def balanced_accuracy(y, p, w=None):
 
 
 def f1_metric(y, p, w=None):
-    """Of the second of two classes; of more, the mean over classes that occur."""
+    """F1 of the second of two classes; of more, the mean over classes that occur."""
     k = p.shape[1]
     w = np.ones(len(y)) if w is None else w
     predicted = p.argmax(1)

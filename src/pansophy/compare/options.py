@@ -564,7 +564,7 @@ def is_file_path(table) -> bool:
 
 
 def describe_source(table) -> str:
-    """Of a file, its full name; of anything else, what it is."""
+    """Full name of a file; of anything else, what it is."""
     return (
         str(Path(table).resolve())
         if is_file_path(table)

@@ -31,7 +31,7 @@ def aligned_empty(shape, dtype) -> np.ndarray:
 
 
 def aligned_zeros(shape, dtype) -> np.ndarray:
-    """The same, filled with zeros."""
+    """An aligned array filled with zeros."""
     found = aligned_empty(shape, dtype)
     found.fill(0)
     return found

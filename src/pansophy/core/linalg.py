@@ -304,7 +304,7 @@ def nonnegative_least_squares(R, c, alpha=0.0):
 
 
 def singular_values(R):
-    """Of a small matrix, falling."""
+    """Singular values of a small matrix, falling."""
     with one_thread_if_small(max(R.shape)):
         return np.linalg.svd(R, compute_uv=False)
 

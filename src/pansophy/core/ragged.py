@@ -178,7 +178,7 @@ class Ragged:
         return X, mask
 
     def with_values(self, values) -> "Ragged":
-        """The same sequences of other values, a row for each row."""
+        """Sequences of these lengths that hold other values, a row for each row."""
         return Ragged(values, self.offsets)
 
     def map(self, function: Callable) -> "Ragged":

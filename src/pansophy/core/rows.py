@@ -72,7 +72,7 @@ class Rows:
         self.block = block or default_block(self.d, device=not self.threaded)
 
     def with_aligned(self, *aligned, block: int | None = None) -> "Rows":
-        """The same rows with other aligned arrays, perhaps in other blocks."""
+        """A copy with other aligned arrays, perhaps in other blocks."""
         return Rows(self.X, *aligned, block=block or self.block)
 
     def blocks(self) -> Iterator[tuple]:

@@ -57,7 +57,7 @@ class SVD(NamedTuple):
 
 
 def svd_flip(U, Vt):
-    """The same triples with the largest entry of every row of Vt positive.
+    """Singular triples with the largest entry of every row of Vt positive.
 
     Examples
     --------

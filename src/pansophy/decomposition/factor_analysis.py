@@ -335,7 +335,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         return factor_covariance(self._params())
 
     def get_precision(self):
-        """Its inverse."""
+        """Inverse of the model's covariance."""
         self._check_new_data(self.mean_[None, :])
         return factor_precision(self._params())
 

@@ -147,7 +147,7 @@ def factor_covariance(p: FactorParams):
 
 
 def factor_precision(p: FactorParams):
-    """Its inverse, by a k x k system."""
+    """Inverse of the model's covariance, by a k x k system."""
     return low_rank(p.psi, p.W.T).solve(np.eye(len(p.psi)))
 
 

@@ -140,7 +140,7 @@ def codes_and_levels(c) -> tuple[np.ndarray, tuple]:
 
 
 def level_view(name, codes, levels, target, y) -> TargetView:
-    """Of a column of levels: bars of classes, or boxes of a number."""
+    """View of a column of levels: bars of classes, or boxes of a number."""
     codes, names = common_parts(codes, levels, MAX_LEVELS)
     if (codes < 0).any():
         codes = np.where(codes < 0, len(names), codes)
@@ -167,7 +167,7 @@ def level_view(name, codes, levels, target, y) -> TargetView:
 
 
 def number_view(name, x, target, y) -> TargetView:
-    """Of a column of numbers: boxes by class, or points and their means."""
+    """View of a column of numbers: boxes by class, or points and their means."""
     codes = quantile_codes(x)
     strength = explained_share(codes, target_numbers(target, y))
     if target.kind == "class":

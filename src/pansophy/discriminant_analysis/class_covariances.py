@@ -34,7 +34,7 @@ CovarianceEstimator = Annotated[
 
 
 def moments_as_numpy(m: Moments) -> Moments:
-    """The same moments as NumPy doubles."""
+    """Moments as NumPy doubles."""
     double = lambda a: arrays.to_numpy(a).astype(np.float64)
     return Moments(double(m.weight), double(m.mean), double(m.scatter), m.shape)
 

@@ -120,7 +120,7 @@ def collect_block_nearest(index, Q, excluded, D, J):
 
 
 def collect_block_exact(index, Q, excluded, D, J):
-    """The same for rows too close for float32 to tell apart: in full precision."""
+    """Neighbours in full precision, of rows too close for float32 to tell apart."""
     for cut in block_slices(index.n, ROWS):
         X = index.X[cut]
         tiles = center_for_products(X, X.dtype)

@@ -130,7 +130,7 @@ def tree_within(metric, tree, Q, r):
 
 
 def tree_within_blocks(metric, tree, Q, r, block):
-    """The same in blocks of near queries, each with their numbers in front."""
+    """Rows within r, in blocks of near queries with their numbers in front."""
     queries = kd_tree_of_queries(tree, Q)
     slack = rounding_factor(tree)
     r = r[queries.order]

@@ -325,7 +325,7 @@ def tree_radius_lists(index, Q, r):
 
 
 def product_radius_lists(index, Q, r):
-    """The same by tiles of matrix products."""
+    """Rows within r, by tiles of matrix products."""
     pairs = zip(*pairs_within_radius(index, Q, r), strict=True)
     queries, rows, far = (np.concatenate(part) for part in pairs)
     order = np.argsort(queries, kind="stable")
@@ -333,7 +333,7 @@ def product_radius_lists(index, Q, r):
 
 
 def metric_radius_lists(index, Q, r):
-    """The same for a metric known only as a function."""
+    """Rows within r, for a metric known only as a function."""
     T = to_numpy(metric_tile(index, Q, index.X))
     queries, rows = np.nonzero(r[:, None] >= T)
     return list_ends(queries, int(Q.shape[0])), rows, T[queries, rows]

@@ -60,7 +60,7 @@ def tile_with_holes(X, codes, w, weighted, N, M, S):
 
 @compiled(fastmath=FASTMATH)
 def tile_moments(X, codes, w, weighted, N, M, S):
-    """The same where nothing is missing; False, with nothing written, if it is."""
+    """Moments of a tile without missing values; False, nothing written, if any is."""
     d = X.shape[1]
     k = M.shape[0]
     weight = np.zeros(k)

@@ -92,7 +92,7 @@ class Histogram:
 
     @property
     def entropy(self):
-        """Of the density, in nats."""
+        """Entropy of the density, in nats."""
         return -arrays.namespace(self.mass).sum(
             xlogy(self.mass, self.mass / self.widths)
         )

@@ -107,7 +107,7 @@ def expected_moments(p: Normal, X, R) -> Moments:
 
 
 def expected_diagonal(p: Normal, X, R) -> Moments:
-    """The same where coordinates are independent: what is missing stays at m_j."""
+    """Expected coordinates where they are independent: what is missing stays at m_j."""
     seen = ~np.isnan(X)
     N = R.sum(axis=0)
     M = np.asarray(p.means, np.float64)

@@ -50,7 +50,7 @@ class Moments:
         return self.mean.ndim == 1
 
     def batch(self) -> "Moments":
-        """The same with a leading axis of one component."""
+        """A copy with a leading axis of one component."""
         if not self.single:
             return self
         S = self.scatter if self.shape == "tied" else self.scatter[None, ...]

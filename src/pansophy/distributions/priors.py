@@ -262,7 +262,7 @@ class Beta:
 
     @property
     def pair(self):
-        """The same as Dirichlet concentrations, (..., 2)."""
+        """Dirichlet concentrations of both outcomes, (..., 2)."""
         return arrays.namespace(self.a).stack([self.a, self.b], axis=-1)
 
     @property

@@ -57,7 +57,7 @@ def exp_block(x, bits, e, m):
 
 @compiled(fastmath=FASTMATH)
 def logistic_gradients(y, f, w, weighted, start, stop, G, H):
-    """Of log(1 + exp f) - y f: G = y - p, H = p (1 - p), times w if `weighted`."""
+    """Gradients of log(1 + exp f) - y f: G = y - p, H = p (1 - p), times w."""
     x, e = np.empty(BLOCK), np.empty(BLOCK)
     bits = np.empty(BLOCK, np.int64)
     total = 0.0
@@ -91,7 +91,7 @@ def logistic_gradients(y, f, w, weighted, start, stop, G, H):
 
 @compiled(fastmath=FASTMATH)
 def softmax_gradients(y, f, w, weighted, start, stop, G, H):
-    """Of log sum exp f_k - f_y: G_k = [y = k] - p_k, H_k = p_k (1 - p_k)."""
+    """Gradients of log sum exp f_k - f_y: G_k = [y = k] - p_k, H_k = p_k (1 - p_k)."""
     K = f.shape[0]
     x, top, s = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     E = np.empty((K, BLOCK))
@@ -138,7 +138,7 @@ def softmax_gradients(y, f, w, weighted, start, stop, G, H):
 
 @compiled(refcount=False, fastmath=FASTMATH)
 def half_squared_gradients(y, f, w, weighted, start, stop, G):
-    """Of (f - y)^2 / 2, whose curvature is 1."""
+    """Gradients of (f - y)^2 / 2, whose curvature is 1."""
     for i in range(start, stop):
         r = y[i] - f[i]
         G[i] = w[i] * r if weighted else r
@@ -152,7 +152,7 @@ def half_squared_gradients(y, f, w, weighted, start, stop, G):
 
 @compiled(refcount=False)
 def pointwise_gradients(kind, a, y, f, w, weighted, start, stop, G, H):
-    """Of any loss with one column. H is left alone if it is empty."""
+    """Gradients of any loss with one column. H is left alone if it is empty."""
     total = 0.0
     for i in range(start, stop):
         v = w[i] if w.size else 1.0

@@ -343,7 +343,7 @@ class AbstractForest(VirtualSubclass, Estimator):
 
     @property
     def estimator(self):
-        """The same under the name that scikit-learn gives it before a fit."""
+        """Template of a tree, by the name that scikit-learn gives it before a fit."""
         return self.estimator_
 
     def _tree_options(self) -> dict[str, Any]:

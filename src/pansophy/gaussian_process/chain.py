@@ -94,7 +94,7 @@ class ChainTerm(NamedTuple):
         return 1 if self.kind == "constant" else int(self.nu + 0.5)
 
     def over(self, columns, p):
-        """The same with slopes in a longer theta, where its own is at `columns`."""
+        """A copy with slopes in a longer theta, where its own stand at `columns`."""
         slopes = []
         for slope in (self.variance_slope, self.scale_slope):
             wide = np.zeros(p)

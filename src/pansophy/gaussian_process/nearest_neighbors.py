@@ -67,7 +67,7 @@ class NeighborPosterior(NamedTuple):
         return self.moments_from(X, J)
 
     def moments_from(self, X, J):
-        """The same from the neighbours J, (m, k)."""
+        """Conditional moments given the neighbours J, (m, k)."""
         own = np.asarray(self.kernel.diag(self.X), float) + self.noise
         mean = np.empty((len(X), self.Y.shape[1]))
         variance = np.array(self.kernel.diag(X), float)

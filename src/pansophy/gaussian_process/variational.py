@@ -90,7 +90,7 @@ def expected_log_likelihood(likelihood, Y, noise, mean, variance) -> Expectation
 
 
 def expected_softmax_likelihood(likelihood, y, mean, variance) -> Expectations:
-    """The same for the softmax of several processes."""
+    """Expected log likelihood of the softmax of several processes."""
     points = normal_points(mean.shape[1], POINTS)
     std = np.sqrt(variance)
     n, k = mean.shape
@@ -330,7 +330,7 @@ class SparseVariationalPosterior(NamedTuple):
         return np.maximum(out, 0.0)
 
     def variance(self, X):
-        """Of the first process, (b,)."""
+        """Variance of the first process, (b,)."""
         return self.variances(X)[:, 0]
 
     def moments(self, X):
@@ -341,7 +341,7 @@ class SparseVariationalPosterior(NamedTuple):
         return self.variances(X)[:, :, None] * np.eye(len(self.mu))
 
     def covariance(self, X):
-        """Of the first process, (b, b)."""
+        """Covariance of the first process, (b, b)."""
         A = solve_triangular(self.L, self.kernel(self.Z, X))
         V = solve_triangular(self.factors[0], A)
         return self.kernel(X) - A.T @ A + V.T @ V

@@ -152,7 +152,7 @@ class ContingencyTables:
         return out.reshape(shape)
 
     def _ones(self, variables, shape):
-        """The same table from bits that are packed already."""
+        """Contingency table from bits that are packed already."""
         bits, start = self.bits
         q = int(np.prod(shape))
         none = np.empty(0, np.int64)

@@ -7,7 +7,7 @@ factor contains a variable. All other models convert to it: a Bayesian network h
 factor for each table p(x_i | parents), so that Z = 1; a Markov random field one for
 each edge, clique and single variable; a grid one for each pixel and pair of neighbours.
 
-The loops of `_messages` and `_gibbs` read the graph as flat arrays, see
+The loops of `_message_passing` and `_gibbs_sampling` read the graph as flat arrays, see
 `FlatFactorGraph`: edges are numbered factor after factor, e = first[f] .. first[f + 1],
 and tables lie one after the other.
 

@@ -59,7 +59,7 @@ def broadcast_factor(f: Factor, scope: tuple[int, ...]) -> np.ndarray:
 
 
 def rescale_factor(f: Factor) -> Factor:
-    """The same factor with largest value 1; a factor of zeros is returned as it is."""
+    """Scale a factor to largest value 1; a factor of zeros is returned as it is."""
     top = float(f.values.max(initial=0.0))
     if top == 0.0 or top == 1.0:
         return f

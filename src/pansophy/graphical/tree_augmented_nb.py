@@ -215,7 +215,7 @@ class TreeAugmentedNB(AbstractBayes):
         return X
 
     def network(self, target: str = "class"):
-        """The same model as a BayesianNetwork, with the class as node `target`."""
+        """This model as a BayesianNetwork, with the class as node `target`."""
         d = len(self.tables_)
         feature_names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(d)])
         states = [tuple(range(int(m))) for m in self.n_categories_]

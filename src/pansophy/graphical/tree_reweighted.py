@@ -68,7 +68,7 @@ def edge_appearance_probabilities(n: int, edges) -> np.ndarray:
 
 
 def merge_factors_by_scope(graph: FactorGraph) -> FactorGraph:
-    """The same graph with one factor for each set of at most two variables."""
+    """An equal graph with one factor for each set of at most two variables."""
     by_scope: dict = {}
     for f in graph.factors:
         if len(f.variables) > 2:

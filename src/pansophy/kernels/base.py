@@ -124,7 +124,7 @@ class AbstractKernel(ABC):
         return params
 
     def with_params(self, **params) -> "AbstractKernel":
-        """The same kernel with other parameters, named as in `get_params`.
+        """A copy with other parameters, named as in `get_params`.
 
         Examples
         --------
@@ -291,7 +291,7 @@ class AbstractKernel(ABC):
         return tuple(names)
 
     def with_theta(self, theta) -> "AbstractKernel":
-        """The same kernel with other parameters."""
+        """A copy with other parameters."""
         values = np.exp(np.asarray(theta, dtype=float))
         changed: dict[str, Any] = {}
         at = 0
@@ -344,7 +344,7 @@ class AbstractKernel(ABC):
         return Columns(self, columns)
 
     def fixed(self, *names):
-        """The same kernel with some parameters, or all, taken out of theta.
+        """A copy with some parameters, or all, taken out of theta.
 
         Examples
         --------
@@ -355,7 +355,7 @@ class AbstractKernel(ABC):
         return Fixed(self, names or None)
 
     def without_noise(self) -> "AbstractKernel":
-        """The same kernel, theta included, without what white noise adds to a row.
+        """A copy, theta included, without what white noise adds to a row.
 
         Examples
         --------

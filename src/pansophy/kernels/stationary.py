@@ -268,7 +268,7 @@ class RBF(RadialKernel):
         return 0.5 / np.square(self.length_scale)
 
     def with_params(self, **params):
-        """The same kernel with another length scale, gamma or width."""
+        """A copy with another length scale, gamma or width."""
         if params.keys() & {"gamma", "width"}:
             return RBF(**params)
         return super().with_params(**params)

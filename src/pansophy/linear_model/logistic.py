@@ -250,7 +250,7 @@ class LogisticProblem:
 
     @cached_property
     def on_host(self):
-        """The same problem in NumPy, for compiled loops."""
+        """This problem in NumPy, for compiled loops."""
         if not arrays.is_foreign(self.X):
             return self
         X, codes, v = (arrays.to_numpy(a) for a in (self.X, self.codes, self.v))

@@ -160,7 +160,7 @@ def direct_steps(P, Y, U, G, a, rates, steps):
 
 
 def array_steps(P, a, plan):
-    """The same as array mathematics: P and Y^T (n, m) on any device."""
+    """Descent steps in array mathematics: P and Y^T (n, m) on any device."""
     xp = arrays.namespace(P)
     n = P.shape[0]
     c = 2 * (a + 1) / a

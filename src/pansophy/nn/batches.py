@@ -191,7 +191,7 @@ class Batches:
             self.position = 0
 
     def _stream_ahead(self):
-        """The same, read by a thread; the position is that of the batches taken.
+        """Batches read by a thread; the position is that of the batches taken.
 
         The thread draws from a copy of the generator, which itself stands where the
         batches taken have left it: what is drawn next does not depend on how far the

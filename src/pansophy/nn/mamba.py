@@ -184,7 +184,7 @@ class Mamba(nn.Module):
         return self.method == "triton" or triton_takes(x.device, dtype, sizes)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The same shape; steps that the mask leaves out read and give 0."""
+        """Map x to its own shape; steps that the mask leaves out read and give 0."""
         if mask is not None:
             x = x.masked_fill(~mask[..., None], 0.0)
         if self._runs_kernels(x):

@@ -202,7 +202,7 @@ class RecurrentLayer(nn.Module):
         return H, (last_steps(H, lengths),) if return_state else None
 
     def _loop(self, X, lengths, state, weights):
-        """The same step by step: for any cell, and states of unequal lengths."""
+        """Run step by step: for any cell, and states of unequal lengths."""
         W_x, W_h, *b = weights
         A = nn.functional.linear(X, W_x, b[0] if b else None)
         b_h = b[1] if b else 0.0

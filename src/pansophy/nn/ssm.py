@@ -507,7 +507,7 @@ class StateSpaceBlock(nn.Module):
         return functional.rms_norm(x, (self.width,), self.gain)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The same shape; steps that the mask leaves out give 0."""
+        """Map x to its own shape; steps that the mask leaves out give 0."""
         y = x + self._mixed(self.layer(self._normed(x), mask))
         return y if mask is None else y.masked_fill(~mask[..., None], 0.0)
 

@@ -101,7 +101,7 @@ class Restarts:
 
 
 def constant_schedule(eta):
-    """The same rate at every step."""
+    """A schedule with one rate for all steps."""
     return lambda t: eta + 0.0 * t
 
 

@@ -205,7 +205,7 @@ def check_sklearn_sizes(model):
 
 
 def check_predictors(model):
-    """The same for the trees of scikit-learn's histogram boosting."""
+    """Check the trees of scikit-learn's histogram boosting."""
     for tree in [t for trees in vars(model).get("_predictors", ()) for t in trees]:
         n = len(tree.nodes)
         nodes = tree.nodes

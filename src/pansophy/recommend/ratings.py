@@ -244,11 +244,11 @@ class Ratings:
         return nw.from_dict(columns, backend=backend).to_native()
 
     def unweighted(self) -> "Ratings":
-        """The same ratings, each counting once."""
+        """A copy in which each rating counts once."""
         return self if self.weights is None else replace(self, weights=None)
 
     def with_names(self, *, users=None, items=None) -> "Ratings":
-        """The same ratings in wider lists of names (users or items without ratings)."""
+        """A copy with wider lists of names (users or items without ratings)."""
         out = self
         if users is not None:
             at = codes_in_names(users, self.user_names, "users")
@@ -277,7 +277,7 @@ def sorted_cell_order(users, items, shape) -> sp.csr_array:
 
 
 def fill_pattern(order, values) -> sp.csr_array:
-    """The same sparse pattern with values[order]."""
+    """A sparse matrix of this pattern with values[order]."""
     parts = (values[order.data], order.indices, order.indptr)
     return sp.csr_array(parts, shape=order.shape)
 

@@ -409,7 +409,7 @@ class AbstractActorCritic(AbstractAgent):
         self.memory_state_ = None
 
     def begin_batch(self, observations, first):
-        """The same for `gather`, where `first`."""
+        """Start episodes for `gather`, where `first`."""
         state = self.__dict__.get("memory_state_")
         if state is not None and len(state[0]) == len(first):
             keep = torch.as_tensor(~np.asarray(first))[:, None, None]

@@ -129,7 +129,7 @@ class ActorCriticNet(nn.Module):
         }
 
     def gradients(self, batch: ActorBatch) -> dict[str, Tensor]:
-        """The same with the gradient put into `.grad`; under `no_grad`."""
+        """Losses with the gradient put into `.grad`; under `no_grad`."""
         X, action, mask, log_q, A, G, *_ = batch
         n = len(X)
         H_policy, H_value = self.policy.forward_pass(X), self.value.forward_pass(X)

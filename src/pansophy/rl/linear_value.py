@@ -188,7 +188,7 @@ def mean_step(phi, after, reward, theta) -> np.ndarray:
 
 
 def largest_eigenvalue(phi) -> float:
-    """Of the mean of phi phi^T."""
+    """Largest eigenvalue of the mean of phi phi^T."""
     return float(np.linalg.norm(phi, 2) ** 2 / len(phi))
 
 

@@ -52,7 +52,7 @@ class POMDP(NamedTuple):
         return self.Z.shape[2]
 
     def mdp(self) -> MDP:
-        """The same process with its states seen."""
+        """This process with its states seen."""
         return as_mdp(self.T, self.r)
 
 

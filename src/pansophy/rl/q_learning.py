@@ -8,7 +8,7 @@ suggests (the value after an end is 0; a time limit is no end),
 the sampled form of Bellman's equation (`mdp.py`, eq. 1). Whatever the actions are
 chosen by, Q tends to the best Q* if every pair (s, a) is tried for ever and the rates
 alpha of each pair sum to infinity, their squares not: alpha = 1/k at the k-th visit
-does (`Visits`), a constant alpha ends near Q* and follows a world that changes.
+does (`VisitDecay`), a constant alpha ends near Q* and follows a world that changes.
 
 In a world that shows its table (`tabular`) steps and updates run in one compiled loop,
 some hundred times as fast as stepping a Python environment; the chances are the same.
@@ -383,8 +383,8 @@ class QLearning(AbstractTabularLearner):
         Steps to learn from.
     n_episodes : int or None
         Episodes to learn from; with both, whichever comes first.
-    learning_rate : float, Visits, Schedule or function
-        alpha of eq. (1): a number, `Visits(power)` for visits^-power, or a function
+    learning_rate : float, VisitDecay, Schedule or function
+        alpha of eq. (1): a number, `VisitDecay(power)` for visits^-power, or a function
         of the step.
     gamma : float
         Discount, from 0 to 1.

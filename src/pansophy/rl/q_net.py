@@ -154,7 +154,7 @@ class QNet(nn.Module):
         return scores.gather(1, at)[:, 0]
 
     def gradients(self, batch: QBatch) -> dict[str, Tensor]:
-        """The same with the gradient put into `.grad`; under `no_grad`."""
+        """Losses with the gradient put into `.grad`; under `no_grad`."""
         H = self.mlp.forward_pass(batch.X)
         scores = self.combine(H[-1])
         f = self.taken(scores, batch.action)

@@ -42,7 +42,7 @@ class TransitionTable(NamedTuple):
         return p
 
     def outcomes(self) -> dict:
-        """The same as Gymnasium's {s: {a: [(p, s', reward, terminated), ...]}}."""
+        """Transitions as Gymnasium's {s: {a: [(p, s', reward, terminated), ...]}}."""
         p = self.probability().tolist()
         A = self.n_actions
         columns = (

@@ -97,7 +97,7 @@ class RandomWalk:
         return self if self.scale is not None else self.rescaled(2.38 / np.sqrt(d))
 
     def rescaled(self, scale) -> "RandomWalk":
-        """The same proposal with another scale; the root is kept."""
+        """A copy with another scale; the root is kept."""
         new = replace(self, scale=float(scale))
         if "root" in self.__dict__:
             new.__dict__["root"] = self.root

@@ -38,7 +38,7 @@ class RequestBatcher:
         self.calls = self.rows = 0
 
     async def scores(self, rows) -> np.ndarray:
-        """Numbers or probabilities for rows that a `Reader` has read."""
+        """Numbers or probabilities for rows that a `RowReader` has read."""
         n = len(rows.values)
         if self.waiting + n > self.most:
             raise ServerBusy

@@ -404,7 +404,7 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
 
 
 def shared_noise(noise: NormalEmission, k: int) -> NormalEmission:
-    """The same noise for k states of mean 0."""
+    """One noise repeated for k states of mean 0."""
     q = noise.normal
     C = np.diagonal(q.dense[0])
     return replace(noise, normal=Normal(np.zeros((k, q.d)), np.tile(C, (k, 1)), "diag"))

@@ -28,8 +28,9 @@ class MeansAndCovariances(NamedTuple):
 class Beliefs(MeansAndCovariances):
     """Beliefs in the state of each row; a pair of means (n, k) and covs (n, k, k).
 
-    `covs` of a long series whose covariances converge is a `Repeated`, which reads like
-    an array, cannot be written to, and becomes a plain one with `numpy.array(covs)`.
+    `covs` of a long series whose covariances converge is a `RepeatedArray`: it
+    reads like an array, cannot be written to, and becomes a plain one with
+    `numpy.array(covs)`.
     `loglik` is the log-likelihood of the rows where a filter went over them, and
     `regimes` (n, K) are the probabilities of the regimes where a chain switches.
     """

@@ -117,7 +117,7 @@ class NormalEmission:
 
     @cached_property
     def wide(self) -> Normal:
-        """The same Normals, each with a covariance of its own."""
+        """A copy in which each Normal has a covariance of its own."""
         q = self.normal
         return Normal(q.mean, q.dense, "full") if q.shape == "tied" else q
 

@@ -492,7 +492,7 @@ class KalmanFilter(Density, Estimator):
         return float(self.score_samples(X, lengths, control=control).sum())
 
     def loglikelihood(self, X):
-        """The same as `score`."""
+        """Log likelihood of X, an alias of `score`."""
         return self.score(X)
 
     def standardized_residuals(self, X, lengths=None, *, control=None):

@@ -120,7 +120,7 @@ def whiten_observations(
 
 
 def writable_contiguous(a):
-    """Of one kind: loops compile once more for an array that cannot be written."""
+    """A contiguous array that can be written: loops compile once for each kind."""
     a = np.ascontiguousarray(a, dtype=float)
     return a if a.flags.writeable else a.copy()
 

@@ -73,7 +73,7 @@ class DeviceRows:
             self.single = tuple(xp.astype(part, xp.float32) for part in double)
 
     def subset(self, members):
-        """The same for some of the rows."""
+        """Rows of some of the members."""
         rows = copy(self)
         rows.keep_parts(tuple(take_tensor_rows(part, members) for part in self.double))
         return rows

@@ -1,10 +1,10 @@
 """Tables: read files and dataframes, infer column roles, prepare rows for models.
 
-`read_table` reads anything into an Arrow table, `batches` streams it, `sample` draws
-rows of it; `infer` finds out what each column is for and what is to be predicted, as a
-`Schema`; `Schema.frame` turns a table into a `Frame` of numbers, codes and texts;
-`Preparation` learns from the rows of a training part how to fill, scale and encode
-them. `fuzzy_join` joins tables by names that are nearly the same.
+`read_table` reads anything into an Arrow table, `table_batches` streams it and
+`sample_table_rows` draws rows of it; `infer_schema` finds out what each column is for
+and what is to be predicted, as a `Schema`, which turns a table into a `MixedFrame` of
+numbers, codes and texts; `Preparation` learns from the rows of a training part how to
+fill, scale and encode them. `fuzzy_join` joins tables by names that are nearly equal.
 """
 
 from .column_values import TableError

@@ -329,7 +329,7 @@ def pop_merge(heap):
 
 @compiled(inner=True, refcount=True)
 def encode_long(table, tokens, n):
-    """The same as `encode_short` with a linked list and a heap. O(n log n)."""
+    """Encode long words with a linked list and a heap. O(n log n)."""
     following = np.arange(1, n + 1)
     before = np.arange(-1, n - 1)
     heap = np.empty(3 * n + 1, np.uint64)

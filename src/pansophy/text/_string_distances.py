@@ -86,7 +86,7 @@ def subsequence_lanes(matches, last, lengths, codes, starts, ends, work, out):
 
 @compiled
 def long_distances(pattern, codes, starts, ends, n_symbols, is_indel, out):
-    """The same as the loops above for one pattern of any length, in blocks of 64.
+    """Distances for one pattern of any length, in blocks of 64 symbols.
 
     Gives Levenshtein distances, or lengths of common subsequences if `is_indel`.
     """

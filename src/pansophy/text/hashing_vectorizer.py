@@ -76,11 +76,11 @@ stop_words, token_pattern, ngram_range, analyzer
         return self
 
     def partial_fit(self, X, y=None):
-        """The same as `fit`."""
+        """Check the parameters, as `fit` does; there is nothing to learn."""
         return self.fit(X, y)
 
     def fit_transform(self, X, y=None):
-        """The same as `transform`, after `fit`."""
+        """Check the parameters and transform X."""
         return self.fit(X, y).transform(X)
 
     def transform(self, X):

@@ -545,7 +545,7 @@ class NeuralLanguageModel(TextInput, Estimator):
         return results
 
     def _score_by_state(self, net, device, tokens, out):
-        """The same of a net with a state, which sees all of a text."""
+        """Score tokens by a net with a state, which sees all of a text."""
         state = None
         for start in range(0, len(tokens) - 1, CHUNK):
             part = torch.from_numpy(tokens[start : start + CHUNK + 1]).to(device)
@@ -564,7 +564,7 @@ class NeuralLanguageModel(TextInput, Estimator):
         return logits.double().cpu().numpy(), state
 
     def _advance_transformer(self, net, given, state):
-        """The same with a bounded context: beyond it, the last half is read anew."""
+        """Advance a bounded context: beyond it, the last half is read anew."""
         new = given.shape[1]
         seen = given if state is None else torch.cat([state.tokens, given], 1)
         memory = None if state is None else state.net

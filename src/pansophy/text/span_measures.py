@@ -189,7 +189,7 @@ def span_report(y_true, y_pred) -> SpanReport:
 
 
 def tag_report(y_true, y_pred) -> SpanReport:
-    """The same for single words: each word is a span whose type is its tag.
+    """Report on single words: each word is a span whose type is its tag.
 
     Examples
     --------

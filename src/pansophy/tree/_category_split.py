@@ -248,7 +248,7 @@ def best_category_split(plan, column, f, H, n, weighted, node, u, best, left, ot
 
 @compiled(inner=True, refcount=True)
 def best_category_split_of_counts(plan, fixed, column, f, H, n, node, u, best, left):
-    """The same for a histogram in fixed point; also the sums of the left side."""
+    """Best category split of a fixed-point histogram, and the sums of its left side."""
     G = np.empty((256, 3))
     for c in range(256):
         G[c, 0] = H[c, 1] & ((1 << COUNT_BITS) - 1)

@@ -156,7 +156,7 @@ def split_score(plan, u, wl, node, other):
 
 @compiled(inner=True, fastmath=FASTMATH)
 def other_score(plan, u, wl, wr, node):
-    """The same for the criteria that are not made of squares."""
+    """Score of a split by the criteria that are not made of squares."""
     W = node.weight
     s = node.sums
     acc = 0.0
@@ -240,7 +240,7 @@ def real_impurity(plan, y, w, rows, start, stop, W, s, other):
 
 @compiled(inner=True)
 def other_impurity(plan, y, w, rows, start, stop, W, s, differ):
-    """The same for the criteria that are not made of squares."""
+    """Impurity by the criteria that are not made of squares."""
     acc = 0.0
     kind = plan.kind
     for o in range(y.shape[1]):

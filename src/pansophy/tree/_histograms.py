@@ -42,7 +42,7 @@ def fill_histogram(plan, H, codes, column, rows, start, stop, y, w):
 
 @compiled(inner=True, forceinline=True)
 def fill_gathered_histogram(plan, H, codes, f, rows, start, n, line, classes):
-    """The same from targets that have been gathered, `line` ending in the weights."""
+    """Fill a histogram from gathered targets, `line` ending in the weights."""
     m = line.shape[0] - 1
     by_class = plan.is_class and not plan.binary_gini
     for b in range(H.shape[0]):

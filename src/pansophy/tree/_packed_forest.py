@@ -157,7 +157,7 @@ def leaves_of_lanes(W, V, x, depth, to):
 
 @compiled(inner=True)
 def leaves_of_lanes_general(W, V, sets, x, to):
-    """The same where values may be missing or splits go by sets, one row at a time."""
+    """Leaves of rows with missing values or splits by sets, one row at a time."""
     for k in range(to.size):
         n = 0
         while True:

@@ -590,7 +590,7 @@ def sum_few(node, codes, f, rows, line, keys, ranks, order, bins, sums):
 
 @compiled(inner=True, forceinline=True)
 def sum_some(node, codes, f, rows, line, flat, seen, bins, sums):
-    """The same for more rows: sums by byte, then the bytes that there are, in order."""
+    """Sums by byte for many rows, then the bytes that occur, in order."""
     for i in range(node.start, node.start + node.n):
         b = np.intp(codes[f, rows[i]])
         add_pair(flat, 2 * b, line[0, i], line[1, i])
@@ -995,7 +995,7 @@ def order_few(codes, f, rows, start, n, place, keys, ranks, bins, ends):
 
 @compiled(inner=True, forceinline=True)
 def order_some(codes, f, rows, start, n, place, near, counts, seen, bins, ends):
-    """The same for more rows, by counting."""
+    """Order many rows by counting."""
     for i in range(n):
         b = np.intp(codes[f, rows[start + i]])
         near[i] = b
@@ -1065,7 +1065,7 @@ def score_classes(plan, n, n0, K, ends, W, S2, scores):
 
 @compiled(inner=True, forceinline=True)
 def scan_ordered(plan, span, node, place, line, classes, ends, scores, u, other):
-    """The same as both, for any criterion made of sums and any constraint."""
+    """Scan sorted rows for any criterion made of sums and any constraint."""
     begin, n, K = span
     m = line.shape[0] - 1
     wl = 0.0

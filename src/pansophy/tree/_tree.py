@@ -57,7 +57,7 @@ def goes_left_by_set(x, node, threshold, missing, sets):
 
 @compiled
 def leaf_of_rows_by_set(X, feature, threshold, child, missing, sets, start, stop, out):
-    """The same where some nodes split by set."""
+    """Leaf of each row in a tree where some nodes split by set."""
     for i in range(start, stop):
         node = np.uint32(0)
         while child[node, 0] != node:

@@ -337,7 +337,7 @@ def classification_target(model, y, d, accept=lambda counts: None) -> TreeTarget
 
 
 def regression_target(model, y, w, d, accept=lambda outputs: None) -> TreeTarget:
-    """The same for the numbers y with weights w."""
+    """Target and criterion of the numbers y with weights w."""
     Y = np.asarray(y[:, None] if y.ndim == 1 else y, float)
     sums = Y.sum(axis=0) if w is None else w @ Y
     if model.criterion == "poisson" and np.any(Y < 0):

@@ -100,7 +100,7 @@ def require_no_missing_values(X):
 
 
 def numeric_prediction_rows(model, X):
-    """The same for an ensemble whose members all see numbers."""
+    """Prediction rows of an ensemble whose members all see numbers."""
     with silent_float32_overflow():
         X = model._check_new_data(require_rows_in_memory(X), **ARRAY_CHECKS)
     return X.toarray() if sp.issparse(X) else X

@@ -362,7 +362,7 @@ def distinct_with_index(column) -> tuple[Any, np.ndarray]:
 
 
 def distinct_numbers_with_index(x):
-    """The same for numbers."""
+    """Distinct numbers, and the index of each entry among them."""
     codes, values = encode_values(x)
     return values.astype(float), codes
 

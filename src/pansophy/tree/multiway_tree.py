@@ -187,7 +187,7 @@ def grow_multiway_tree(X, n_levels, y, w, K, **limits) -> MultiwayTree:
 
 
 def as_binary_tree(tree: MultiwayTree) -> Tree:
-    """The same answers by two branches a node: one level, or the others.
+    """A binary tree with equal answers: one level, or the others.
 
     The last of the others is a leaf of no weight, for levels that a node never saw: it
     answers as the node does. Missing values go there too.

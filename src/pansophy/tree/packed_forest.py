@@ -222,7 +222,7 @@ class PackedForest(ForestArrays):
 
 
 def smallest_exact_dtype(a):
-    """The same numbers in the smallest type that holds them exactly."""
+    """Convert to the smallest type that holds all numbers exactly."""
     for kind in (np.uint8, np.uint16, np.float32):
         with np.errstate(invalid="ignore", over="ignore"):
             small = a.astype(kind)

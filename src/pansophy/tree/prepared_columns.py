@@ -52,7 +52,7 @@ def silent_float32_overflow():
 
 @contextmanager
 def training_rows_as_float32(X):
-    """The same for training rows X; warns of a column of which nothing is left."""
+    """Training rows in float32; warns of a column of which nothing is left."""
     underflow: list = []
     flag = lambda *_: underflow.append(True)
     with np.errstate(over="ignore", invalid="ignore", under="call", call=flag):

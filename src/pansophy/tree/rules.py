@@ -106,7 +106,7 @@ class RuleList:
         return self.first(rows_as_codes(self.model, X))
 
     def first(self, codes):
-        """The same for rows of codes; a rule looks only at rows still unanswered."""
+        """First rule that fires on rows of codes; reads only rows still unanswered."""
         out = np.full(len(codes), -1)
         left = np.arange(len(codes))
         for i, rule in enumerate(self.rules):

@@ -155,7 +155,7 @@ def class_side_impurities(criterion, Y, w, cut):
 
 
 def number_side_impurities(criterion, Y, w, cut, quantile):
-    """The same for numbers."""
+    """Impurities of both sides of each cut, for numbers."""
     try:
         Y = Y.astype(float)
     except (TypeError, ValueError):

@@ -227,7 +227,7 @@ def view_binary_tree(tree, tables):
 
 
 def view_multiway_tree(tree, tables):
-    """The same of a multiway tree. A missing value passes no test."""
+    """View of a multiway tree. A missing value passes no test."""
     n = tree.node_count
     children = [tree.children(v).tolist() for v in range(n)]
     tests = [None] * n

@@ -46,7 +46,7 @@ UNIT_SCALE_METRICS = {
 
 
 class ComparisonProbabilities(NamedTuple):
-    """Of the first method being better than, practically equal to, worse than."""
+    """Probabilities that the first method is better, practically equal, or worse."""
 
     better: float
     equivalent: float

@@ -238,7 +238,7 @@ def cv_plus_interval(centres, residuals, fold, level=0.9, spread=None) -> np.nda
     ----------
     centres : array (m, F)
         Predictions of the model of each fold for new rows.
-    reach : array (n,)
+    residuals : array (n,)
         |y_i - m_-k(i)(x_i)|, divided by the spread there if one is given.
     fold : array (n,) of codes 0..F-1
         Which fold held row i out.
@@ -271,7 +271,7 @@ def cv_plus_sets(scores, true_scores, fold, level=0.9, labels=None) -> np.ndarra
     ----------
     scores : array (m, F, K)
         Scores of new rows under the model of each fold.
-    own : array (n,)
+    true_scores : array (n,)
         The score of the true class of row i under the model that had not seen it.
     fold : array (n,) of codes 0..F-1
     labels : array (n,) of class codes, or None

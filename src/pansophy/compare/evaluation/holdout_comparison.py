@@ -2,7 +2,7 @@
 
 Every score carries an interval and every difference from the reference a p value,
 both from rows (or groups) drawn with replacement, the same draws for all methods;
-p values are adjusted for their number (`statistics.holm`, or `against_best` if the
+p values are adjusted for their number (`holm_adjust`, or `adjust_against_best` if the
 reference is the best on these rows), and for classes McNemar's test is given beside.
 The fair reference is the method chosen before the test rows were seen, such as the
 winner of a comparison.

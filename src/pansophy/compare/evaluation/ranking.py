@@ -137,7 +137,7 @@ def score_estimates(trials, metrics, split, data) -> dict[str, ScoreEstimates]:
 
 
 def estimates_of_metric(done, metric, design, y) -> ScoreEstimates:
-    """Of one metric: from losses of rows, else from blocks of rows, else from folds."""
+    """Estimates of one metric: from losses of rows, else of blocks, else of folds."""
     names = [t.method.name for t in done]
     if metric.row_losses is not None:
         losses = [repeat_losses(t, metric, y) for t in done]
@@ -286,7 +286,7 @@ def adjusted_p_values(ranking, best, greater) -> np.ndarray:
 
 
 def standing_of(position, p, below_dummy, equal) -> Standing:
-    """Of the method at a position of the ranking, from its adjusted p value.
+    """Standing of the method at a position of the ranking, from its adjusted p value.
 
     `equal` says whether it is almost certainly practically equal to the best.
     """

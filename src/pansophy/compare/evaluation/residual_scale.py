@@ -309,7 +309,7 @@ def boosted_stumps(codes, t, w, n_stumps) -> list[tuple[int, np.ndarray]]:
 
 
 def best_cuts(codes, observed, rows):
-    """Of each column the gain of its best cut, the cut, and sums (2, J, BINS + 1)."""
+    """Gain and place of each column's best cut, and sums (2, J, BINS + 1)."""
     J = codes.shape[1]
     flat = (codes + np.arange(J) * (BINS + 1)).ravel()
     size = J * (BINS + 1)

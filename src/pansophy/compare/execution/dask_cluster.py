@@ -1,4 +1,4 @@
-"""The same fits on a dask cluster, through joblib's dask backend.
+"""Fits on a dask cluster, through joblib's dask backend.
 
 The workload is written to files once, which are scattered to the machines of the
 cluster. Each task there hands its fit to a worker process of that machine: the same

@@ -132,7 +132,7 @@ class JobQueue:
 
 
 def data_hash(data) -> str:
-    """Of inputs, answers, weights, groups and times, in this order of rows."""
+    """Hash of inputs, answers, weights, groups and times, in this order of rows."""
     total = hashlib.sha256()
     parts = (data.frame.values, data.y, data.weight, data.group, data.time)
     for part in parts:
@@ -152,7 +152,7 @@ def split_hash(folds) -> str:
 
 
 def fingerprint(value) -> str:
-    """Of something by its description, wherever in memory it lives."""
+    """Hash of a value's description, wherever in memory it lives."""
     text = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

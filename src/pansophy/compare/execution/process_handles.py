@@ -206,7 +206,7 @@ def last_error_line(errors) -> str:
 
 
 def worker_environment(threads) -> dict[str, str]:
-    """Of a worker: this one's, with its modules, its threads and a fixed hash seed."""
+    """Environment of a worker: this one's, its modules, threads and hash seed."""
     results = [os.path.abspath(p) if p else os.getcwd() for p in sys.path]
     paths = os.pathsep.join(dict.fromkeys(results))
     fixed = {"PYTHONPATH": paths, "PYTHONHASHSEED": "0"}

@@ -53,7 +53,7 @@ SLACK = 3.0  # predictions may be wrong by this factor: over a limit only beyond
 
 
 class FitCost(NamedTuple):
-    """Of one fit, and of the prediction of one row."""
+    """Seconds of one fit, and of the prediction of one row."""
 
     fit_seconds: float
     megabytes: float

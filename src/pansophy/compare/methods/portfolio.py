@@ -88,7 +88,7 @@ def tabular_network_parameters(s):
 
 
 def transformer_parameters(s):
-    """The same; narrow tokens where rows are few."""
+    """Parameters of the FT-Transformer; narrow tokens where rows are few."""
     stop = tabular_network_parameters(s)
     return {**stop, "hidden_size": 32 if s.n < 2000 else 64}
 

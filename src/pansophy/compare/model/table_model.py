@@ -104,7 +104,7 @@ class TableModel:
         return held.interval(self.scores(frame), level, frame)
 
     def predict_set(self, table, level=DEFAULT_LEVEL) -> list[tuple]:
-        """Of each row the classes among which the answer is, a share `level` often.
+        """Classes among which each row's answer is, a share `level` of the time.
 
         Sets of two classes depend on the probabilities alone. Those of more classes
         are randomised by a number that is fixed for each row (`conformal`, eq. (6)).
@@ -115,7 +115,7 @@ class TableModel:
         return [tuple(c for c, k in zip(self.schema.classes, row) if k) for row in kept]
 
     def update_intervals(self, table) -> "TableModel":
-        """The same model, whose intervals or sets have learnt from answers known since.
+        """A copy whose intervals or sets have learnt from answers known since.
 
         For models along time: the rows were predicted by this model, and their answers
         are in the table now. With every block of answers fed back, intervals keep their
@@ -273,7 +273,7 @@ class TableModel:
         return True
 
     def __sklearn_clone__(self) -> "TableModel":
-        """The same method and settings, not fitted."""
+        """A model of this method and settings that is not fitted."""
         return replace(
             self,
             pipeline=clone(self.pipeline),
@@ -343,7 +343,7 @@ class TableModel:
             return self.raw_scores(frame)
 
     def raw_scores(self, frame) -> np.ndarray:
-        """The same for callers on threads, which silence warnings once for all."""
+        """Scores for callers on threads, which silence warnings once for all."""
         task = self.schema.task
         K = len(self.schema.classes)
         steps = self.steps()
@@ -387,11 +387,11 @@ class TableModel:
         return (p[:, 1] >= t).astype(np.int64)
 
     def with_background(self, table) -> "TableModel":
-        """The same model, explaining against these rows, which it then keeps."""
+        """A copy that explains against these rows, which it then keeps."""
         return replace(self, background=self._frame(table))
 
     def with_threshold(self, threshold) -> "TableModel":
-        """The same model, saying yes from this probability on; None for the likelier.
+        """A copy that says yes from this probability on; None for the likelier.
 
         Takes a number or what `choose_threshold` gives.
         """

@@ -186,7 +186,7 @@ def new_rows_phrase(c) -> str:
 
 
 def familiar_clause(c, row) -> str:
-    """The same in a metric that needs no explanation, if another one ranks."""
+    """The score in a metric that needs no explanation, if another one ranks."""
     name = FAMILIAR_METRICS.get(c.schema.task)
     if name == c.metric or name not in row.scores:
         return ""

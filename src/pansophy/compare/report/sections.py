@@ -471,7 +471,7 @@ def provenance_table(c) -> HtmlTable:
 
 
 def licence_table(c) -> HtmlTable:
-    """Of the packages that took part."""
+    """Licences of the packages that took part."""
     from importlib import metadata
 
     names = {n for n in c.settings.get("versions", {}) if n != "python"}

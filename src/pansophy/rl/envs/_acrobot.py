@@ -59,7 +59,7 @@ def acrobot_accelerations(one, two, speed_one, speed_two, torque):
 
 @compiled(inner=True)
 def wrap_angle(x):
-    """The same angle between -pi and pi."""
+    """Bring an angle between -pi and pi."""
     while x > math.pi:
         x -= 2 * math.pi
     while x < -math.pi:
