@@ -198,7 +198,7 @@ CASES = [
         tolerance=0.03,  # spread over seeds
         target=1.0,
         main="torch loop",
-        targets={"sklearn": 1.2, "jax, one scan": 0.5},  # see docs/design.md
+        targets={"sklearn": 1.2, "jax, one scan": 0.5},  # see docs/decisions/neural-networks.md
     ),
     Case(
         name="mlp_regressor",

@@ -177,8 +177,7 @@ def test_no_exception_is_unused():
 # References to our own files and names in texts: `core/rows.py`, `core.rows.Rows`,
 # `pansophy.core.rows`.
 HOME = ROOT.parents[1]
-TEXTS = [*modules(), *sorted((HOME / "docs").glob("*.md")), HOME / "README.md"]
-HISTORY = {"design.md", "performance.md"}  # tell of files that were
+TEXTS = [*modules(), *sorted((HOME / "docs").rglob("*.md")), HOME / "README.md"]
 PATH = re.compile(r"`([\w./]*\w\.py)`|(?<![\w/.])((?:src|tests|[a-z_]+)/[\w/]+\.py)")
 DOTTED = re.compile(
     r"\bpansophy((?:\.[A-Za-z_]\w*)+)|"
@@ -225,8 +224,6 @@ def prose_of(path):
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda p: str(p.relative_to(HOME)))
 def test_references_to_our_files_and_names_exist(path):
-    if path.name in HISTORY:
-        return
     text = prose_of(path)
     files = {a or b for a, b in PATH.findall(text)}
     names = {(a or b).strip(".") for a, b in DOTTED.findall(text)}

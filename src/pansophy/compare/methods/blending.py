@@ -23,7 +23,8 @@ found on all folds.
 
 One dependence of a(f) on f remains: the models that predicted for g were trained on f,
 so that a method for which f and g happen to agree gains weight. The bias is large for
-few rows (`docs/design.md` has the figures); so tables of under 1000 rows get no blend.
+few rows (figures: `docs/decisions/comparison.md`); so tables of under 1000 rows get
+no blend.
 
 Cost      R M evaluations of the loss for each fold, on a sample of its rows
 """

@@ -7,7 +7,7 @@ task), so that a fit is the same wherever it runs.
 
 Categories are encoded for all methods but CatBoost, also for those that could split
 them by sets of levels (`native`): such splits fit the noise of columns with many levels
-(`docs/design.md` has the figures).
+(figures: `docs/decisions/comparison.md`).
 """
 
 from .costs import EARLY_STOPPING_ROWS, MANY_ROWS
