@@ -198,7 +198,8 @@ CASES = [
         tolerance=0.03,  # spread over seeds
         target=1.0,
         main="torch loop",
-        targets={"sklearn": 1.2, "jax, one scan": 0.5},  # see docs/decisions/neural-networks.md
+        # why JAX is ahead: docs/decisions/neural-networks.md
+        targets={"sklearn": 1.2, "jax, one scan": 0.5},
     ),
     Case(
         name="mlp_regressor",
