@@ -349,8 +349,6 @@ def test_a_name_in_the_wrong_place_is_told_where_it_is():
     with pytest.raises(AttributeError, match=r"is in pansophy.linear_model$") as caught:
         pansophy.LogisticRegression  # noqa: B018
     assert caught.value.name == "LogisticRegression" and caught.value.obj is pansophy
-    with pytest.raises(AttributeError, match=r"use sklearn.model_selection"):
-        pansophy.model_selection  # noqa: B018
     for package in ("optim", "text", "compare", "rl"):
         module = getattr(pansophy, package)
         with pytest.raises(AttributeError) as caught:

@@ -5,13 +5,20 @@ neither torch nor numba nor matplotlib::
 
     import pansophy as ps
     ps.cluster.KMeans(8).fit(X)
+
+Whatever scikit-learn offers is found here at the same path (`pansophy.metrics`,
+`pansophy.set_config`): ours where we have it, else theirs. `pansophy.scikit_learn` says
+how, `docs/scikit_learn.md` which is which.
 """
 
 import importlib
-import importlib.util
 import sys
 
+from .scikit_learn import install_finder
+
 __version__ = "0.1.0"
+
+install_finder()
 
 
 def __getattr__(name):
@@ -25,6 +32,10 @@ def __getattr__(name):
         except ModuleNotFoundError as error:
             if error.name != f"{__name__}.{name}":
                 raise
+        import sklearn
+
+        if name in sklearn.__all__:
+            return getattr(sklearn, name)
     raise AttributeError(missing_name_text(name), name=name, obj=sys.modules[__name__])
 
 
@@ -36,23 +47,14 @@ def missing_name_text(name) -> str:
     from .catalogue import packages_of_class
 
     places = packages_of_class(name)
-    if places:
-        return f"{text}: {name} is in {' and '.join(places)}"
-    if importlib.util.find_spec("sklearn") and name in SCIKIT_LEARN_ONLY:
-        return f"{text}: use sklearn.{name}, which works with these estimators"
-    return text
-
-
-# parts of scikit-learn that are used with these estimators as they are
-SCIKIT_LEARN_ONLY = (
-    "calibration", "compose", "cross_decomposition", "dummy", "impute", "inspection",
-    "isotonic", "metrics", "model_selection", "pipeline", "preprocessing", "utils",
-)  # fmt: skip
+    return f"{text}: {name} is in {' and '.join(places)}" if places else text
 
 
 def __dir__():
     import pkgutil
 
+    import sklearn
+
     modules = {m.name for m in pkgutil.iter_modules(__path__)}
     public = {name for name in modules if not name.startswith("_")}
-    return sorted({"Ragged", "save", "load", *public})
+    return sorted({"Ragged", "save", "load", *public, *sklearn.__all__})

@@ -56,6 +56,7 @@ from .core.progress import fit_task
 from .core.rows import DatasetRows, is_arrow_table, is_dataset
 from .core.weighted import check_sample_weight
 from .params import ParameterError, PlainSignature, check_keywords, check_params
+from .scikit_learn import share_names
 
 FLOATS = (np.float64, np.float32)
 DATE_ADVICE = "turn them into numbers first, such as days since the first of them."
@@ -483,3 +484,6 @@ def check_sparse_structure(X) -> None:
             X.tocoo().tocsr().check_format(full_check=True)
     except (ValueError, IndexError) as error:
         raise ValueError(f"X is not a valid sparse matrix: {error}.") from error
+
+
+__getattr__, __dir__ = share_names(__name__)

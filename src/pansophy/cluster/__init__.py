@@ -1,5 +1,6 @@
 """Clustering: k-means and its relatives, hierarchies, density, spectra, validity."""
 
+from ..scikit_learn import share_names
 from .agglomerative import AgglomerativeClustering, FeatureAgglomeration
 from .anonymize import AnonymizedData, anonymize
 from .bisecting_kmeans import BisectingKMeans
@@ -83,3 +84,5 @@ __all__ = [
     "sample_initial_centers",
     "validity",
 ]
+
+__getattr__, __dir__ = share_names(__name__)

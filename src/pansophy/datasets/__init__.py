@@ -4,6 +4,7 @@ Nothing is downloaded: `customers` is a file in the package, made by `make_custo
 `weather` is 14 rows long; the others are those that scikit-learn carries.
 """
 
+from ..scikit_learn import share_names
 from .bundled import Dataset, load, load_weather, names, path
 from .messy_table import make_messy
 from .synthetic_ratings import make_ratings
@@ -19,3 +20,5 @@ __all__ = [
     "names",
     "path",
 ]
+
+__getattr__, __dir__ = share_names(__name__)

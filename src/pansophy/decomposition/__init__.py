@@ -1,5 +1,6 @@
 """Matrix decompositions: PCA and its variants, factor analysis, ICA, NMF, SVD."""
 
+from ..scikit_learn import share_names
 from .factor_analysis import FactorAnalysis
 from .fast_ica import FastICA
 from .incremental_pca import IncrementalPCA
@@ -24,3 +25,5 @@ __all__ = [
     "TruncatedSVD",
     "svd",
 ]
+
+__getattr__, __dir__ = share_names(__name__)

@@ -1,5 +1,6 @@
 """Discriminant analysis: normal classes, and the directions that separate them."""
 
+from ..scikit_learn import share_names
 from .fisher import FisherDirection, fisher_direction
 from .linear import LinearDiscriminantAnalysis
 from .quadratic import QuadraticDiscriminantAnalysis
@@ -10,3 +11,5 @@ __all__ = [
     "QuadraticDiscriminantAnalysis",
     "fisher_direction",
 ]
+
+__getattr__, __dir__ = share_names(__name__)

@@ -1,5 +1,6 @@
 """Ensembles: bagging, forests, boosting, voting, stacking and mixtures of experts."""
 
+from ..scikit_learn import share_names
 from .adaboost import AdaBoostClassifier, AdaBoostRegressor
 from .bagging import BaggingClassifier, BaggingRegressor
 from .cascade import CascadeClassifier
@@ -45,3 +46,5 @@ __all__ = [
     "VotingRegressor",
     "diversity",
 ]
+
+__getattr__, __dir__ = share_names(__name__)

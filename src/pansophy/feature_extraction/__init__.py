@@ -1,5 +1,6 @@
 """Feature maps: formulas, polynomials, quadratic maps and polar coordinates."""
 
+from ..scikit_learn import share_names
 from .basis import BasisFeatures
 from .polar import PolarFeatures, RadiusFeature
 from .polynomial import PolynomialFeatures, polynomial_size
@@ -13,3 +14,5 @@ __all__ = [
     "RadiusFeature",
     "polynomial_size",
 ]
+
+__getattr__, __dir__ = share_names(__name__)

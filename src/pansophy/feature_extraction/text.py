@@ -2,6 +2,7 @@
 
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
+from ..scikit_learn import share_names
 from ..text import (
     CountVectorizer,
     HashingVectorizer,
@@ -16,3 +17,5 @@ __all__ = [
     "TfidfTransformer",
     "TfidfVectorizer",
 ]
+
+__getattr__, __dir__ = share_names(__name__)

@@ -6,6 +6,7 @@ scikit-learn's and takes our models: `SelectFromModel(Lasso(alpha=0.1))`.
 
 from sklearn.feature_selection import SelectFromModel
 
+from ..scikit_learn import share_names
 from .exhaustive import ExhaustiveSelector
 from .filters import CorrelationFilter, FilterWarning, MutualInformationFilter
 from .sequential import SequentialFeatureSelector
@@ -22,3 +23,5 @@ __all__ = [
     "StabilitySelection",
     "SubsetSelector",
 ]
+
+__getattr__, __dir__ = share_names(__name__)

@@ -1,5 +1,6 @@
 """Gaussian processes: regression, classification and search with uncertainty."""
 
+from ..scikit_learn import share_names
 from .bayesian_search import bayesian_search, expected_improvement
 from .gaussian_process_classifier import GaussianProcessClassifier
 from .gaussian_process_regressor import (
@@ -53,3 +54,5 @@ __all__ = [
     "loss_likelihood",
     "student_t_likelihood",
 ]
+
+__getattr__, __dir__ = share_names(__name__)

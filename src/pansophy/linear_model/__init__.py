@@ -1,5 +1,6 @@
 """Linear models: least squares, ridge, lasso, logistic regression, GLM and SGD."""
 
+from ..scikit_learn import share_names
 from .adaline import Adaline
 from .ard_regression import ARDRegression
 from .bayesian_linear_regression import (
@@ -118,3 +119,5 @@ __all__ = [
     "enet_path",
     "lasso_path",
 ]
+
+__getattr__, __dir__ = share_names(__name__)

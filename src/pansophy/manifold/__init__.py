@@ -1,5 +1,6 @@
 """Manifold learning: embeddings of rows in few dimensions that keep neighbours."""
 
+from ..scikit_learn import share_names
 from .classical_mds import ClassicalMDS
 from .embedding_quality import trustworthiness
 from .gplvm import GPLVM
@@ -23,3 +24,5 @@ __all__ = [
     "spectral_embedding",
     "trustworthiness",
 ]
+
+__getattr__, __dir__ = share_names(__name__)

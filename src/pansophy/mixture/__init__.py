@@ -1,5 +1,6 @@
 """Mixture models fitted by EM, and outlier detection, classification, regression."""
 
+from ..scikit_learn import share_names
 from .bayesian_gaussian_mixture import BayesianGaussianMixture
 from .component_selection import (
     ComponentSelection,
@@ -34,3 +35,5 @@ __all__ = [
     "reorder_components",
     "threshold_curve",
 ]
+
+__getattr__, __dir__ = share_names(__name__)

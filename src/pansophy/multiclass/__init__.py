@@ -13,4 +13,8 @@ from sklearn.multiclass import (
     OutputCodeClassifier,
 )
 
+from ..scikit_learn import share_names
+
 __all__ = ["OneVsOneClassifier", "OneVsRestClassifier", "OutputCodeClassifier"]
+
+__getattr__, __dir__ = share_names(__name__)

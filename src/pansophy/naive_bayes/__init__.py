@@ -1,5 +1,6 @@
 """Naive Bayes and other generative classifiers: prior times density, by Bayes' rule."""
 
+from ..scikit_learn import share_names
 from .discrete import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
 from .generative import ExponentialFamilyClassifier, GenerativeClassifier
 from .joint_table import JointTableClassifier
@@ -18,3 +19,5 @@ __all__ = [
     "MultinomialNB",
     "NaiveBayes",
 ]
+
+__getattr__, __dir__ = share_names(__name__)

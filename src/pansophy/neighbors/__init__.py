@@ -1,5 +1,6 @@
 """Neighbours: nearest neighbours, kernel and histogram densities, outliers."""
 
+from ..scikit_learn import share_names
 from .histogram_density import HistogramDensity
 from .k_neighbors import KNeighborsClassifier, KNeighborsRegressor, local_vote
 from .kernel_density import KernelDensity
@@ -20,3 +21,5 @@ __all__ = [
     "kernel_distance",
     "local_vote",
 ]
+
+__getattr__, __dir__ = share_names(__name__)

@@ -1,5 +1,6 @@
 """Neural networks as estimators (torch; the nets themselves are in `pansophy.nn`)."""
 
+from ..scikit_learn import share_names
 from .bernoulli_rbm import BernoulliRBM
 from .conv import ConvClassifier, ConvRegressor
 from .ft_transformer import FTTransformerClassifier, FTTransformerRegressor
@@ -25,3 +26,5 @@ __all__ = [
     "TabularResNetClassifier",
     "TabularResNetRegressor",
 ]
+
+__getattr__, __dir__ = share_names(__name__)

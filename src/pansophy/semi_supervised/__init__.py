@@ -1,5 +1,6 @@
 """Semi-supervised and weakly supervised learning: few, noisy or coarse labels."""
 
+from ..scikit_learn import share_names
 from .attribute_classifier import AttributeClassifier
 from .co_training import CoTraining
 from .feature_then_classify import FeatureThenClassify
@@ -24,3 +25,5 @@ __all__ = [
     "SelfTrainingClassifier",
     "TransductiveSVM",
 ]
+
+__getattr__, __dir__ = share_names(__name__)

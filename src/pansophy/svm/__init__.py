@@ -1,5 +1,6 @@
 """Support vector machines, linear and with kernels: classes, numbers, outliers."""
 
+from ..scikit_learn import share_names
 from .linear_svc import LinearSVC
 from .linear_svr import LinearSVR
 from .nu_svc import NuSVC
@@ -18,3 +19,5 @@ __all__ = [
     "OneClassSVM",
     "suggest_epsilon",
 ]
+
+__getattr__, __dir__ = share_names(__name__)

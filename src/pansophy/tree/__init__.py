@@ -1,5 +1,6 @@
 """Decision trees and the engine that grows them."""
 
+from ..scikit_learn import share_names
 from .criteria import entropy, gini, information_gain, split_impurity
 from .decision_stump import DecisionStump
 from .decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -49,3 +50,5 @@ __all__ = [
     "split_curve",
     "split_impurity",
 ]
+
+__getattr__, __dir__ = share_names(__name__)
