@@ -19,6 +19,13 @@ from .app import (
     split_names,
 )
 
+Overwrite = Annotated[
+    bool,
+    typer.Option(
+        "--overwrite", help="Replace the file of --out, whatever it holds now."
+    ),
+]
+
 
 @app.command(
     cls=HelpfulCommand,
@@ -45,12 +52,15 @@ def predict(
     explain: Annotated[
         bool, typer.Option(help="Add what each column did for each row.")
     ] = False,
+    overwrite: Overwrite = False,
 ):
     """Predict for the rows of a table, of any size, with a saved model."""
     with errors_as_one_sentence():
         model = model_file(model)
         check_file(model, "a model")
         check_file(table, "a table")
+        if out is not None and out.exists() and out.samefile(model):
+            raise ValueError("The predictions cannot replace the model they are of.")
         from ..compare.model.streaming import predict_stream
         from ..persist import load
 
@@ -64,6 +74,7 @@ def predict(
                 keep="*" if keep == "*" else split_names(keep) or (),
                 level=level,
                 explain=explain,
+                overwrite=overwrite,
             )
         for finding in done.findings:
             print_error(str(finding))
@@ -177,16 +188,20 @@ def complete_plot_kind(incomplete: str) -> list[str]:
 def free_picture_path(path) -> Path:
     """The path, or one of another number where a file that we did not draw stands."""
     from ..core.previous_files import numbered_names
+    from ..plot.style import is_own_picture
 
-    return next(p for p in numbered_names(path) if not p.exists() or is_picture(p))
+    return next(p for p in numbered_names(path) if not p.exists() or is_own_picture(p))
 
 
-def is_picture(path) -> bool:
-    """Whether a file is one that `plot` has drawn."""
-    if not path.is_file():
-        return False
-    with open(path, "rb") as file:
-        return b"Matplotlib" in file.read(4096)
+def refuse_foreign_picture(path) -> None:
+    """One sentence where a file stands that we did not draw."""
+    from ..plot.style import is_own_picture
+
+    if path.exists() and not is_own_picture(path):
+        raise ValueError(
+            f"{path} is there and was not drawn by `pansophy plot`; --overwrite "
+            "replaces it."
+        )
 
 
 class PlotCommand(HelpfulCommand):
@@ -214,6 +229,7 @@ def plot(
     table: Annotated[
         Path | None, typer.Option(help="The table, if it has moved.")
     ] = None,
+    overwrite: Overwrite = False,
 ):
     """Draw one picture of a comparison: of all methods, or of one of them."""
     with errors_as_one_sentence():
@@ -232,6 +248,8 @@ def plot(
             if "method" not in inspect.signature(drawing).parameters:
                 raise ValueError(f"{kind} is a picture of all methods.")
             options["method"] = ranked_method_name(result, method)
+        if out is not None and not overwrite:
+            refuse_foreign_picture(out)
         out = out or free_picture_path(folder / f"{kind}.svg")
         save(drawing(**options), out)
         print_error(f"Wrote {out}.")

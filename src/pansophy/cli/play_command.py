@@ -57,7 +57,9 @@ def play_environment(
     ] = False,
     overwrite: Annotated[
         bool,
-        typer.Option("--overwrite", help="Replace runs and results of the folder."),
+        typer.Option(
+            "--overwrite", help="Replace runs of the folder; results go to previous/."
+        ),
     ] = False,
     as_json: AsJson = False,
 ):

@@ -88,7 +88,7 @@ def index(
 ):
     """Make or update an index of the documents in a folder."""
     with errors_as_one_sentence():
-        from ..text.folder_index import FolderIndex, remove_index
+        from ..text.folder_index import FolderIndex, remove_index, source_of_index
 
         place = folder / INDEX_NAME if out is None else out
         settings = {
@@ -101,7 +101,7 @@ def index(
             "n_components": 128 if vectors else 0,
         }
         if rebuild and (place / "settings.json").is_file():
-            check_same_settings(FolderIndex(place), folder, {})
+            check_same_source(place, source_of_index(place), folder)
             remove_index(place)
         if (place / "settings.json").is_file():
             made = FolderIndex(place)
@@ -121,8 +121,7 @@ def index(
 
 def check_same_settings(index, folder, settings):
     """Refuse to update an index that was made of another folder or in another way."""
-    if index.source != folder.resolve():
-        raise ValueError(f"{index.folder} is an index of {index.source}, not {folder}.")
+    check_same_source(index.folder, index.source, folder)
     other = [
         name
         for name, value in settings.items()
@@ -133,6 +132,11 @@ def check_same_settings(index, folder, settings):
             f"{index.folder} was made with another {' and '.join(other)}; give the "
             "same, or --rebuild to make it anew."
         )
+
+
+def check_same_source(place, source, folder):
+    if source != folder.resolve():
+        raise ValueError(f"{place} is an index of {source}, not {folder}.")
 
 
 def update_with_progress(index):

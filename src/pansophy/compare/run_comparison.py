@@ -23,7 +23,7 @@ from .evaluation.ranking import (
 from .execution.background_warm_up import background_warm_up
 from .execution.blend_trial import with_blend_trial
 from .execution.plan import ExecutionLimits, data_hash, make_plan, recorded_versions
-from .execution.run_folder import check_run_folder, open_run
+from .execution.run_folder import check_run_folder, open_run, refuse_own_input
 from .execution.trials import make_workload, run_trials
 from .holdout import evaluate_on_holdout, load_holdout, overlap_notes
 from .loading import EXCLUDED_ROLES, load_dataset, table_and_target
@@ -85,6 +85,8 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
     started = clock()
     if options.folder is not None:
         check_run_folder(options.folder, options.resume)
+        refuse_own_input(options.folder, table)
+        refuse_own_input(options.folder, options.test)
     dataset, split = dataset_and_splits(table, options)
     data, schema = dataset.data, dataset.schema
     metrics = metrics_for(schema.task, options.metric, ordered=schema.ordered)

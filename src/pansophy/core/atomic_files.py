@@ -35,6 +35,9 @@ def replacing_file(path):
     'all of it'
     """
     path = Path(os.path.realpath(path))  # a link keeps pointing to its file
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a device or a pipe"
+        raise OSError(f"{path} cannot be written: it is {kind}.")
     with sentence_of_failed_write(path):
         mode = mode_of_file(path)
         draft = make_draft(path, 0o666 if mode is None else mode)

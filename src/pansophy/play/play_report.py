@@ -150,6 +150,9 @@ def play(
         )  # fmt: skip
         comparison.planning = evaluate_planning(world, random_state)
         film = film_episode(comparison.agent, env, random_state=random_state)
+        previous = finished.move_results()
+        if previous is not None and report is not None:
+            report(f"Earlier results of {folder} are now in {previous}.")
         save(comparison.agent, folder / "agent.pansophy")
         save_film(film, folder / "episode.gif")
         results = json.dumps(comparison_data(comparison, env), indent=2)

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..core.atomic_files import write_text_file
 from ..core.folder_lock import FolderLockedError, lock_folder
+from ..core.previous_files import move_to_previous
 from ..rl.agent_comparison import AgentRun
 from ..rl.evaluation import ReturnCurve
 
@@ -36,33 +37,58 @@ class PlayFolder:
     resume : bool
         Whether runs that are there count.
     overwrite : bool
-        Whether runs and results that are there may be removed; otherwise a folder that
-        has some is refused.
+        Whether runs that are there may be removed; otherwise a folder that has runs or
+        results is refused. Results go to `previous/` when there are new ones.
     """
 
     def __init__(self, folder, settings, *, resume=False, overwrite=False):
         file = Path(folder) / "runs" / "settings.json"
+        self.agents = agents_of_settings(settings)
         if resume and not file.exists():
             raise ValueError(f"there are no runs to resume in {str(folder)!r}.")
         self.folder = writable_folder(folder)
         self.runs = file.parent
         self.runs.mkdir(exist_ok=True)
+        is_ours = is_settings_file(file)
+        if not is_ours and resume:
+            raise ValueError(f"{str(file)!r} cannot be read: do not resume.")
+        if not is_ours:
+            self._refuse_foreign_runs()
         try:
             self.lock = lock_folder(self.runs)
         except FolderLockedError:
             raise ValueError(f"another run is writing to {str(folder)!r}.") from None
         try:
             if resume:
-                refuse_other_settings(read_settings(file), settings, folder)
+                earlier = json.loads(file.read_text("utf-8"))
+                refuse_other_settings(earlier, settings, folder)
             elif overwrite:
-                if file.exists():  # the runs are ours
+                if is_ours:
+                    self.agents |= agents_of_settings(
+                        json.loads(file.read_text("utf-8"))
+                    )
                     self._remove_runs()
             else:
-                self._refuse_earlier_results(file.exists())
+                self._refuse_earlier_results(is_ours)
             write_text_file(file, json.dumps(settings, indent=1) + "\n")
         except BaseException:
             self.close()
             raise
+
+    def _refuse_foreign_runs(self):
+        """Raise if the folder of runs holds files of something else."""
+        strange = [p.name for p in self._kept_runs()]
+        if (self.runs / "settings.json").exists():
+            strange.append("settings.json")
+        if strange:
+            raise ValueError(
+                f"{str(self.runs)!r} holds {min(strange)}, which is no run of "
+                "`pansophy play`; choose another folder (--out)."
+            )
+
+    def move_results(self) -> Path | None:
+        """Move the results that are there to `previous/`; that folder, or None."""
+        return move_to_previous(self.folder, RESULTS)
 
     def _refuse_earlier_results(self, is_ours):
         """Raise if writing here would replace runs or results."""
@@ -77,8 +103,9 @@ class PlayFolder:
             )
 
     def _kept_runs(self):
+        names = "|".join(map(re.escape, self.agents))
         for old in self.runs.iterdir():
-            if re.fullmatch(r"[\w-]+-\d+\.(pansophy|json)", old.name):
+            if re.fullmatch(rf"({names})-\d+\.(pansophy|json)", old.name):
                 yield old
 
     def _remove_runs(self):
@@ -142,12 +169,19 @@ def writable_folder(folder) -> Path:
     return folder
 
 
-def read_settings(file) -> dict:
-    """The settings of earlier runs; the clear error if they cannot be read."""
+def agents_of_settings(settings) -> set[str]:
+    """Names of the agents whose runs are in a folder."""
+    start = "parameters of "
+    return {k.removeprefix(start) for k in settings if k.startswith(start)}
+
+
+def is_settings_file(file) -> bool:
+    """Whether a file holds settings of runs."""
     try:
-        return json.loads(file.read_text("utf-8"))
-    except ValueError:
-        raise ValueError(f"{str(file)!r} cannot be read: do not resume.") from None
+        content = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and {"environment", "steps"} <= content.keys()
 
 
 def refuse_other_settings(old, new, folder) -> None:

@@ -7,6 +7,7 @@ dashes and markers, so that they can be distinguished in grey print.
 
 import io
 import math
+import os
 import re
 import warnings
 from functools import wraps
@@ -17,6 +18,7 @@ from ..core.atomic_files import replacing_file
 
 BLUE, ORANGE, GREEN, PURPLE = "#1f5f99", "#c2571a", "#5b8c3e", "#7a4fa3"
 GREY, PINK, PALE, INK = "#8a8f98", "#b0436e", "#c9dcee", "#30343b"
+CREATOR = "Drawn by pansophy with Matplotlib"  # in the files of pictures
 LINE = "#eceef1"  # of a grid
 EDGE = "#b9bec6"  # of the frame, and of lines through zero
 COLORS = (BLUE, ORANGE, GREEN, PURPLE, PINK, GREY)
@@ -246,6 +248,18 @@ def save(ax, path) -> None:
     if Path(path).suffix.lower() not in kinds:
         raise ValueError(f"A picture is {', '.join(kinds)} by its name, got {path}.")
     with replacing_file(path) as draft:
+        form = Path(path).suffix[1:].lower()
+        key = "Software" if form == "png" else "Creator"
         ax.figure.savefig(
-            draft, bbox_inches="tight", format=Path(path).suffix[1:].lower()
+            draft, bbox_inches="tight", format=form, metadata={key: CREATOR}
         )
+
+
+def is_own_picture(path) -> bool:
+    """Whether a file is a picture that `save` has written."""
+    if not Path(path).is_file():
+        return False
+    with open(path, "rb") as file:
+        head = file.read(4096)
+        file.seek(max(0, os.path.getsize(path) - 4096))
+        return CREATOR.encode() in head + file.read()  # at the end of a PDF

@@ -9,6 +9,7 @@ the k smallest: all sets of k rows are equally likely, in one pass, with O(k) me
 and the rows drawn depend on the seed alone, not on the sizes of batches.
 """
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -59,6 +60,17 @@ def count_table_rows(source) -> int:
         return sum(
             t.num_rows for t in guarded_blocks(file_tables(path, columns=columns), path)
         )
+
+
+def column_names_of_file(path) -> list[str]:
+    """Names of the columns of a file, of whose rows only the first are read."""
+    with read.seekable_file(Path(path)) as path:
+        if read.format_of(path) == "text":
+            blocks = (block for block, _ in guarded_blocks(text_blocks(path), path))
+        else:
+            blocks = guarded_blocks(file_tables(path), path)
+        with contextlib.closing(blocks):
+            return next(blocks).column_names
 
 
 def sample_table_rows(source, rows, seed=0) -> pa.Table:

@@ -38,7 +38,6 @@ import functools
 import itertools
 import json
 import re
-import shutil
 from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
@@ -49,6 +48,7 @@ import numpy as np
 
 from ..core.atomic_files import replacing_file, write_text_file
 from ..core.folder_lock import holding_folder
+from ..core.own_files import remove_own_files
 from ..params import ParameterError, check_count
 from .bm25_formulas import METHODS, SearchResult, TermFormula, check_query, query_list
 from .search_words import begins_terms, indexed_words, query_words
@@ -62,6 +62,12 @@ SAMPLE_STRIDE = 16  # a limit of many scores is read off every so many
 # errors that numbers out of a damaged file end in
 DAMAGE = (IndexError, KeyError, TypeError, AttributeError, OverflowError)
 QUOTED = re.compile(r'"([^"]*)"')
+SEGMENT_NAME = r"segment-\d{6}"
+# of the files of an index below its folder
+OWN_PATHS = (
+    rf"index\.json|deleted\.bin|\.lock|{SEGMENT_NAME}/[a-z_]+\.bin"
+    r"|\.(index\.json|deleted\.bin)\.[0-9a-f]{8}\.tmp"
+)
 
 DTYPES = {
     "starts": np.int64,
@@ -407,8 +413,8 @@ class BM25Index:
         write_text_file(path, json.dumps(content, indent=1))
         self._version = path.stat().st_mtime_ns, path.stat().st_ino
         for path in self.folder.glob("segment-*"):
-            if path.name not in names:
-                shutil.rmtree(path, ignore_errors=True)
+            if path.name not in names and re.fullmatch(SEGMENT_NAME, path.name):
+                remove_own_files(path, r"[a-z_]+\.bin")
 
     @cached_property
     def is_live(self):
@@ -435,8 +441,9 @@ class BM25Index:
         name = f"segment-{self._next_name:06d}"
         self._next_name += 1
         folder = self.folder / name
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
+        if folder.is_dir():
+            remove_own_files(folder, r"[a-z_]+\.bin")
+        folder.mkdir(exist_ok=True)
         return folder
 
     def add(self, documents, *, merge=True) -> range:

@@ -27,7 +27,7 @@ import contextlib
 import itertools
 import json
 import os
-import shutil
+import re
 import sqlite3
 import stat
 from collections import Counter
@@ -40,8 +40,11 @@ import numpy as np
 
 from ..core.atomic_files import write_text_file
 from ..core.folder_lock import LOCK_NAME, holding_folder
+from ..core.own_files import foreign_path, foreign_sentence, remove_own_files
+from ..core.previous_files import numbered_names
 from ..params import ParameterError, check_count
 from .bm25_formulas import check_query
+from .bm25_index import OWN_PATHS as WORD_PATHS
 from .bm25_index import QUOTED, BM25Index, damage_as_one_sentence, read_index_json
 from .chunks import Chunk, check_chunking, split_chunks
 from .rank_fusion import score_fusion
@@ -56,6 +59,7 @@ from .readers import (
     readable_text,
 )
 from .snippets import Snippet, best_snippet
+from .vector_index import OWN_PATHS as VECTOR_PATHS
 from .vector_index import VectorIndex
 
 FORMAT = 3
@@ -70,6 +74,16 @@ NAMES_KEPT = 100  # of the files that are left out for one reason
 NAMES_IN_TEXT = 3
 # kinds of files whose text is kept in the index; wide: UTF-16 and UTF-32
 EXTRACTED = {"html", "pdf", "wide text", "wide markdown"}
+VECTOR_FOLDERS = ("vectors", "vectors-draft", "vectors-old")
+# of the files of an index below its folder
+OWN_PATHS = (
+    rf"documents\.sqlite(-journal|-wal|-shm)?|{re.escape(LOCK_NAME)}"
+    r"|\.settings\.json\.[0-9a-f]{8}\.tmp"
+    rf"|words/({WORD_PATHS})"
+)
+WITH_VECTORS = (
+    rf"settings\.json|{OWN_PATHS}|({'|'.join(VECTOR_FOLDERS)})/({VECTOR_PATHS})"
+)
 TABLES = """
 create table if not exists files(
     id integer primary key, path text unique, size integer, time integer, kind text);
@@ -282,7 +296,9 @@ class FolderIndex:
             raise FileNotFoundError(f"{self.folder} is not an index of a folder.")
         content = read_index_json(path)
         if content.pop("format", None) != FORMAT:
-            raise ValueError(f"{path} is of another version; make the index anew.")
+            raise ValueError(
+                f"{path} is of another version; make the index anew (--rebuild)."
+            )
         with damage_as_one_sentence(self.folder):
             content["also"] = tuple(content["also"])
             self.settings = FolderSettings(**content)
@@ -679,23 +695,29 @@ def open_database(folder) -> sqlite3.Connection:
     return database
 
 
+def source_of_index(folder) -> Path:
+    """The folder of documents that an index was made of, in this version or another."""
+    content = read_index_json(Path(folder) / "settings.json")
+    source = content.get("source")
+    if not isinstance(source, str) or "n_components" not in content:
+        raise ValueError(f"{folder} is not an index of a folder.")
+    return Path(source)
+
+
 def remove_index(folder) -> None:
     """Remove what an index holds from its folder, so that it can be made anew.
 
     Raises
     ------
     FileExistsError
-        If there is anything else in it.
+        If there is anything else in it; nothing has been removed then.
     """
     folder = Path(folder)
-    vectors = {"vectors", "vectors-draft"}
-    ours = {"settings.json", "words", "documents.sqlite", LOCK_NAME, *vectors}
-    ours |= {f"documents.sqlite-{name}" for name in ("journal", "wal", "shm")}
+    source_of_index(folder)
     with holding_folder(folder):
-        if strange := {path.name for path in folder.iterdir()} - ours:
-            raise FileExistsError(f"{folder} holds {min(strange)}, which is no index.")
-        for name in vectors:
-            shutil.rmtree(folder / name, ignore_errors=True)
+        refuse_foreign_paths(folder, WITH_VECTORS)
+        for name in VECTOR_FOLDERS:
+            remove_own_files(folder / name, VECTOR_PATHS)
         (folder / "settings.json").unlink()  # no index from here on
         remove_unfinished_index(folder)
 
@@ -706,25 +728,63 @@ def remove_unfinished_index(folder) -> None:
     Raises
     ------
     FileExistsError
-        If there is anything else in it.
+        If there is anything else in it; nothing has been removed then.
     """
-    ours = {"words", "documents.sqlite", "documents.sqlite-journal", LOCK_NAME}
-    names = {path.name for path in folder.iterdir()}
-    if not names <= ours:
-        raise FileExistsError(f"{folder} is not empty.")
-    shutil.rmtree(folder / "words", ignore_errors=True)
-    for name in names & {"documents.sqlite", "documents.sqlite-journal"}:
-        (folder / name).unlink()
+    words = folder / "words"
+    refuse_foreign_paths(folder, OWN_PATHS)
+    if not is_word_index_or_empty(words):
+        raise FileExistsError(foreign_sentence(folder, words))
+    if not is_document_database(folder / "documents.sqlite"):
+        raise FileExistsError(foreign_sentence(folder, folder / "documents.sqlite"))
+    remove_own_files(words, WORD_PATHS)
+    for path in folder.glob("documents.sqlite*"):
+        path.unlink()
+
+
+def refuse_foreign_paths(folder, pattern) -> None:
+    """One sentence if a folder holds a file that is none of an index."""
+    if (path := foreign_path(folder, pattern)) is not None:
+        raise FileExistsError(foreign_sentence(folder, path))
+
+
+def is_word_index_or_empty(folder) -> bool:
+    """Whether a folder is an index of words, or holds nothing yet."""
+    path = folder / "index.json"
+    if not path.is_file():
+        return not folder.is_dir() or not any(map(Path.is_dir, folder.iterdir()))
+    try:
+        content = read_index_json(path)
+    except (OSError, ValueError):
+        return False
+    return {"settings", "segments", "next_name"} <= content.keys()
+
+
+def is_document_database(path) -> bool:
+    """Whether a file is a database of an index, or was about to become one."""
+    if not path.exists() or path.stat().st_size == 0:
+        return True
+    database = sqlite3.connect(path, timeout=1)
+    try:
+        rows = database.execute("select name from sqlite_master where type = 'table'")
+        return {name for (name,) in rows} <= {"files", "chunks", "texts"}
+    except sqlite3.DatabaseError:
+        return False
+    finally:
+        database.close()
 
 
 def replace_folder(draft, path) -> None:
-    """Put a folder in the place of another one, which goes."""
-    old = path.with_name(f"{path.name}-old")
-    shutil.rmtree(old, ignore_errors=True)
+    """Put the folder of new vectors in the place of the old ones, which go.
+
+    What is not ours stays in `vectors-old`.
+    """
+    remove_own_files(path.with_name(f"{path.name}-old"), VECTOR_PATHS)
+    names = numbered_names(path.with_name(f"{path.name}-old"))
+    old = next(name for name in names if not os.path.lexists(name))
     if path.exists():
         path.rename(old)
     draft.rename(path)
-    shutil.rmtree(old, ignore_errors=True)
+    remove_own_files(old, VECTOR_PATHS)
 
 
 def examine_file(path, also):

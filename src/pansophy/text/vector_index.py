@@ -12,7 +12,6 @@ Cost      O(documents * LEADING + candidates * k) a query
 Refs      [Deerwester1990]
 """
 
-import shutil
 from collections import Counter
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.own_files import remove_own_files
 from .bm25_index import (
     SortedTerms,
     encode_term,
@@ -40,22 +40,10 @@ class NearestDocuments(NamedTuple):
     cosines: np.ndarray
 
 
-OWN_FILES = {
-    "words",
-    "grams",
-    "weights.bin",
-    "projection.bin",
-    "vectors.bin",
-    "leading.bin",
-    "trained.json",
-}
-
-
-def clear_index_folder(folder) -> None:
-    """Remove an earlier index, but no folder that holds anything else."""
-    if folder.is_dir() and not {p.name for p in folder.iterdir()} <= OWN_FILES:
-        raise FileExistsError(f"{folder} is not empty.")
-    shutil.rmtree(folder, ignore_errors=True)
+OWN_PATHS = (
+    r"(weights|projection|vectors|leading)\.bin|trained\.json"
+    r"|(words|grams)/(terms|term_ends)\.bin|\.trained\.json\.[0-9a-f]{8}\.tmp"
+)
 
 
 class VectorIndex:
@@ -100,9 +88,9 @@ class VectorIndex:
 
         folder = Path(folder)
         model = SubwordLSA(n_components, random_state=random_state).fit(texts)
-        clear_index_folder(folder)
+        remove_own_files(folder, OWN_PATHS)
         for name, terms in (("words", model.words_), ("grams", model.grams_)):
-            (folder / name).mkdir(parents=True)
+            (folder / name).mkdir(parents=True, exist_ok=True)
             # sorted by code points, which is the order of their bytes
             SortedTerms.write(folder / name, [encode_term(t) for t in terms.tolist()])
         weights = [model.ngram_size, model.unknown_idf_, *model.word_idf_]

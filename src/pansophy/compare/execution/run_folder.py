@@ -274,6 +274,21 @@ def check_run_folder(path, resume=False) -> None:
         raise RunFolderError(f"There is no run to resume in {path}.")
 
 
+def refuse_own_input(path, table) -> None:
+    """One sentence if the table has a name of the run's files, in its folder.
+
+    Files of these names are moved out of the way of a new run.
+    """
+    if not isinstance(table, (str, os.PathLike)):
+        return
+    table = Path(table)
+    if table.name in RUN_FILES and table.parent.resolve() == Path(path).resolve():
+        raise RunFolderError(
+            f"A run in {path} would move its own table, {table.name}: give another "
+            "folder, or the table another name."
+        )
+
+
 def lock_run_folder(path):
     """A descriptor that holds the folder as long as this process lives."""
     try:

@@ -9,7 +9,7 @@ does not depend on the number of threads.
 import difflib
 import os
 import time
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ import pyarrow as pa
 from ...core import threads
 from ...diagnose.findings import Finding
 from ...tables import TableError, table_batches
+from ...tables.stream import column_names_of_file
 from .prediction_table import prediction_table
 from .table_model import ignore_user_warnings
 from .table_writers import table_writer as open_sink
@@ -50,6 +51,7 @@ def predict_stream(
     check=True,
     batch=BATCH_ROWS,
     progress=None,
+    overwrite=True,
 ) -> StreamResult:
     """Predict for every row of `source` and write the answers to `sink`.
 
@@ -73,6 +75,9 @@ def predict_stream(
         Rows at a time.
     progress : bool or function of (rows done), optional
         By default a bar if standard error is a terminal.
+    overwrite : bool
+        Whether the file may be replaced whatever it holds; otherwise only if it has the
+        columns that are written now, as after an earlier call.
 
     Returns
     -------
@@ -113,6 +118,8 @@ def predict_stream(
         results: Any = threads.run_tasks(tasks(), blas=True)
         with closing(results):
             for out, seen, far in results:
+                if done == 0 and not overwrite:
+                    refuse_other_columns(sink, out.column_names)
                 write(out)
                 done += out.num_rows
                 looked.add(seen, far)
@@ -130,6 +137,21 @@ def same_file(source, sink) -> bool:
     if len(paths) < 2 or not all(os.path.exists(p) for p in paths):
         return False
     return os.path.samefile(*paths)
+
+
+def refuse_other_columns(path, names) -> None:
+    """Refuse to replace a file that is no table of the columns to be written."""
+    if not isinstance(path, (str, os.PathLike)) or not os.path.exists(path):
+        return
+    if os.path.isfile(path) and os.path.getsize(path) == 0:
+        return
+    with suppress(OSError, ValueError, StopIteration):
+        if column_names_of_file(path) == list(names):
+            return
+    raise TableError(
+        f"{path} is there and holds other columns than these predictions; --overwrite "
+        "replaces it."
+    )
 
 
 def passthrough_columns(table, keep) -> list[str]:
