@@ -43,6 +43,29 @@ def test_people_are_not_parted_though_nobody_said_so(rng):
     )
 
 
+def test_pairs_of_columns_name_the_group(rng, tmp_path):
+    who = np.repeat(np.arange(40), 5)
+    table = {
+        "site": np.array(list("ABCD"))[who % 4],
+        "no": who // 4,
+        "age": rng.integers(20, 90, 40)[who],
+        "weight": rng.normal(70, 9, 40)[who].round(1),
+        "y": rng.normal(size=40)[who] + 0.1 * rng.normal(size=200),
+    }
+    tree = {"methods": {"tree": DecisionTreeRegressor(random_state=0)}, **QUICK}
+    c = compare(table, "y", folder=tmp_path / "run", **tree)
+    assert c.schema.group == "site,no" and c.split.kind == "grouped"
+    for train, test in c.split.folds:
+        assert not set(who[train]) & set(who[test])
+    assert "Pairs of 'site' and 'no' come in 5.0 rows each" in str(c)
+    assert len(c.predict({k: v[:3] for k, v in table.items() if k != "y"})) == 3
+    means = [r.scores["rmse"].mean for r in c.leaderboard]
+    named = compare(table, "y", group="site, no", **tree)
+    assert [r.scores["rmse"].mean for r in named.leaderboard] == means
+    again = compare(table, "y", schema=tmp_path / "run/schema.toml", **tree)
+    assert [r.scores["rmse"].mean for r in again.leaderboard] == means
+
+
 def test_later_rows_are_predicted_from_earlier_ones(rng):
     table = {"year": np.arange(1800, 2000), "y": np.cumsum(rng.normal(size=200))}
     tree = {"methods": {"tree": DecisionTreeRegressor(random_state=0)}, **QUICK}

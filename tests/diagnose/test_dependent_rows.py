@@ -28,7 +28,7 @@ def test_rows_along_time_and_of_one_person_are_told(rng):
     assert not explore(fair, "y", whole=False).warnings
     who = np.repeat(np.arange(30), 10)
     table = {"patient_id": who, "x": x, "y": rng.normal(size=30)[who] + x}
-    (told,) = explore(table, "y", whole=False).warnings
+    (told,) = explore(table, "y", whole=False).alarms
     assert told.kind == "repeated group" and "as the group" in told.text
     assert not explore(table, "y", group="patient_id", whole=False).warnings
     unlike = explore({**table, "y": rng.normal(size=n)}, "y", whole=False).findings

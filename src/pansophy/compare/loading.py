@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..tables import (
     Schema,
@@ -28,6 +29,7 @@ from ..tables import (
     reading_notes,
     sample_table_rows,
 )
+from ..tables.column_values import column_as_texts
 from ..tables.schema import some_weight
 from ..tables.targets import (
     as_name_list,
@@ -68,6 +70,7 @@ def load_dataset(source, options) -> LoadedDataset:
     table, sampled = read_or_sample(source, options.max_rows, options.random_state)
     notes = list(reading_notes(table))
     options, design = with_found_design(table, options)
+    table, options = with_joined_group(table, options)
     if sampled:
         notes.append(
             f"The table has {sampled:,} rows; methods are compared on "
@@ -120,10 +123,8 @@ def with_found_design(table, options):
     if event is not None and event.duration in (options.roles or {}):
         event = None  # asked for by its role
     entity = design.entity
-    if entity is not None and (
-        len(entity.columns) > 1 or table.column(entity.columns[0]).null_count
-    ):
-        entity = None  # no one column that says whose each row is
+    if entity is not None and any(table.column(n).null_count for n in entity.columns):
+        entity = None  # it is not known whose each row is
     design = design._replace(event=event, entity=entity)
     if event is not None:
         ignore = [*as_name_list(options.ignore or ()), event.duration]
@@ -131,8 +132,34 @@ def with_found_design(table, options):
     if design.time is not None:
         options = replace(options, time=design.time.column)
     elif entity is not None:
-        options = replace(options, group=entity.columns[0])
+        options = replace(options, group=",".join(entity.columns))
     return options, None if design == RowDesign() else design
+
+
+def with_joined_group(table, options):
+    """The table with a column for a group that is named by several, `site,patient`.
+
+    It is called as they are named together, unless the table has such a column.
+    """
+    group = options.group
+    if options.schema is not None:
+        given = options.schema
+        schema = given if isinstance(given, Schema) else Schema.read(given)
+        group = schema.group
+    if not isinstance(group, str) or group in table.column_names:
+        return table, options
+    names = [name.strip() for name in group.split(",")]
+    if len(names) < 2 or not all(name in table.column_names for name in names):
+        return table, options
+    columns = [column_as_texts(table.column(name), name) for name in names]
+    for name, column in zip(names, columns, strict=True):
+        if column.null_count:
+            raise TableError(f"Group {name!r} is missing in {column.null_count} rows.")
+    joined = pc.binary_join_element_wise(*columns, ",")
+    name = ",".join(names)
+    if options.schema is None:
+        options = replace(options, group=name)
+    return table.append_column(name, joined), options
 
 
 def counts_rows(schema, table, options) -> bool:

@@ -138,8 +138,11 @@ class Options:
     group: Name | None = option(
         None,
         "str or None",
-        "Column whose rows stay in one fold.",
-        CommandLineFlag("Column whose rows stay in one fold.", DATA),
+        "Column whose rows stay in one fold, or several that name it together "
+        '("site,patient").',
+        CommandLineFlag(
+            "Column whose rows stay in one fold; several: `site,patient`.", DATA
+        ),
     )
     time: Name | None = option(
         None,

@@ -5,10 +5,11 @@ and scores are better than they will be for later rows or new people. With y the
 (its rank, or whether it is the most frequent class) and n rows, the signs are:
 
     time    r, the correlation of y with that of the next row in order of a date  (1)
-    group   columns that are the same in all rows of one value of a column
-            (`entities`), whatever its name; or a column that is named as people and
-            things are (patient, customer, device) and comes in several rows
-            each, with the share of the variance of y between its values           (2)
+    group   columns that are the same in all rows of one value of a column, or
+            a target that is alike in them (`entities`), whatever its name; or a
+            column that is named as people and things are (patient, customer, device)
+            and comes in several rows each, with the share of the variance of y
+            between its values                                                     (2)
 
 Independent rows have r = 0 with standard error 1 / sqrt(n); (1) is reported if r
 exceeds `ALIKE` and `SURE` standard errors. Both are *certain* where nobody would doubt
@@ -26,7 +27,7 @@ import numpy as np
 import scipy.stats
 
 from ..tables.roles import CLOCKED
-from .entities import Entity, find_entities
+from .entities import FEW_OF_ONE, Entity, entities_by_target, find_entities
 from .findings import Finding, make_finding
 from .related_columns import ENTITY, adjusted_correlation_ratio
 from .time_to_event import TimeToEvent, find_time_to_event, time_to_event_findings
@@ -83,9 +84,13 @@ def find_design(view, targets) -> RowDesign:
         if order is not None and order.certain:
             return RowDesign(time=order, event=event)
     target = targets[0].name if len(targets) == 1 else None
+    entities = find_entities(view, target)
+    if target is not None:
+        y = target_scores(targets[0])
+        entities = entities + entities_by_target(inputs, y, entities)
     certain = [
         e
-        for e in find_entities(view, target)
+        for e in entities
         if e.certain and not any(view[name].missing.any() for name in e.columns)
     ]
     return RowDesign(entity=certain[0] if certain else None, event=event)
@@ -108,6 +113,11 @@ def dependent_rows(view, targets, group=None, time=None) -> list[Finding]:
             out += time_order_findings(dated, target.name, y)
     if group is None and targets:
         entities = [e for e in find_entities(view) if e.certain or len(e.columns) == 1]
+        if len(targets) == 1:
+            alike = entities_by_target(view, target_scores(targets[0]), entities)
+            again = {e.columns for e in alike}
+            entities = [e for e in entities if e.columns not in again] + alike
+        entities.sort(key=lambda e: not e.certain)
         out += [entity_finding(e) for e in entities[:MOST]]
         told = {name for e in entities for name in e.columns}
         for target in targets:
@@ -176,26 +186,39 @@ def time_order_findings(view, target, y):
 
 def entity_finding(entity) -> Finding:
     """Finding for people or things that come in several rows each."""
-    some = ", ".join(repr(name) for name in entity.determined[:3])
-    more = len(entity.determined) - 3
-    some += f" and {more} more" if more > 0 else ""
-    are = "is" if len(entity.determined) == 1 else "are"
-    whole = "" if len(entity.columns) == 1 else ", joined to one column,"
+    name = ",".join(entity.columns)
     text = (
-        f"{entity.name} comes in several rows ({entity.rows / entity.count:.1f} for "
-        f"each of {entity.count:,}), in which {some} {are} the same. Name it as the "
-        f"group{whole} if new rows will be of new ones: folds of shuffled rows test on "
+        f"{entity.comes} in several rows ({entity.rows / entity.count:.1f} for "
+        f"each of {entity.count:,}), in which {what_is_alike(entity)}. Name {name!r} "
+        "as the group if new rows will be of new ones: folds of shuffled rows test on "
         "known ones."
     )
+    few = entity.rows <= FEW_OF_ONE * entity.count
+    likely = "warning" if entity.share and few else "note"
     return make_finding(
         "repeated group",
-        "alarm" if entity.certain else "note",
+        "alarm" if entity.certain else likely,
         text,
         column=entity.columns[0],
         columns=entity.columns,
         levels=entity.count,
         determined=entity.determined,
+        share=entity.share,
     )
+
+
+def what_is_alike(entity, most=3) -> str:
+    """Clause on what the rows of an entity have in common."""
+    clauses = []
+    if entity.determined:
+        some = ", ".join(repr(name) for name in entity.determined[:most])
+        more = len(entity.determined) - most
+        some += f" and {more} more" if more > 0 else ""
+        verb = "is" if len(entity.determined) == 1 else "are"
+        clauses.append(f"{some} {verb} the same")
+    if entity.share:
+        clauses.append(f"the target is alike (they share {entity.share:.0%} of it)")
+    return " and ".join(clauses)
 
 
 def repeated_groups(view, target, y):

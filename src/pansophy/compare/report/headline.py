@@ -6,6 +6,7 @@ comparison; the sentences below them say how sure the ranking is.
 
 import numpy as np
 
+from ...diagnose.dependent_rows import what_is_alike
 from ...plot.style import short_name
 from ..evaluation.paired_tests import DUMMY
 from ..evaluation.ranking import KeepReason, Standing
@@ -151,11 +152,9 @@ def design_sentence(c) -> str:
         )
     if design.entity is not None:
         e = design.entity
-        same = ", ".join(repr(name) for name in e.determined[:2])
-        same += " and more" if len(e.determined) > 2 else ""
         clauses.append(
-            f"{e.name} comes in {e.rows / e.count:.1f} rows each ({same} are the same "
-            "in all of them), so rows of one were never parted"
+            f"{e.comes} in {e.rows / e.count:.1f} rows each, in which "
+            f"{what_is_alike(e, 2)}, so rows of one were never parted"
             f"{shuffled_clause(c, 'for rows of known ones')} (--independent shuffles "
             "rows)"
         )
