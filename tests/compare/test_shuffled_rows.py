@@ -77,6 +77,27 @@ def test_later_rows_are_predicted_from_earlier_ones(rng):
     assert c.to_dict()["shuffled_score"]["method"] == "tree"
 
 
+def test_prices_without_a_date_are_predicted_from_earlier_ones(rng, tmp_path):
+    n = 600
+    walk = np.cumsum(rng.normal(size=n))
+    table = {"trend": np.arange(n) // 20 + rng.integers(0, 2, n), "y": walk}
+    tree = {"methods": {"tree": DecisionTreeRegressor(random_state=0)}, **QUICK}
+    c = compare(table, "y", folder=tmp_path / "run", **tree)
+    assert c.schema.time == "row order" and c.split.kind == "time-ordered"
+    assert [column.name for column in c.schema.used] == ["trend"]
+    assert c.shuffled_score.score < c.row("tree").scores["rmse"].mean / 2
+    assert "follow each other in the file" in str(c)
+    assert len(c.predict({"trend": [1, 2]})) == 2
+    scores = [r.scores for r in c.leaderboard]
+    named = compare(table, "y", time="row order", **tree)
+    assert [r.scores for r in named.leaderboard] == scores
+    again = compare(table, "y", schema=tmp_path / "run/schema.toml", **tree)
+    assert [r.scores for r in again.leaderboard] == scores
+    mixed = rng.permutation(n)
+    free = compare({k: v[mixed] for k, v in table.items()}, "y", **tree)
+    assert free.schema.time is None
+
+
 def test_a_design_that_cannot_be_cut_is_left(rng):
     table = patients(rng)
     table["ill"] = np.where(table["Nr"] < 1002, "yes", "no")  # of two people

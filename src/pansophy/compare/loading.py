@@ -69,8 +69,9 @@ def load_dataset(source, options) -> LoadedDataset:
     """
     table, sampled = read_or_sample(source, options.max_rows, options.random_state)
     notes = list(reading_notes(table))
-    options, design = with_found_design(table, options)
+    options, design = with_found_design(table, options, in_order=not sampled)
     table, options = with_joined_group(table, options)
+    table, options = with_row_order(table, options)
     if sampled:
         notes.append(
             f"The table has {sampled:,} rows; methods are compared on "
@@ -99,14 +100,15 @@ def load_dataset(source, options) -> LoadedDataset:
     return LoadedDataset(source, table, schema, data, notes, sampled, cells, design)
 
 
-def with_found_design(table, options):
+def with_found_design(table, options, in_order=True):
     """Options with what rows certainly are, and the design that was found.
 
     That is a group, a time, or the duration of a time to an event, which is left out.
     Nothing is looked for where the design is given, or rows are said to be independent.
+    `in_order` says whether rows are as in the file, and not a sample.
     """
     from ..diagnose.columns import table_view
-    from ..diagnose.dependent_rows import RowDesign, find_design
+    from ..diagnose.dependent_rows import ROW_ORDER, RowDesign, find_design
     from ..diagnose.target_columns import target_columns_of
 
     given = options.group or options.time or options.schema is not None
@@ -129,6 +131,9 @@ def with_found_design(table, options):
     if event is not None:
         ignore = [*as_name_list(options.ignore or ()), event.duration]
         options = replace(options, ignore=ignore)
+    by_place = design.time is not None and design.time.column == ROW_ORDER
+    if by_place and (options.weight or not in_order):
+        design = design._replace(time=None)
     if design.time is not None:
         options = replace(options, time=design.time.column)
     elif entity is not None:
@@ -143,9 +148,7 @@ def with_joined_group(table, options):
     """
     group = options.group
     if options.schema is not None:
-        given = options.schema
-        schema = given if isinstance(given, Schema) else Schema.read(given)
-        group = schema.group
+        group = given_schema(options).group
     if not isinstance(group, str) or group in table.column_names:
         return table, options
     names = [name.strip() for name in group.split(",")]
@@ -160,6 +163,29 @@ def with_joined_group(table, options):
     if options.schema is None:
         options = replace(options, group=name)
     return table.append_column(name, joined), options
+
+
+def with_row_order(table, options):
+    """The table with a column of row numbers, if rows are ordered by their place.
+
+    It only orders them and is no input, since new rows have no place.
+    """
+    from ..diagnose.dependent_rows import ROW_ORDER
+
+    time = options.time
+    if options.schema is not None:
+        time = given_schema(options).time
+    if time != ROW_ORDER or ROW_ORDER in table.column_names:
+        return table, options
+    if options.schema is None:
+        options = replace(options, roles={**(options.roles or {}), ROW_ORDER: "ignore"})
+    return table.append_column(ROW_ORDER, pa.array(range(table.num_rows))), options
+
+
+def given_schema(options, table=None) -> Schema:
+    """The schema of the options, read from its file where it is one."""
+    given = options.schema
+    return given if isinstance(given, Schema) else Schema.read(given, table)
 
 
 def counts_rows(schema, table, options) -> bool:
@@ -301,9 +327,7 @@ def read_or_sample(source, max_rows, seed) -> tuple[pa.Table, int]:
 
 def check_given_schema(table, options) -> Schema:
     """A schema as given, or read from its file; no option may contradict it."""
-    schema = options.schema
-    if not isinstance(schema, Schema):
-        schema = Schema.read(schema, table)
+    schema = given_schema(options, table)
     targets = as_name_list(options.target)
     if targets and targets not in ([schema.target], list(schema.targets)):
         raise TableError(

@@ -147,16 +147,20 @@ class Options:
     time: Name | None = option(
         None,
         "str or None",
-        "Column along which folds are cut: models are tested on later rows only.",
-        CommandLineFlag("Column along which folds are cut.", DATA),
+        "Column along which folds are cut: models are tested on later rows only; "
+        '"row order" is the order of the file.',
+        CommandLineFlag(
+            "Column along which folds are cut; `row order`: the order of the file.",
+            DATA,
+        ),
     )
     independent: Flag = option(
         False,
         "bool",
         "Whether rows are taken as independent. Otherwise, and where neither group nor "
         "time is given, a column whose values certainly come in several rows each (a "
-        "patient with visits) becomes the group, and a date along which the target "
-        "certainly follows itself becomes the time.",
+        "patient with visits) becomes the group, and a date, or an order of the rows, "
+        "along which the target certainly follows itself becomes the time.",
         CommandLineFlag(
             "Take rows as independent: look for no people with several rows, nor for "
             "an order in time.",

@@ -13,10 +13,11 @@ and scores are better than they will be for later rows or new people. With y the
 
 Independent rows have r = 0 with standard error 1 / sqrt(n); (1) is reported if r
 exceeds `ALIKE` and `SURE` standard errors. Both are *certain* where nobody would doubt
-them: arctanh(r), whose error is 1 / sqrt(n - 3), beyond `CERTAIN` errors along a date
-with one row a moment, and an entity that is (`entities.find_entities`). `find_design`
-gives what is certain, and a comparison cuts its folds by it. What is likely is for the
-user to say.
+them: arctanh(r), whose error is 1 / sqrt(n - 3), beyond 14 errors along a date with one
+row a moment or with the file in its order, an order without a name that is
+(`row_order`), and an entity that is (`entities.find_entities`). `find_design` gives what
+is certain, and a comparison cuts its folds by it. What is likely is for the user to
+say.
 
 Cost      n log n for each date or group
 """
@@ -30,11 +31,11 @@ from ..tables.roles import CLOCKED
 from .entities import FEW_OF_ONE, Entity, entities_by_target, find_entities
 from .findings import Finding, make_finding
 from .related_columns import ENTITY, adjusted_correlation_ratio
+from .row_order import ROW_ORDER, SerialOrder, is_beyond_doubt, serial_order
 from .time_to_event import TimeToEvent, find_time_to_event, time_to_event_findings
 
 ALIKE = 0.3
 SURE = 6.0
-CERTAIN = 14.0
 ONE_A_MOMENT = 0.9  # different moments for each row
 FEWEST = 50
 MOST = 3  # entities reported
@@ -48,18 +49,21 @@ class TimeOrder(NamedTuple):
     correlation: float
     rows: int
     moments: int
+    as_filed: bool = False  # whether the file is in its order
 
     @property
     def certain(self) -> bool:
-        r = min(self.correlation, 1 - 1e-12)
-        errors = np.arctanh(r) * np.sqrt(max(self.rows - 3, 0))
-        return bool(errors >= CERTAIN and self.moments >= ONE_A_MOMENT * self.rows)
+        return self.beyond_doubt and self.moments >= ONE_A_MOMENT * self.rows
+
+    @property
+    def beyond_doubt(self) -> bool:
+        return is_beyond_doubt(self.correlation, self.rows)
 
 
 class RowDesign(NamedTuple):
     """What rows are, beyond one independent case each, as far as that is certain."""
 
-    time: TimeOrder | None = None
+    time: TimeOrder | SerialOrder | None = None
     entity: Entity | None = None
     event: TimeToEvent | None = None  # the target is its status
 
@@ -75,7 +79,7 @@ def find_design(view, targets) -> RowDesign:
     """
     names = {g.name for g in targets}
     inputs = view.without(names)
-    event = None
+    event = order = None
     for target in targets:
         event = find_time_to_event(inputs, target)
         if event is not None:
@@ -93,7 +97,25 @@ def find_design(view, targets) -> RowDesign:
         for e in entities
         if e.certain and not any(view[name].missing.any() for name in e.columns)
     ]
-    return RowDesign(entity=certain[0] if certain else None, event=event)
+    if certain:
+        return RowDesign(entity=certain[0], event=event)
+    if order is not None and order.as_filed and order.beyond_doubt:
+        return RowDesign(time=order, event=event)
+    order = unnamed_order(inputs, targets)
+    if order is not None and order.certain and targets[0].kind == "number":
+        return RowDesign(time=order, event=event)
+    return RowDesign(event=event)
+
+
+def unnamed_order(view, targets) -> SerialOrder | None:
+    """The order of the file, or of a column, along which one target follows itself."""
+    if len(targets) != 1:
+        return None
+    target = targets[0]
+    y = target_scores(target)
+    if target.kind == "number":
+        y = np.where(np.isnan(y), np.nan, target.y)
+    return serial_order(view, y)
 
 
 def dependent_rows(view, targets, group=None, time=None) -> list[Finding]:
@@ -102,15 +124,18 @@ def dependent_rows(view, targets, group=None, time=None) -> list[Finding]:
     `view` is without the targets.
     """
     out = []
+    ordered = time is not None
     for target in targets:
         y = target_scores(target)
         if len(y) - np.isnan(y).sum() < FEWEST:
             continue
         events = list(time_to_event_findings(view, target))
         out += events
-        if time is None:
-            dated = view.without({f.column for f in events})
-            out += time_order_findings(dated, target.name, y)
+        dated = view.without({f.column for f in events})
+        found = [] if time else list(time_order_findings(dated, target.name, y))
+        ordered = ordered or bool(found)
+        out += found
+    grouped = group is not None
     if group is None and targets:
         entities = [e for e in find_entities(view) if e.certain or len(e.columns) == 1]
         if len(targets) == 1:
@@ -119,12 +144,42 @@ def dependent_rows(view, targets, group=None, time=None) -> list[Finding]:
             entities = [e for e in entities if e.columns not in again] + alike
         entities.sort(key=lambda e: not e.certain)
         out += [entity_finding(e) for e in entities[:MOST]]
+        grouped = any(e.certain for e in entities)
         told = {name for e in entities for name in e.columns}
         for target in targets:
             out += repeated_groups(
                 view.without(told), target.name, target_scores(target)
             )
+    if not (grouped or ordered):
+        left = {f.column for f in out if f.kind == "time to event"}
+        order = unnamed_order(view.without(left), targets)
+        if order is not None:
+            out.append(order_finding(order, targets[0].name))
     return out
+
+
+def order_finding(order, target) -> Finding:
+    """Finding for rows in an order that no name tells."""
+    where = f"in order of {order.column!r}"
+    more = ""
+    later = f"If that is time, name {order.column!r} as the time"
+    if order.column == ROW_ORDER:
+        where = "in the file"
+        more = f", {order.beyond:.2f} of what a line in the columns leaves"
+        later = f"If rows are in order of time, name {ROW_ORDER!r} as the time"
+    text = (
+        f"Rows next to each other {where} have like {target!r} (correlation "
+        f"{order.correlation:.2f}{more}): folds of shuffled rows test between known "
+        f"ones and flatter what comes later. {later}."
+    )
+    return make_finding(
+        "time order",
+        "alarm" if order.certain else "warning",
+        text,
+        column=None if order.column == ROW_ORDER else order.column,
+        correlation=order.correlation,
+        rows=order.rows,
+    )
 
 
 def target_scores(target) -> np.ndarray:
@@ -156,7 +211,8 @@ def time_order(view, y) -> TimeOrder | None:
         if np.ptp(z[:-1]) > 0 and np.ptp(z[1:]) > 0:
             r = float(np.corrcoef(z[:-1], z[1:])[0, 1])
             if best is None or r > best.correlation:
-                best = TimeOrder(c.name, r, n, moments)
+                as_filed = bool(np.all(np.diff(when) >= 0))
+                best = TimeOrder(c.name, r, n, moments, as_filed)
     if best is None or best.correlation < ALIKE:
         return None
     return best if best.correlation * np.sqrt(best.rows) >= SURE else None
@@ -176,7 +232,9 @@ def time_order_findings(view, target, y):
     )
     yield make_finding(
         "time order",
-        "alarm" if order.certain else "warning",
+        "alarm"
+        if order.certain or (order.as_filed and order.beyond_doubt)
+        else "warning",
         text,
         column=name,
         correlation=order.correlation,

@@ -6,7 +6,7 @@ comparison; the sentences below them say how sure the ranking is.
 
 import numpy as np
 
-from ...diagnose.dependent_rows import what_is_alike
+from ...diagnose.dependent_rows import ROW_ORDER, what_is_alike
 from ...plot.style import short_name
 from ..evaluation.paired_tests import DUMMY
 from ..evaluation.ranking import KeepReason, Standing
@@ -144,8 +144,11 @@ def design_sentence(c) -> str:
             f"is among the methods here (--role {duration}=number takes it in)"
         )
     if design.time is not None:
+        along = f"along {design.time.column!r}"
+        if design.time.column == ROW_ORDER:
+            along = "in the file"
         clauses.append(
-            f"rows follow each other along {design.time.column!r} (neighbours are "
+            f"rows follow each other {along} (neighbours are "
             f"alike, correlation {design.time.correlation:.2f}), so later ones were "
             f"predicted from earlier ones{shuffled_clause(c, 'between known moments')} "
             "(--independent shuffles rows)"
@@ -181,6 +184,8 @@ def new_rows_phrase(c) -> str:
     if not ahead:
         return "new rows"
     steps = "one step" if ahead == 1 else f"{ahead:,} steps"
+    if c.schema.time == ROW_ORDER:
+        return f"new rows up to {steps} ahead"
     return f"new rows up to {steps} of {c.schema.time!r} ahead"
 
 
