@@ -131,15 +131,22 @@ def by_target(table, y):
 
 
 def test_numbers_whose_answers_jump_name_things(rng):
-    fish = np.repeat(np.arange(45) + 100, 5)
-    y = 2 * rng.normal(size=45)[fish - 100] + rng.normal(size=225)
-    table = {"ryba": fish, "depth": rng.normal(size=225)}
+    fish = np.repeat(np.arange(150) + 100, 4)
+    y = 2 * rng.normal(size=150)[fish - 100] + rng.normal(size=600)
+    table = {"ryba": fish, "depth": rng.normal(size=600)}
     assert by_target(table, y) == [(("ryba",), True)]
-    assert by_target(table, rng.normal(size=225)) == []
+    assert by_target(table, rng.normal(size=600)) == []
     # the answer follows an age, it does not jump from year to year
-    age = rng.integers(20, 70, 225)
-    smooth = np.sin(age / 12) * 3 + rng.normal(size=225)
+    age = rng.integers(20, 70, 600)
+    smooth = np.sin(age / 12) * 3 + rng.normal(size=600)
     assert by_target({"wiek": age, "depth": table["depth"]}, smooth) == []
+
+
+def test_the_same_growth_of_all_hides_no_animals(rng):
+    pig = np.repeat(np.arange(100), 6)
+    week = np.tile(np.arange(6), 100)
+    y = 6 * week + 3 * rng.normal(size=100)[pig] + rng.normal(size=600)
+    assert by_target({"swinia": pig + 4000, "tydz": week}, y) == [(("swinia",), True)]
 
 
 def test_texts_whose_rows_are_alike_are_likely_or_certain(rng):
@@ -157,3 +164,13 @@ def test_years_and_months_name_no_people(rng):
     year = np.repeat(np.arange(1990, 2020), 8)
     y = rng.normal(size=30)[year - 1990] * 2 + rng.normal(size=240)
     assert by_target({"rok": year, "x": rng.normal(size=240)}, y) == []
+
+
+def test_noise_that_varies_makes_no_names(rng):
+    certain = 0
+    for _ in range(20):
+        n = 600
+        income = np.round(rng.lognormal(3, 1, n))
+        y = (income > 20) * rng.normal(size=n) * 5 + rng.normal(size=n)
+        certain += bool(by_target({"einkommen": income, "x": rng.normal(size=n)}, y))
+    assert certain <= 1  # of 150 such tables 1

@@ -15,9 +15,9 @@ Independent rows have r = 0 with standard error 1 / sqrt(n); (1) is reported if 
 exceeds `ALIKE` and `SURE` standard errors. Both are *certain* where nobody would doubt
 them: arctanh(r), whose error is 1 / sqrt(n - 3), beyond 14 errors along a date with one
 row a moment or with the file in its order, an order without a name that is
-(`row_order`), and an entity that is (`entities.find_entities`). `find_design` gives what
-is certain, and a comparison cuts its folds by it. What is likely is for the user to
-say.
+(`row_order`), and an entity that is (`entities.find_entities`). `find_design` gives
+what is certain, and a comparison cuts its folds by it. What is likely is for the user
+to say.
 
 Cost      n log n for each date or group
 """

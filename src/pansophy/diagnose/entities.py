@@ -23,15 +23,17 @@ rather than the school).
 
 A key that determines nothing else may still be told by the target, whose values are
 alike in its rows: with z_k the mean of the target (its rank, or whether it is the most
-frequent class) over the m_k rows of value k, s^2 the variance within values and tau^2
-that between them, both are told apart by the F test (below `CHANCE`), and tau^2 must be
-`SHARED` of the whole. Ages and brands do this too. Numbers are names rather than
-measurements if the mean jumps from each of them to the next, whereas it follows an age,
+frequent class) or of its residuals from a linear model of the columns (pigs grow along
+time, each from its own weight) over the rows of value k, s^2 the variance within values
+and tau^2 that between them, both are told apart by the F test (below `CHANCE`), and
+tau^2 must be `SHARED` of the whole. Ages and brands do this too. Numbers are names
+rather than measurements if the mean jumps from each of them to the next, whereas it
+follows an age,
 
-    mean of d_k^2 - s^2 (1/m_k + (1/m_{k-1} + 1/m_{k+1}) / 4) > 3/2 tau^2 / 2,       (2)
-    d_k = z_k - (z_{k-1} + z_{k+1}) / 2,
+    mean of d_k e_k > 3/2 tau^2 / 2,   d_k = z_k - (z_{k-1} + z_{k+1}) / 2,          (2)
 
-whose left side is 3/2 tau^2 for values without an order and about 0 for a smooth
+d_k from every other row of a value and e_k from the rest, so that noise cancels however
+it varies; the mean is 3/2 tau^2 for values without an order and about 0 for a smooth
 function. So an entity with a target that is alike is certain if it is named as one
 (patient, id), if (2) holds, or if it determines one column; it is likely otherwise.
 
@@ -47,6 +49,7 @@ import scipy.stats
 
 from ..tables.roles import CLOCKED, ID_NAME
 from .related_columns import ENTITY, adjusted_correlation_ratio
+from .row_order import LEVELS, linear_residuals
 
 FEWEST_VALUES = 10  # of a key, with several rows each
 FEWEST_REPEATS = 20  # rows beyond the first of their value
@@ -58,6 +61,7 @@ PAIRED = 8  # columns of which pairs are tried
 SOME_PAIRS = 200  # of rows, looked at first
 MAX_ROWS = 50_000
 SHARED = 0.1  # of the variance of the target, between values of a key
+SURE = 3.0  # standard errors
 FEW_OF_ONE = 20.0  # rows of a value that determines a single column
 YEARS = 1500, 2200  # whole numbers in a row that are years, not names
 
@@ -140,7 +144,13 @@ def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
     """
     if any(e.certain for e in known):  # what belongs to them is alike as well
         return []
+    if np.isnan(y).any():
+        there = np.flatnonzero(~np.isnan(y))
+        view, y = view.take(there), y[there]
+    if len(y) < FEWEST_REPEATS:
+        return []
     determined = {e.columns: e.determined for e in known}
+    residuals = linear_residuals(view, y)
     out = []
     for c in view.columns:
         if c.kind == "empty" or c.name == target or not may_be_key(c):
@@ -148,17 +158,22 @@ def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
         if CLOCKED.search(c.name) or are_years(c):
             continue
         codes = c.labelled()
-        here = ~np.isnan(y) & (codes >= 0)
-        z = np.unique(codes[here], return_inverse=True)[1].ravel()
-        if not here.all() or not is_repeated(z):
+        if (codes < 0).any():
             continue
-        share = adjusted_correlation_ratio(z, y) ** 2
-        if not share > SHARED or not differs_by_key(z, y):
+        z = np.unique(codes, return_inverse=True)[1].ravel()
+        if not is_repeated(z):
+            continue
+        own = c.numbers is None and len(c.levels) <= LEVELS
+        rest = linear_residuals(view.without({c.name}), y) if own else residuals
+        shares = [adjusted_correlation_ratio(z, v) ** 2 for v in (y, rest)]
+        share = max(s if np.isfinite(s) else 0.0 for s in shares)
+        scores = y if shares[0] == share else rest
+        if not share > SHARED or not differs_by_key(z, scores):
             continue
         rows_of_one = view.n / (z.max() + 1)
         others = determined.get((c.name,), ())
         named = bool(ENTITY.search(c.name) or ID_NAME.search(c.name))
-        nominal = c.numbers is not None and jumps_between_values(z, y)
+        nominal = c.numbers is not None and jumps_between_values(z, scores)
         few = len(others) > 0 and rows_of_one <= FEW_OF_ONE
         certain = bool((named or nominal or few) and rows_of_one <= FEW_ROWS)
         if named or nominal or c.numbers is None:
@@ -192,17 +207,31 @@ def differs_by_key(z, y) -> bool:
 
 def jumps_between_values(z, y) -> bool:
     """Whether the mean of y jumps from value to value of an ordered key, eq. (2)."""
-    counts = np.bincount(z).astype(float)
-    means = np.bincount(z, y) / counts
-    n = len(y)
-    k = len(counts)
-    if n <= k or k < 5:
+    first, second = halves_of_values(z, y)
+    if len(first) < 5:
         return False
-    noise = float(((y - means[z]) ** 2).sum()) / (n - k) / counts
-    between = means.var(ddof=1) - noise.mean()
-    d = means[1:-1] - (means[:-2] + means[2:]) / 2
-    excess = np.mean(d**2 - noise[1:-1] - (noise[:-2] + noise[2:]) / 4)
-    return bool(between > 0 and excess > 1.5 * between / 2)
+    between = np.cov(first, second)[0, 1]
+    d, e = (m[1:-1] - (m[:-2] + m[2:]) / 2 for m in (first, second))
+    products = d * e
+    error = products.std(ddof=1) / np.sqrt(len(products))
+    mean = products.mean()
+    return bool(mean > 0.75 * between > 0 and mean > SURE * error)
+
+
+def halves_of_values(z, y) -> tuple[np.ndarray, np.ndarray]:
+    """Means of y over every other row of each value of a key, and over the others."""
+    order = np.argsort(z, kind="stable")
+    counts = np.bincount(z)
+    start = np.cumsum(counts) - counts
+    half = np.empty(len(z), int)
+    half[order] = (np.arange(len(z)) - start[z[order]]) % 2
+    several = counts > 1
+    means = []
+    for k in (0, 1):
+        rows = half == k
+        size = np.maximum(np.bincount(z[rows], minlength=len(counts)), 1)
+        means.append((np.bincount(z[rows], y[rows], len(counts)) / size)[several])
+    return means[0], means[1]
 
 
 def may_be_key(c) -> bool:

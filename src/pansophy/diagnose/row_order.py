@@ -47,6 +47,7 @@ ONE_WAY = 0.8  # share of the steps of a target by which the file is sorted
 ONE_WAY_WALK = 1.6  # a random walk has 0.8 = sqrt(2 / pi), sorted random numbers 3.2
 LEAST_EXCESS = 0.2  # of r_w over e_w
 LEVELS = 30
+MOST_PARTS = 150  # of the linear model
 
 
 class SerialOrder(NamedTuple):
@@ -210,26 +211,36 @@ def detrended(y, x, width) -> tuple[np.ndarray, np.ndarray]:
 
 def residuals_of_columns(view, y) -> np.ndarray:
     """Residuals of y from a linear model of the columns, and from means of blocks."""
-    n = len(y)
-    parts, blocks = [np.ones(n)], []
+    z = linear_residuals(view, y)
     for c in view.columns:
         if c.kind == "empty":
             continue
-        codes = c.labelled()
+        codes = c.labelled() + 1
         runs = 1 + int(np.count_nonzero(np.diff(codes)))
-        levels = int(codes.max()) + 1
-        if levels <= n / 3 and runs <= 1.05 * levels + 1:
-            blocks.append(codes + 1)
-        if c.numbers is not None:
+        levels = int(codes.max())
+        if levels <= len(y) / 3 and runs <= 1.05 * levels + 1:
+            means = np.bincount(codes, z) / np.maximum(np.bincount(codes), 1)
+            z = z - means[codes]
+    return z
+
+
+def linear_residuals(view, y) -> np.ndarray:
+    """Residuals of y from a linear model of the columns.
+
+    Numbers enter as they are and with their ranks and squared ranks, texts of few
+    levels as indicators; at most `MOST_PARTS` of them.
+    """
+    n = len(y)
+    most = min(n // 5, MOST_PARTS)
+    parts = [np.ones(n)]
+    for c in view.columns:
+        if len(parts) >= most:
+            break
+        if c.numbers is not None and not c.missing.all():
             x = np.where(c.missing, np.nanmedian(c.numbers), c.numbers)
             ranks = scipy.stats.rankdata(x) / n - 0.5
             parts += [ranks, ranks**2, x / (np.abs(x).max() or 1.0)]
-        elif levels <= LEVELS:
-            parts += [codes == k for k in range(1, levels)]
-    parts = parts[: max(n // 5, 1)]
+        elif c.numbers is None and len(c.levels) <= LEVELS:
+            parts += [c.codes == k for k in range(1, len(c.levels))]
     A = np.column_stack(parts).astype(float)
-    z = y - A @ np.linalg.lstsq(A, y, rcond=None)[0]
-    for codes in blocks:
-        means = np.bincount(codes, z) / np.maximum(np.bincount(codes), 1)
-        z = z - means[codes]
-    return z
+    return y - A @ np.linalg.lstsq(A, y, rcond=None)[0]
