@@ -1,9 +1,11 @@
 """Rows that certainly depend on each other decide the folds; both scores are told."""
 
 import numpy as np
+import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from pansophy.compare import compare
+from pansophy.params import ParameterError
 
 QUICK = {"workers": 0, "repeats": 1, "folds": 3, "progress": False}
 
@@ -96,6 +98,26 @@ def test_prices_without_a_date_are_predicted_from_earlier_ones(rng, tmp_path):
     mixed = rng.permutation(n)
     free = compare({k: v[mixed] for k, v in table.items()}, "y", **tree)
     assert free.schema.time is None
+
+
+def test_panels_tell_the_same_units_from_new_ones(rng):
+    pig = np.repeat(np.arange(30), 12)
+    week = np.tile(np.arange(12), 30)
+    weight = 10 * rng.normal(size=30)[pig] + 0.2 * week + rng.normal(size=360)
+    table = {"Pig": pig, "Time": week, "start": (pig * 7) % 30, "y": weight}
+    tree = {"methods": {"tree": DecisionTreeRegressor(random_state=0)}, **QUICK}
+    c = compare(table, "y", group="Pig", time="Time", **tree)
+    assert c.split.units == "same" and c.row("tree").scores["rmse"].mean < 4
+    assert c.other_units_score.score > 8
+    text = str(c)
+    assert "on rows of the same 'Pig', up to 3 steps ahead" in text
+    assert "of new 'Pig'" in text and "--units new" in text
+    new = compare(table, "y", group="Pig", time="Time", units="new", **tree)
+    assert new.split.units == "new" and "--units same" in str(new)
+    assert new.row("tree").scores["rmse"].mean > 8
+    assert len(c.predict({"Time": [13], "start": [1]})) == 1
+    with pytest.raises(ParameterError, match="units is for panels"):
+        compare(table, "y", group="Pig", units="new", **tree)
 
 
 def test_a_design_that_cannot_be_cut_is_left(rng):

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         Natural,
         SampleSize,
         Task,
+        Units,
     )
 
 MAX_ROWS = 1_000_000  # rows beyond which a table is sampled
@@ -294,6 +295,19 @@ class Options:
         ),
         affects_scores=True,
     )
+    units: Units = option(
+        None,
+        "{'same', 'new'} or None",
+        "With a group and a time whether later rows are of the same groups, predicted "
+        "from all rows before them, or of new ones; by default of the same, where "
+        "these come at many moments.",
+        CommandLineFlag(
+            "Whether later rows are of the same groups or of new ones.",
+            DATA,
+            str | None,
+        ),
+        affects_scores=True,
+    )
     tune: Natural = option(
         0,
         "int",
@@ -471,6 +485,10 @@ class Options:
 
         if self.calibrate and schema.task != "classification":
             raise ParameterError("calibrate is for the probabilities of classes.")
+        if self.units and (schema.time is None or schema.group is None):
+            raise ParameterError(
+                "units is for panels: name the column of groups and that of times."
+            )
         if self.gap and schema.time is None:
             raise ParameterError(
                 "gap is for folds along time: name the column of times."

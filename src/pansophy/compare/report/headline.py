@@ -39,6 +39,7 @@ def headline_sentences(c) -> list[str]:
         kept_sentence(c),
         tail_sentence(c),
         design_sentence(c),
+        units_sentence(c),
         gain_sentence(c),
         few_events_sentence(c),
         next_step_sentence(c),
@@ -164,6 +165,26 @@ def design_sentence(c) -> str:
     return " ".join(f"{t[:1].upper()}{t[1:]}." for t in clauses)
 
 
+def units_sentence(c) -> str:
+    """Sentence on the units of a panel, and on the score for the other ones."""
+    name = repr(c.schema.group)
+    if not c.split.units:
+        return ""
+    same = f"of the same {name}, from all rows before them"
+    new = f"of new {name}, from earlier rows of others"
+    these, others, flag = (same, new, "new")
+    if c.split.units == "new":
+        these, others, flag = (new, same, "same")
+    if c.other_units_score is None:
+        return f"Later rows were predicted {these}."
+    method, value = c.other_units_score
+    of = f" of {method}" if method != c.winner else ""
+    return (
+        f"Later rows were predicted {these}; {others}, the {c.metric}{of} would be "
+        f"{format_number(value)} (--units {flag})."
+    )
+
+
 def shuffled_clause(c, known) -> str:
     """Clause on the score of shuffled folds, which test on what is `known`."""
     if c.shuffled_score is None:
@@ -184,6 +205,9 @@ def new_rows_phrase(c) -> str:
     if not ahead:
         return "new rows"
     steps = "one step" if ahead == 1 else f"{ahead:,} steps"
+    if c.split.units:
+        whose = "the same" if c.split.units == "same" else "new"
+        return f"rows of {whose} {c.schema.group!r}, up to {steps} ahead"
     if c.schema.time == ROW_ORDER:
         return f"new rows up to {steps} ahead"
     return f"new rows up to {steps} of {c.schema.time!r} ahead"
