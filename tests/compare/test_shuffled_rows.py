@@ -1,9 +1,11 @@
 """Rows that certainly depend on each other decide the folds; both scores are told."""
 
 import numpy as np
+import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from pansophy.compare import compare
+from pansophy.params import ParameterError
 
 QUICK = {"workers": 0, "repeats": 1, "folds": 3, "progress": False}
 
@@ -43,6 +45,29 @@ def test_people_are_not_parted_though_nobody_said_so(rng):
     )
 
 
+def test_pairs_of_columns_name_the_group(rng, tmp_path):
+    who = np.repeat(np.arange(40), 5)
+    table = {
+        "site": np.array(list("ABCD"))[who % 4],
+        "no": who // 4,
+        "age": rng.integers(20, 90, 40)[who],
+        "weight": rng.normal(70, 9, 40)[who].round(1),
+        "y": rng.normal(size=40)[who] + 0.1 * rng.normal(size=200),
+    }
+    tree = {"methods": {"tree": DecisionTreeRegressor(random_state=0)}, **QUICK}
+    c = compare(table, "y", folder=tmp_path / "run", **tree)
+    assert c.schema.group == "site,no" and c.split.kind == "grouped"
+    for train, test in c.split.folds:
+        assert not set(who[train]) & set(who[test])
+    assert "Pairs of 'site' and 'no' come in 5.0 rows each" in str(c)
+    assert len(c.predict({k: v[:3] for k, v in table.items() if k != "y"})) == 3
+    means = [r.scores["rmse"].mean for r in c.leaderboard]
+    named = compare(table, "y", group="site, no", **tree)
+    assert [r.scores["rmse"].mean for r in named.leaderboard] == means
+    again = compare(table, "y", schema=tmp_path / "run/schema.toml", **tree)
+    assert [r.scores["rmse"].mean for r in again.leaderboard] == means
+
+
 def test_later_rows_are_predicted_from_earlier_ones(rng):
     table = {"year": np.arange(1800, 2000), "y": np.cumsum(rng.normal(size=200))}
     tree = {"methods": {"tree": DecisionTreeRegressor(random_state=0)}, **QUICK}
@@ -52,6 +77,47 @@ def test_later_rows_are_predicted_from_earlier_ones(rng):
     assert c.shuffled_score.score < c.row("tree").scores["rmse"].mean
     assert "follow each other along 'year'" in str(c)
     assert c.to_dict()["shuffled_score"]["method"] == "tree"
+
+
+def test_prices_without_a_date_are_predicted_from_earlier_ones(rng, tmp_path):
+    n = 600
+    walk = np.cumsum(rng.normal(size=n))
+    table = {"trend": np.arange(n) // 20 + rng.integers(0, 2, n), "y": walk}
+    tree = {"methods": {"tree": DecisionTreeRegressor(random_state=0)}, **QUICK}
+    c = compare(table, "y", folder=tmp_path / "run", **tree)
+    assert c.schema.time == "row order" and c.split.kind == "time-ordered"
+    assert [column.name for column in c.schema.used] == ["trend"]
+    assert c.shuffled_score.score < c.row("tree").scores["rmse"].mean / 2
+    assert "follow each other in the file" in str(c)
+    assert len(c.predict({"trend": [1, 2]})) == 2
+    scores = [r.scores for r in c.leaderboard]
+    named = compare(table, "y", time="row order", **tree)
+    assert [r.scores for r in named.leaderboard] == scores
+    again = compare(table, "y", schema=tmp_path / "run/schema.toml", **tree)
+    assert [r.scores for r in again.leaderboard] == scores
+    mixed = rng.permutation(n)
+    free = compare({k: v[mixed] for k, v in table.items()}, "y", **tree)
+    assert free.schema.time is None
+
+
+def test_panels_tell_the_same_units_from_new_ones(rng):
+    pig = np.repeat(np.arange(30), 12)
+    week = np.tile(np.arange(12), 30)
+    weight = 10 * rng.normal(size=30)[pig] + 0.2 * week + rng.normal(size=360)
+    table = {"Pig": pig, "Time": week, "start": (pig * 7) % 30, "y": weight}
+    tree = {"methods": {"tree": DecisionTreeRegressor(random_state=0)}, **QUICK}
+    c = compare(table, "y", group="Pig", time="Time", **tree)
+    assert c.split.units == "same" and c.row("tree").scores["rmse"].mean < 4
+    assert c.other_units_score.score > 8
+    text = str(c)
+    assert "on rows of the same 'Pig', up to 3 steps ahead" in text
+    assert "of new 'Pig'" in text and "--units new" in text
+    new = compare(table, "y", group="Pig", time="Time", units="new", **tree)
+    assert new.split.units == "new" and "--units same" in str(new)
+    assert new.row("tree").scores["rmse"].mean > 8
+    assert len(c.predict({"Time": [13], "start": [1]})) == 1
+    with pytest.raises(ParameterError, match="units is for panels"):
+        compare(table, "y", group="Pig", units="new", **tree)
 
 
 def test_a_design_that_cannot_be_cut_is_left(rng):

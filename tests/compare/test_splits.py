@@ -109,10 +109,11 @@ def test_time_never_runs_backwards(seed, folds, gap):
 def test_time_with_groups_takes_them_out_of_training():
     t, group = np.arange(60.0), np.arange(60) % 10
     d = data(np.arange(60.0), time=t, group=group)
-    with pytest.raises(TableError, match="cannot be cut along day"):
-        make_splits(d, schema("regression", time="day", group="g"))
+    mixed = make_splits(d, schema("regression", time="day", group="g"))
+    assert mixed.units == "same"  # each group comes at many moments
     late = replace(d, group=np.arange(60) // 7)
     s = make_splits(late, schema("regression", time="day", group="g"), folds=3)
+    assert s.units == ""
     for train, test in s.folds:
         assert not set(late.group[train]) & set(late.group[test])
 
@@ -201,3 +202,24 @@ def test_a_rare_class_among_several_does_not_cut_the_folds():
     s = make_splits(data(y, group=g), replace(three, group="g"), folds=5)
     assert s.per_repeat == 5 and all(2 in y[train] for train, _ in s.folds)
     assert "'c' (2 rows)" in s.notes[0]
+
+
+def test_panels_have_two_designs():
+    rng = np.random.default_rng(0)
+    t, group = np.tile(np.arange(12.0), 8), np.repeat(np.arange(8), 12)
+    d = data(rng.normal(size=96), time=t, group=group)
+    one = schema("regression", time="day", group="pig")
+    same = make_splits(d, one, folds=3)
+    assert same.units == "same" and same.kind == "time-ordered"
+    for train, test in same.folds:
+        assert t[train].max() < t[test].min()
+        assert set(group[train]) == set(group[test])
+        assert len(train) == (t < t[test].min()).sum()
+    new = make_splits(d, one, folds=3, units="new")
+    tested = np.zeros(96, int)
+    for train, test in new.folds:
+        assert t[train].max() < t[test].min()
+        assert not set(group[train]) & set(group[test])
+        tested[test] += 1
+    assert np.array_equal(tested == 1, same.tested(96)) and tested.max() == 1
+    assert new.units == "new" and "pig" in new.why

@@ -28,7 +28,7 @@ def test_rows_along_time_and_of_one_person_are_told(rng):
     assert not explore(fair, "y", whole=False).warnings
     who = np.repeat(np.arange(30), 10)
     table = {"patient_id": who, "x": x, "y": rng.normal(size=30)[who] + x}
-    (told,) = explore(table, "y", whole=False).warnings
+    (told,) = explore(table, "y", whole=False).alarms
     assert told.kind == "repeated group" and "as the group" in told.text
     assert not explore(table, "y", group="patient_id", whole=False).warnings
     unlike = explore({**table, "y": rng.normal(size=n)}, "y", whole=False).findings
@@ -43,7 +43,12 @@ def test_a_certain_design_is_what_nobody_would_doubt(rng):
     assert design.time.column == "year" and design.entity is None
     assert design_of({**table, "y": rng.normal(size=n)}) == RowDesign()
     ten_a_year = {**table, "year": 1990 + np.arange(n) // 10}
-    assert design_of(ten_a_year).time is None  # to be asked, not decided
+    assert design_of(ten_a_year).time.column == "year"  # the file is in its order
+    mixed = {k: v[rng.permutation(n)] for k, v in ten_a_year.items()}
+    assert design_of(mixed).time is None
+    drawn = rng.permutation(n)
+    mixed = {k: v[drawn] for k, v in ten_a_year.items()}
+    assert design_of(mixed).time is None  # to be asked, not decided
     who = np.repeat(np.arange(100), 3)
     people = {
         "n": who,

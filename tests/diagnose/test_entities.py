@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from pansophy.diagnose.columns import table_view
-from pansophy.diagnose.entities import find_entities, is_determined, repeats_of
+from pansophy.diagnose.entities import (
+    entities_by_target,
+    find_entities,
+    is_determined,
+    repeats_of,
+)
 
 
 def people(rng, count=60, visits=4, name="Nummer"):
@@ -117,3 +122,55 @@ def test_determined_is_more_than_chance(rng):
     assert not is_determined(pairs, rng.integers(0, 2, 60))
     rare = (np.repeat(np.arange(30), 2) == 3).astype(int)  # one pair differs
     assert not is_determined(pairs, rare)  # as it does by chance
+
+
+def by_target(table, y):
+    view = table_view(table)
+    known = find_entities(view)
+    return [(e.columns, e.certain) for e in entities_by_target(view, y, known)]
+
+
+def test_numbers_whose_answers_jump_name_things(rng):
+    fish = np.repeat(np.arange(150) + 100, 4)
+    y = 2 * rng.normal(size=150)[fish - 100] + rng.normal(size=600)
+    table = {"ryba": fish, "depth": rng.normal(size=600)}
+    assert by_target(table, y) == [(("ryba",), True)]
+    assert by_target(table, rng.normal(size=600)) == []
+    # the answer follows an age, it does not jump from year to year
+    age = rng.integers(20, 70, 600)
+    smooth = np.sin(age / 12) * 3 + rng.normal(size=600)
+    assert by_target({"wiek": age, "depth": table["depth"]}, smooth) == []
+
+
+def test_the_same_growth_of_all_hides_no_animals(rng):
+    pig = np.repeat(np.arange(100), 6)
+    week = np.tile(np.arange(6), 100)
+    y = 6 * week + 3 * rng.normal(size=100)[pig] + rng.normal(size=600)
+    assert by_target({"swinia": pig + 4000, "tydz": week}, y) == [(("swinia",), True)]
+
+
+def test_texts_whose_rows_are_alike_are_likely_or_certain(rng):
+    who = np.repeat(np.arange(50), 4)
+    y = 2 * rng.normal(size=50)[who] + rng.normal(size=200)
+    brand = np.array([f"brand {k}" for k in who])
+    table = {"marka": brand, "x": rng.normal(size=200)}
+    assert by_target(table, y) == [(("marka",), False)]  # new rows may be of known ones
+    sex = rng.integers(0, 2, 50)[who]
+    assert by_target({**table, "sex": sex}, y) == [(("marka",), True)]
+    assert by_target({"patient": brand, "x": table["x"]}, y) == [(("patient",), True)]
+
+
+def test_years_and_months_name_no_people(rng):
+    year = np.repeat(np.arange(1990, 2020), 8)
+    y = rng.normal(size=30)[year - 1990] * 2 + rng.normal(size=240)
+    assert by_target({"rok": year, "x": rng.normal(size=240)}, y) == []
+
+
+def test_noise_that_varies_makes_no_names(rng):
+    certain = 0
+    for _ in range(20):
+        n = 600
+        income = np.round(rng.lognormal(3, 1, n))
+        y = (income > 20) * rng.normal(size=n) * 5 + rng.normal(size=n)
+        certain += bool(by_target({"einkommen": income, "x": rng.normal(size=n)}, y))
+    assert certain <= 1  # of 150 such tables 1

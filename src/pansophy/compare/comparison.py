@@ -74,6 +74,8 @@ class Comparison:
         The ranked methods on the test set, if there is one.
     shuffled_score : ShuffledScore or None
         The kept method on folds of shuffled rows, where a group or time was found.
+    other_units_score : ShuffledScore or None
+        Of a panel, the kept method for later rows of new units, or else of the same.
     folder : path or None
         The run folder.
     library : {"arrow", "pandas", "polars"}
@@ -97,6 +99,7 @@ class Comparison:
     limits: Any = None
     holdout: Any = None
     shuffled_score: Any = None
+    other_units_score: Any = None
     folder: Any = None
     library: str = "arrow"
     _model: TableModel | None = None
@@ -295,6 +298,7 @@ class Comparison:
                 "expected": self.expected_score._asdict(),
                 "selection_bias": self.selection_bias,
                 "shuffled_score": optional(self.shuffled_score),
+                "other_units_score": optional(self.other_units_score),
                 "complete": self.complete,
                 "disqualified": self.disqualified,
                 "not_run": self.not_run,

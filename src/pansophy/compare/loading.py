@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..tables import (
     Schema,
@@ -28,6 +29,7 @@ from ..tables import (
     reading_notes,
     sample_table_rows,
 )
+from ..tables.column_values import column_as_texts
 from ..tables.schema import some_weight
 from ..tables.targets import (
     as_name_list,
@@ -67,7 +69,9 @@ def load_dataset(source, options) -> LoadedDataset:
     """
     table, sampled = read_or_sample(source, options.max_rows, options.random_state)
     notes = list(reading_notes(table))
-    options, design = with_found_design(table, options)
+    options, design = with_found_design(table, options, in_order=not sampled)
+    table, options = with_joined_group(table, options)
+    table, options = with_row_order(table, options)
     if sampled:
         notes.append(
             f"The table has {sampled:,} rows; methods are compared on "
@@ -96,14 +100,15 @@ def load_dataset(source, options) -> LoadedDataset:
     return LoadedDataset(source, table, schema, data, notes, sampled, cells, design)
 
 
-def with_found_design(table, options):
+def with_found_design(table, options, in_order=True):
     """Options with what rows certainly are, and the design that was found.
 
     That is a group, a time, or the duration of a time to an event, which is left out.
     Nothing is looked for where the design is given, or rows are said to be independent.
+    `in_order` says whether rows are as in the file, and not a sample.
     """
     from ..diagnose.columns import table_view
-    from ..diagnose.dependent_rows import RowDesign, find_design
+    from ..diagnose.dependent_rows import ROW_ORDER, RowDesign, find_design
     from ..diagnose.target_columns import target_columns_of
 
     given = options.group or options.time or options.schema is not None
@@ -120,19 +125,67 @@ def with_found_design(table, options):
     if event is not None and event.duration in (options.roles or {}):
         event = None  # asked for by its role
     entity = design.entity
-    if entity is not None and (
-        len(entity.columns) > 1 or table.column(entity.columns[0]).null_count
-    ):
-        entity = None  # no one column that says whose each row is
+    if entity is not None and any(table.column(n).null_count for n in entity.columns):
+        entity = None  # it is not known whose each row is
     design = design._replace(event=event, entity=entity)
     if event is not None:
         ignore = [*as_name_list(options.ignore or ()), event.duration]
         options = replace(options, ignore=ignore)
+    by_place = design.time is not None and design.time.column == ROW_ORDER
+    if by_place and (options.weight or not in_order):
+        design = design._replace(time=None)
     if design.time is not None:
         options = replace(options, time=design.time.column)
     elif entity is not None:
-        options = replace(options, group=entity.columns[0])
+        options = replace(options, group=",".join(entity.columns))
     return options, None if design == RowDesign() else design
+
+
+def with_joined_group(table, options):
+    """The table with a column for a group that is named by several, `site,patient`.
+
+    It is called as they are named together, unless the table has such a column.
+    """
+    group = options.group
+    if options.schema is not None:
+        group = given_schema(options).group
+    if not isinstance(group, str) or group in table.column_names:
+        return table, options
+    names = [name.strip() for name in group.split(",")]
+    if len(names) < 2 or not all(name in table.column_names for name in names):
+        return table, options
+    columns = [column_as_texts(table.column(name), name) for name in names]
+    for name, column in zip(names, columns, strict=True):
+        if column.null_count:
+            raise TableError(f"Group {name!r} is missing in {column.null_count} rows.")
+    joined = pc.binary_join_element_wise(*columns, ",")
+    name = ",".join(names)
+    if options.schema is None:
+        options = replace(options, group=name)
+    return table.append_column(name, joined), options
+
+
+def with_row_order(table, options):
+    """The table with a column of row numbers, if rows are ordered by their place.
+
+    It only orders them and is no input, since new rows have no place.
+    """
+    from ..diagnose.dependent_rows import ROW_ORDER
+
+    time = options.time
+    if options.schema is not None:
+        time = given_schema(options).time
+    if time != ROW_ORDER or ROW_ORDER in table.column_names:
+        return table, options
+    if options.schema is None:
+        options = replace(options, roles={**(options.roles or {}), ROW_ORDER: "ignore"})
+    return table.append_column(ROW_ORDER, pa.array(range(table.num_rows))), options
+
+
+def given_schema(options, table=None) -> Schema:
+    """The schema of the options, read from its file where it is one."""
+    given = options.schema
+    return given if isinstance(given, Schema) else Schema.read(given, table)
 
 
 def counts_rows(schema, table, options) -> bool:
@@ -274,9 +327,7 @@ def read_or_sample(source, max_rows, seed) -> tuple[pa.Table, int]:
 
 def check_given_schema(table, options) -> Schema:
     """A schema as given, or read from its file; no option may contradict it."""
-    schema = options.schema
-    if not isinstance(schema, Schema):
-        schema = Schema.read(schema, table)
+    schema = given_schema(options, table)
     targets = as_name_list(options.target)
     if targets and targets not in ([schema.target], list(schema.targets)):
         raise TableError(

@@ -25,10 +25,12 @@ __all__ = [
     "Natural",
     "SampleSize",
     "Task",
+    "Units",
 ]
 
 Task = Literal["auto", "classification", "ordinal", "regression", "count", "multilabel"]
 KeepRule = Literal["simplest", "best"]
+Units = Literal["same", "new"] | None
 Folds = Annotated[int, number_rule("a whole number of at least 2", 2, whole=True)]
 SampleSize = Annotated[
     int, number_rule("a whole number of at least 10", 10, whole=True)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         Natural,
         SampleSize,
         Task,
+        Units,
     )
 
 MAX_ROWS = 1_000_000  # rows beyond which a table is sampled
@@ -138,22 +139,29 @@ class Options:
     group: Name | None = option(
         None,
         "str or None",
-        "Column whose rows stay in one fold.",
-        CommandLineFlag("Column whose rows stay in one fold.", DATA),
+        "Column whose rows stay in one fold, or several that name it together "
+        '("site,patient").',
+        CommandLineFlag(
+            "Column whose rows stay in one fold; several: `site,patient`.", DATA
+        ),
     )
     time: Name | None = option(
         None,
         "str or None",
-        "Column along which folds are cut: models are tested on later rows only.",
-        CommandLineFlag("Column along which folds are cut.", DATA),
+        "Column along which folds are cut: models are tested on later rows only; "
+        '"row order" is the order of the file.',
+        CommandLineFlag(
+            "Column along which folds are cut; `row order`: the order of the file.",
+            DATA,
+        ),
     )
     independent: Flag = option(
         False,
         "bool",
         "Whether rows are taken as independent. Otherwise, and where neither group nor "
         "time is given, a column whose values certainly come in several rows each (a "
-        "patient with visits) becomes the group, and a date along which the target "
-        "certainly follows itself becomes the time.",
+        "patient with visits) becomes the group, and a date, or an order of the rows, "
+        "along which the target certainly follows itself becomes the time.",
         CommandLineFlag(
             "Take rows as independent: look for no people with several rows, nor for "
             "an order in time.",
@@ -284,6 +292,19 @@ class Options:
         "Rows left out between training and test rows along time.",
         CommandLineFlag(
             "Rows left out before each test part along time.", RUNNING, int
+        ),
+        affects_scores=True,
+    )
+    units: Units = option(
+        None,
+        "{'same', 'new'} or None",
+        "With a group and a time whether later rows are of the same groups, predicted "
+        "from all rows before them, or of new ones; by default of the same, where "
+        "these come at many moments.",
+        CommandLineFlag(
+            "Whether later rows are of the same groups or of new ones.",
+            DATA,
+            str | None,
         ),
         affects_scores=True,
     )
@@ -464,6 +485,10 @@ class Options:
 
         if self.calibrate and schema.task != "classification":
             raise ParameterError("calibrate is for the probabilities of classes.")
+        if self.units and (schema.time is None or schema.group is None):
+            raise ParameterError(
+                "units is for panels: name the column of groups and that of times."
+            )
         if self.gap and schema.time is None:
             raise ParameterError(
                 "gap is for folds along time: name the column of times."

@@ -32,7 +32,7 @@ from .methods.excluded import SkipKind, SkippedMethod
 from .methods.method_choice import choose_methods, wants_blend
 from .metrics import metrics_for
 from .options import Options, compare_signature, describe_source, parameters_section
-from .shuffled_rows import score_on_shuffled_rows
+from .shuffled_rows import score_on_other_units, score_on_shuffled_rows
 from .splits import make_splits
 
 # (largest number of rows, repeats of the cross-validation)
@@ -156,6 +156,8 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
     )
     if dataset.design is not None and (schema.group or schema.time):
         comparison.shuffled_score = score_on_shuffled_rows(comparison)
+    if split.units:
+        comparison.other_units_score = score_on_other_units(comparison)
     if holdout is not None:
         comparison.notes += overlap_notes(data, holdout)
         comparison.holdout = evaluate_on_holdout(comparison, holdout, progress)
@@ -186,6 +188,7 @@ def splits_of(dataset, options):
         seed=options.random_state,
         together=options.together,
         gap=options.gap,
+        units=options.units,
     )
 
 

@@ -1,9 +1,10 @@
-"""The kept method on folds of shuffled rows, where its own folds respect a design.
+"""The kept method on other folds: of shuffled rows, or of other units of a panel.
 
 Where rows of one person stay together, or later rows are predicted from earlier ones,
 the score is worse than that of shuffled folds, which test on rows of known people and
 between known moments. Both numbers are shown, so that a reader sees what the design is
-worth and can say which of the two questions is theirs.
+worth and can say which of the two questions is theirs. In a panel later rows are of the
+same units or of new ones; the score of the other of these is shown as well.
 """
 
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..tables import TableError
 from .evaluation.paired_tests import DUMMY
 from .execution.trials import run_trials
 from .splits import make_splits
@@ -33,6 +35,24 @@ def score_on_shuffled_rows(comparison) -> ShuffledScore | None:
     split = make_splits(
         data, schema, folds=c.settings["folds"], seed=c.settings["seed"]
     )
+    return best_score(c, data, schema, split)
+
+
+def score_on_other_units(comparison) -> ShuffledScore | None:
+    """The kept method for later rows of new units, or of the same if they were new."""
+    c = comparison
+    options = {"folds": c.settings["folds"], "seed": c.settings["seed"]}
+    other = "new" if c.split.units == "same" else "same"
+    options["folds"] = len(np.unique([test.min() for _, test in c.split.folds]))
+    try:
+        split = make_splits(c.data, c.schema, units=other, **options)
+    except TableError:
+        return None
+    return best_score(c, c.data, c.schema, split)
+
+
+def best_score(c, data, schema, split) -> ShuffledScore | None:
+    """The kept method on other folds; of a few others if the dummy is kept."""
     names = [c.winner]
     if c.winner == DUMMY:
         names = [r.method for r in c.leaderboard if r.method != DUMMY][:TRIED]

@@ -11,6 +11,12 @@ by models that were fitted on rows with which it shares
 A group is what the schema names, and on request rows with identical inputs as well,
 since a copy of a training row in the test part rewards memorisation.
 
+In a panel the same units (people, shops) come at many moments. With both a group and a
+time later rows can be of the same units, predicted from all rows before them, or of new
+ones: the units are dealt into parts, each of which is predicted from earlier rows of
+the others. Where units come at few moments (each follows the one before) no unit is
+both in training and in test rows.
+
 Every training part holds every class. With two classes every test part does too, since
 a score of one class alone says nothing. With more than two, a class with fewer rows
 than folds is in as many test parts as it has rows: a loss is a mean over rows,
@@ -25,7 +31,7 @@ The ratio of test to training rows is what the corrected variance of
 """
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -44,6 +50,7 @@ from ..tables import TableError
 
 MANY_GROUPS = 5000  # groups beyond which chance spreads the classes well enough
 KINDS = ("auto", "plain", "stratified", "grouped", "time")
+KEPT_OF_TRAINING = 0.5  # of the earlier rows, if no unit may be on both sides
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,8 @@ class Split:
         Cross-validations, and folds in each.
     notes : tuple of str
         What had to give way.
+    units : str
+        With a group and a time whether later rows are of the "same" or of "new" units.
     """
 
     kind: str
@@ -69,6 +78,7 @@ class Split:
     folds: list = field(repr=False)
     repeats: int = 1
     notes: tuple[str, ...] = ()
+    units: str = ""
 
     @property
     def per_repeat(self) -> int:
@@ -98,6 +108,7 @@ class Split:
             "repeats": self.repeats,
             "ratio": self.ratio,
             "notes": list(self.notes),
+            **({"units": self.units} if self.units else {}),
         }
 
     def __str__(self):
@@ -131,6 +142,7 @@ def make_splits(
     kind="auto",
     together=False,
     gap=0,
+    units=None,
 ) -> Split:
     """The folds for some rows.
 
@@ -148,9 +160,13 @@ def make_splits(
         Whether rows with the very same inputs stay in one fold.
     gap : int
         Rows left out between training and test rows along time.
+    units : {"same", "new"} or None
+        With a group and a time whether later rows are of the same units or of new ones;
+        by default of the same, where these come at many moments.
     """
     check_split_options(data, kind, folds, repeats, gap)
     notes: list[str] = []
+    copies = None
     group = data.group
     why = f"rows of one {schema.group or 'group'} stay together"
     if kind in ("plain", "stratified"):
@@ -165,8 +181,15 @@ def make_splits(
     labels = (
         stratification_codes(data.y, schema.task, folds) if kind != "plain" else None
     )
+    if along and data.group is not None and kind == "auto":
+        units = units or default_units(data, folds, gap)
+        if units == "same":
+            group = None if group is data.group else copies
+        elif units == "new":
+            return panel_split(data, schema, folds, repeats, seed, gap, notes)
     if along:
-        return time_ordered_split(data, schema, group, folds, repeats, gap, notes)
+        split = time_ordered_split(data, schema, group, folds, repeats, gap, notes)
+        return replace(split, units=units or "")
     if group is not None:
         return grouped_split(
             data, schema, group, labels, folds, repeats, seed, why, notes
@@ -400,6 +423,47 @@ def time_ordered_split(data, schema, group, folds, repeats, gap, notes) -> Split
     return Split("time-ordered", why, cut, 1, tuple(notes))
 
 
+def default_units(data, folds, gap) -> str | None:
+    """ "same" where hardly any earlier row is of a unit without later rows."""
+    order = np.argsort(data.time, kind="stable")
+    t = data.time[order]
+    whole = forward_folds(order, t, folds, gap, None)
+    parted = forward_folds(order, t, folds, gap, data.group)
+    kept = [len(train) for train, _ in parted] + [0] * (len(whole) - len(parted))
+    full = [len(train) for train, _ in whole]
+    few = np.array(kept) < KEPT_OF_TRAINING * np.array(full)
+    return "same" if few.any() else None
+
+
+def panel_split(data, schema, folds, repeats, seed, gap, notes) -> Split:
+    """Later rows of new units: parts along time, in each of which the units are dealt.
+
+    Every later row is tested once, by a model of earlier rows of other units.
+    """
+    _, unit = np.unique(data.group, return_inverse=True)
+    count = int(unit.max()) + 1
+    k = min(folds, count)
+    if k < 2:
+        raise TableError("All rows are of one group, so that none can be held out.")
+    dealt = np.random.RandomState([seed, 0]).permutation(count) % k
+    part = dealt[unit.ravel()]
+    whole = time_ordered_split(data, schema, None, folds, repeats, gap, notes)
+    cut = []
+    for train, test in whole.folds:
+        for p in range(k):
+            pair = train[part[train] != p], test[part[test] == p]
+            if len(pair[0]) and len(pair[1]):
+                cut.append(pair)
+    missing = missing_class(cut, data.y, schema)
+    if missing:
+        raise TableError(
+            f"Later rows of new {schema.group!r} cannot be tested: class {missing} is "
+            "not in all parts."
+        )
+    why = f"later rows of each {schema.group!r} are predicted from earlier of others"
+    return replace(whole, folds=cut, why=why, units="new")
+
+
 def forward_folds(order, t, folds, gap, group) -> list:
     """[(train, test)] along time; rows of one moment are never parted."""
     at = [round(i * len(t) / (folds + 1)) for i in range(1, folds + 1)]
@@ -435,9 +499,10 @@ def inner_folds(y, folds=3, *, group=None, time=None, seed=0) -> list:
     if time is not None:
         time = np.asarray(time)
         order = np.argsort(time, kind="stable")
-        cut = forward_folds(order, time[order], min(folds, n - 1), 0, group)
-        if cut:  # none if all rows are of one moment
-            return cut
+        for whose in (group, None):  # none where each group comes at all moments
+            cut = forward_folds(order, time[order], min(folds, n - 1), 0, whose)
+            if cut:  # none if all rows are of one moment
+                return cut
     fewest = int(np.bincount(y).clip(1)[np.unique(y)].min()) if classes else n
     if group is not None:
         k = min(folds, len(np.unique(group)))

@@ -21,6 +21,22 @@ visits, not a state with thousands of inhabitants, whose new rows may well be of
 that are known. Where one key determines another, the finer one is the entity (a pupil
 rather than the school).
 
+A key that determines nothing else may still be told by the target, whose values are
+alike in its rows: with z_k the mean of the target (its rank, or whether it is the most
+frequent class) or of its residuals from a linear model of the columns (pigs grow along
+time, each from its own weight) over the rows of value k, s^2 the variance within values
+and tau^2 that between them, both are told apart by the F test (below `CHANCE`), and
+tau^2 must be `SHARED` of the whole. Ages and brands do this too. Numbers are names
+rather than measurements if the mean jumps from each of them to the next, whereas it
+follows an age,
+
+    mean of d_k e_k > 3/2 tau^2 / 2,   d_k = z_k - (z_{k-1} + z_{k+1}) / 2,          (2)
+
+d_k from every other row of a value and e_k from the rest, so that noise cancels however
+it varies; the mean is 3/2 tau^2 for values without an order and about 0 for a smooth
+function. So an entity with a target that is alike is certain if it is named as one
+(patient, id), if (2) holds, or if it determines one column; it is likely otherwise.
+
 Cost      n log n for each candidate, `SOME_PAIRS` rows for most other columns of each,
           n for those that repeat; pairs of at most `PAIRED` candidates
 """
@@ -29,6 +45,11 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.stats
+
+from ..tables.roles import CLOCKED, ID_NAME
+from .related_columns import ENTITY, adjusted_correlation_ratio
+from .row_order import LEVELS, linear_residuals
 
 FEWEST_VALUES = 10  # of a key, with several rows each
 FEWEST_REPEATS = 20  # rows beyond the first of their value
@@ -39,6 +60,10 @@ FEW_ROWS = 50.0  # of a value, on average
 PAIRED = 8  # columns of which pairs are tried
 SOME_PAIRS = 200  # of rows, looked at first
 MAX_ROWS = 50_000
+SHARED = 0.1  # of the variance of the target, between values of a key
+SURE = 3.0  # standard errors
+FEW_OF_ONE = 20.0  # rows of a value that determines a single column
+YEARS = 1500, 2200  # whole numbers in a row that are years, not names
 
 
 class Entity(NamedTuple):
@@ -49,10 +74,18 @@ class Entity(NamedTuple):
     rows: int  # that name one
     determined: tuple[str, ...]  # columns that are the same in all rows of one
     certain: bool
+    share: float = 0.0  # of the variance of the target, between them
 
     @property
     def name(self) -> str:
         return " and ".join(repr(c) for c in self.columns)
+
+    @property
+    def comes(self) -> str:
+        """Subject and verb: `'id' comes`, `Pairs of 'site' and 'no' come`."""
+        if len(self.columns) == 1:
+            return f"{self.name} comes"
+        return f"Pairs of {self.name} come"
 
 
 def find_entities(view, target=None, random_state=0) -> list[Entity]:
@@ -94,6 +127,111 @@ def find_entities(view, target=None, random_state=0) -> list[Entity]:
     if not found:
         found = entities_of(view, pair_keys(keys, view.n), coded, keys)
     return without_coarser(sorted(found, key=lambda e: -len(e.determined)), keys)
+
+
+def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
+    """Keys in whose rows the target is alike beyond doubt, eq. (2).
+
+    Parameters
+    ----------
+    view : TableView
+    y : array (n,)
+        Scores of the target, NaN where it is missing.
+    known : list of Entity
+        What `find_entities` found; there are no more if one of them is certain.
+    target : str, optional
+        It is no key.
+    """
+    if any(e.certain for e in known):  # what belongs to them is alike as well
+        return []
+    if np.isnan(y).any():
+        there = np.flatnonzero(~np.isnan(y))
+        view, y = view.take(there), y[there]
+    if len(y) < FEWEST_REPEATS:
+        return []
+    determined = {e.columns: e.determined for e in known}
+    residuals = linear_residuals(view, y)
+    out = []
+    for c in view.columns:
+        if c.kind == "empty" or c.name == target or not may_be_key(c):
+            continue
+        if CLOCKED.search(c.name) or are_years(c):
+            continue
+        codes = c.labelled()
+        if (codes < 0).any():
+            continue
+        z = np.unique(codes, return_inverse=True)[1].ravel()
+        if not is_repeated(z):
+            continue
+        own = c.numbers is None and len(c.levels) <= LEVELS
+        rest = linear_residuals(view.without({c.name}), y) if own else residuals
+        shares = [adjusted_correlation_ratio(z, v) ** 2 for v in (y, rest)]
+        share = max(s if np.isfinite(s) else 0.0 for s in shares)
+        scores = y if shares[0] == share else rest
+        if not share > SHARED or not differs_by_key(z, scores):
+            continue
+        rows_of_one = view.n / (z.max() + 1)
+        others = determined.get((c.name,), ())
+        named = bool(ENTITY.search(c.name) or ID_NAME.search(c.name))
+        nominal = c.numbers is not None and jumps_between_values(z, scores)
+        few = len(others) > 0 and rows_of_one <= FEW_OF_ONE
+        certain = bool((named or nominal or few) and rows_of_one <= FEW_ROWS)
+        if named or nominal or c.numbers is None:
+            count = int(z.max()) + 1
+            out.append(Entity((c.name,), count, view.n, others, certain, float(share)))
+    return sorted(out, key=lambda e: (not e.certain, -e.share))
+
+
+def are_years(c) -> bool:
+    """Whether a column holds whole numbers in a row that look like years."""
+    if c.numbers is None:
+        return False
+    values = np.unique(c.numbers[~c.missing])
+    inside = values[0] >= YEARS[0] and values[-1] <= YEARS[1]
+    return bool(inside and np.mean(np.diff(values) == 1) > 0.8)
+
+
+def differs_by_key(z, y) -> bool:
+    """Whether means of y by key differ beyond doubt, by the F test."""
+    k = int(z.max()) + 1
+    n = len(y)
+    counts = np.bincount(z)
+    means = np.bincount(z, y) / counts
+    within = float(((y - means[z]) ** 2).sum())
+    between = float(counts @ (means - y.mean()) ** 2)
+    if within == 0:
+        return between > 0
+    F = (between / (k - 1)) / (within / (n - k))
+    return bool(scipy.stats.f.logsf(F, k - 1, n - k) < CHANCE * np.log(10))
+
+
+def jumps_between_values(z, y) -> bool:
+    """Whether the mean of y jumps from value to value of an ordered key, eq. (2)."""
+    first, second = halves_of_values(z, y)
+    if len(first) < 5:
+        return False
+    between = np.cov(first, second)[0, 1]
+    d, e = (m[1:-1] - (m[:-2] + m[2:]) / 2 for m in (first, second))
+    products = d * e
+    error = products.std(ddof=1) / np.sqrt(len(products))
+    mean = products.mean()
+    return bool(mean > 0.75 * between > 0 and mean > SURE * error)
+
+
+def halves_of_values(z, y) -> tuple[np.ndarray, np.ndarray]:
+    """Means of y over every other row of each value of a key, and over the others."""
+    order = np.argsort(z, kind="stable")
+    counts = np.bincount(z)
+    start = np.cumsum(counts) - counts
+    half = np.empty(len(z), int)
+    half[order] = (np.arange(len(z)) - start[z[order]]) % 2
+    several = counts > 1
+    means = []
+    for k in (0, 1):
+        rows = half == k
+        size = np.maximum(np.bincount(z[rows], minlength=len(counts)), 1)
+        means.append((np.bincount(z[rows], y[rows], len(counts)) / size)[several])
+    return means[0], means[1]
 
 
 def may_be_key(c) -> bool:

@@ -6,6 +6,7 @@ comparison; the sentences below them say how sure the ranking is.
 
 import numpy as np
 
+from ...diagnose.dependent_rows import ROW_ORDER, what_is_alike
 from ...plot.style import short_name
 from ..evaluation.paired_tests import DUMMY
 from ..evaluation.ranking import KeepReason, Standing
@@ -38,6 +39,7 @@ def headline_sentences(c) -> list[str]:
         kept_sentence(c),
         tail_sentence(c),
         design_sentence(c),
+        units_sentence(c),
         gain_sentence(c),
         few_events_sentence(c),
         next_step_sentence(c),
@@ -143,23 +145,44 @@ def design_sentence(c) -> str:
             f"is among the methods here (--role {duration}=number takes it in)"
         )
     if design.time is not None:
+        along = f"along {design.time.column!r}"
+        if design.time.column == ROW_ORDER:
+            along = "in the file"
         clauses.append(
-            f"rows follow each other along {design.time.column!r} (neighbours are "
+            f"rows follow each other {along} (neighbours are "
             f"alike, correlation {design.time.correlation:.2f}), so later ones were "
             f"predicted from earlier ones{shuffled_clause(c, 'between known moments')} "
             "(--independent shuffles rows)"
         )
     if design.entity is not None:
         e = design.entity
-        same = ", ".join(repr(name) for name in e.determined[:2])
-        same += " and more" if len(e.determined) > 2 else ""
         clauses.append(
-            f"{e.name} comes in {e.rows / e.count:.1f} rows each ({same} are the same "
-            "in all of them), so rows of one were never parted"
+            f"{e.comes} in {e.rows / e.count:.1f} rows each, in which "
+            f"{what_is_alike(e, 2)}, so rows of one were never parted"
             f"{shuffled_clause(c, 'for rows of known ones')} (--independent shuffles "
             "rows)"
         )
     return " ".join(f"{t[:1].upper()}{t[1:]}." for t in clauses)
+
+
+def units_sentence(c) -> str:
+    """Sentence on the units of a panel, and on the score for the other ones."""
+    name = repr(c.schema.group)
+    if not c.split.units:
+        return ""
+    same = f"of the same {name}, from all rows before them"
+    new = f"of new {name}, from earlier rows of others"
+    these, others, flag = (same, new, "new")
+    if c.split.units == "new":
+        these, others, flag = (new, same, "same")
+    if c.other_units_score is None:
+        return f"Later rows were predicted {these}."
+    method, value = c.other_units_score
+    of = f" of {method}" if method != c.winner else ""
+    return (
+        f"Later rows were predicted {these}; {others}, the {c.metric}{of} would be "
+        f"{format_number(value)} (--units {flag})."
+    )
 
 
 def shuffled_clause(c, known) -> str:
@@ -182,6 +205,11 @@ def new_rows_phrase(c) -> str:
     if not ahead:
         return "new rows"
     steps = "one step" if ahead == 1 else f"{ahead:,} steps"
+    if c.split.units:
+        whose = "the same" if c.split.units == "same" else "new"
+        return f"rows of {whose} {c.schema.group!r}, up to {steps} ahead"
+    if c.schema.time == ROW_ORDER:
+        return f"new rows up to {steps} ahead"
     return f"new rows up to {steps} of {c.schema.time!r} ahead"
 
 
