@@ -87,7 +87,7 @@ def encode_cells(columns: Columns, X):
 
 
 def _counts(ordered, values):
-    """How many of the ordered (B, d, n) lie below, and at or below, values (B, d, N)."""
+    """How many of the ordered (B, d, n) are below, and at most, values (B, d, N)."""
     if is_torch(values):
         import torch
 

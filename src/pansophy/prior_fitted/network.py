@@ -199,6 +199,8 @@ def forward(weights, shape: NetworkShape, cells, targets, identities, memory=Non
         n += shape.n_thinking
     for i in range(shape.context_blocks):
         keys, values = read(f"context.{i}", lambda x=x: x[:, :n])
+        if i == shape.context_blocks - 1:  # only the new rows are read from here on
+            x = x[:, n:]
         x = attend(weights, f"context.{i}", x, keys, values, keys.shape[1])
-    x = rms_norm(x[:, n:])
-    return linear(gelu(linear(x, weights["hidden"])), weights["output"]), kept
+    hidden = gelu(linear(rms_norm(x), weights["hidden"]))
+    return linear(hidden, weights["output"]), kept
