@@ -36,6 +36,7 @@ LAYERS = [
         "neighbors", "covariance", "semi_supervised", "active", "recommend",
         "graphical", "signal", "multiclass", "kernel_ridge", "kernel_model",
         "kernel_approximation", "gaussian_process", "text", "generative",
+        "prior_fitted",
     },
     {"datasets"},
     {"tables"},
@@ -90,7 +91,7 @@ EXCEPTIONS = {
     ("ensemble", "linear_model"): "gates and final estimators are linear models",
 }
 
-TORCH_ALLOWED = {"nn", "neural_network", "rl", "text", "generative"}
+TORCH_ALLOWED = {"nn", "neural_network", "rl", "text", "generative", "prior_fitted"}
 
 
 @functools.cache

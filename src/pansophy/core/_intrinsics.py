@@ -7,7 +7,7 @@ language, with Numba's and llvmlite's public interfaces for such extensions
 `tests/core/test_intrinsics.py` says which one is gone.
 
     atomics          atomic_load, atomic_store, atomic_add, atomic_compare_exchange
-    memory and bits  prefetch, add_pair, trailing_zeros
+    memory and bits  prefetch, add_pair, trailing_zeros, float32_of_bits
     SIMD of four     matmul_tile, matvec_four, add_scaled_four, add_two_scaled_four,
                      dot_four: float64, C-contiguous, rows padded to a multiple of FOUR
     SIMD of eight    running_products_eight: float32, padded to a multiple of EIGHT
@@ -187,6 +187,16 @@ def trailing_zeros(typing, word):
         return builder.call(count, [args[0], flag(0)])
 
     return types.int64(types.uint64), generate
+
+
+@intrinsic
+def float32_of_bits(typing, bits):
+    """The float32 whose 32 bits are those of an int32."""
+
+    def generate(context, builder, signature, args):
+        return builder.bitcast(args[0], ir.FloatType())
+
+    return types.float32(types.int32), generate
 
 
 # ---- SIMD of four
