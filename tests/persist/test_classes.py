@@ -114,3 +114,18 @@ def test_nothing_outside_the_list_is_imported(tmp_path):
     )
     assert done.returncode == 1 and "PersistError" in done.stderr
     assert "imported" not in done.stderr
+
+
+def test_a_class_of_ours_is_named_by_its_package():
+    from pansophy.cluster import KMeans
+    from pansophy.gaussian_process.abstract_gaussian_process import FittedProcess
+
+    assert classes.name_of(KMeans) == "pansophy.cluster.KMeans"
+    for cls in KMeans, FittedProcess:  # the second one is not exported
+        assert classes.class_of(classes.name_of(cls)) is cls
+
+
+def test_a_name_that_two_modules_define_names_no_class():
+    from pansophy.optim.stochastic import State
+
+    assert classes.name_of(State) is None

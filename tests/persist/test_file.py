@@ -102,10 +102,8 @@ def test_older_schema_is_migrated(tmp_path, monkeypatch):
     with pytest.raises(PersistError, match="older pansophy"):
         persist.load(path)
     steps = {
+        **dict.fromkeys(range(file.SCHEMA), lambda m: m),
         -1: lambda m: {**m, "model": {"$": "tuple", "v": m["model"]["v"]}},
-        0: lambda m: m,
-        1: lambda m: m,
-        2: lambda m: m,
     }
     monkeypatch.setattr(file, "MIGRATIONS", steps)
     assert persist.load(path) == (1,)

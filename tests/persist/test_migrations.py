@@ -1,6 +1,7 @@
-"""Files of older schemas: fields that had other names."""
+"""Files of older schemas: fields that had other names, classes named by module."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +14,16 @@ from pansophy.gaussian_process import (
     GaussianProcessClassifier,
     GaussianProcessRegressor,
 )
-from pansophy.persist import codec
-from pansophy.persist.migrations import RENAMED_IN_3, rename_fields
+from pansophy.persist import classes, codec
+from pansophy.persist.migrations import (
+    RENAMED_IN_3,
+    rename_fields,
+    shorten_class_names,
+)
 from tests.persist.model_files import forge
 
+SCHEMA_3 = Path(__file__).parent / "data" / "schema3"
+ANSWERS = json.loads((SCHEMA_3 / "answers.json").read_text())
 P = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]])
 Y = np.array([0, 1, 1, 1])
 X = np.arange(12.0)[:, None]
@@ -38,8 +45,11 @@ def with_old_names(node):
         return [with_old_names(v) for v in node]
     if not isinstance(node, dict):
         return node
-    old = {new: k for k, new in RENAMED_IN_3.get(node.get("class"), {}).items()}
     node = {k: with_old_names(v) for k, v in node.items()}
+    if str(node.get("class")).startswith("pansophy."):
+        cls = classes.class_of(node["class"])
+        node["class"] = f"{cls.__module__}.{cls.__qualname__}"
+    old = {new: k for k, new in RENAMED_IN_3.get(node.get("class"), {}).items()}
     if old:
         node["v"] = {old.get(k, k): v for k, v in node["v"].items()}
     return node
@@ -72,3 +82,23 @@ def test_other_classes_and_damaged_nodes_stay_as_they_are():
     ]
     manifest = {"model": nodes, "schema": 2}
     assert rename_fields(manifest, {"a": {"how": "method"}}) == manifest
+
+
+@pytest.mark.parametrize("name", sorted(set(ANSWERS) - {"X"}))
+def test_files_of_schema_3_still_load(name):
+    model = persist.load(SCHEMA_3 / f"{name}.pansophy")
+    method = model.predict if hasattr(model, "predict") else model.transform
+    np.testing.assert_allclose(method(np.array(ANSWERS["X"])), ANSWERS[name], atol=2e-6)
+
+
+def test_names_of_classes_are_short_where_they_are_values_too():
+    nodes = [
+        {"$": "type", "v": "pansophy.cluster.kmeans.KMeans"},
+        {"$": "type", "v": "int"},
+        {"$": "text", "v": "pansophy.cluster.kmeans.KMeans"},
+        {"class": "pansophy..x"},
+        {"class": "pansophy.x"},
+    ]
+    shortened = shorten_class_names({"model": nodes})["model"]
+    assert shortened[0]["v"] == "pansophy.cluster.KMeans"
+    assert shortened[1:] == nodes[1:]

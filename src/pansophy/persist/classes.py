@@ -1,16 +1,20 @@
 """Allow-list of the classes and functions that a model file may name.
 
-A name is either ours (`pansophy.<module>.<Class>`: an estimator, a NamedTuple or a
-dataclass defined in that module), scikit-learn's (a public module of the list below
-and an estimator, splitter or kernel in it), one of the few helpers listed by name, or
-something the user has registered in this process. Nothing else is imported, and no
-attribute is followed beyond the one class name.
+A name is either ours (`pansophy.<package>.<Class>`: an estimator, a NamedTuple, a
+dataclass or a torch module defined anywhere in that package, so that files outlive a
+module that moves), scikit-learn's (a public module of the list below and an estimator,
+splitter or kernel in it), one of the few helpers listed by name, or something the user
+has registered in this process. Nothing else is imported, and no attribute is followed
+beyond the one class name.
 """
 
 import dataclasses
 import importlib
 import importlib.util
 import inspect
+import pkgutil
+import re
+from collections import defaultdict
 from functools import cache, cached_property
 from types import MemberDescriptorType
 
@@ -94,8 +98,9 @@ FUNCTIONS = (
     )
 )
 BUILTINS = {t.__name__: t for t in (bool, int, float, complex, str, bytes, object)}
-# Names that classes had in older releases: {"old.path.Class": "new.path.Class"}.
+# Names that classes had in older releases: {"pansophy.old.Class": "pansophy.new.Class"}
 RENAMED: dict[str, str] = {}
+CLASS_LINE = re.compile(r"^class (\w+)", flags=re.MULTILINE)
 _registered: dict[str, type] = {}
 
 
@@ -167,7 +172,9 @@ def name_of(cls) -> str | None:
     if _registered.get(full) is cls:
         return full
     root = cls.__module__.split(".")[0]
-    if root == "sklearn" and full not in SKLEARN_HELPERS:
+    if root == "pansophy":
+        full = public_name(full)
+    elif root == "sklearn" and full not in SKLEARN_HELPERS:
         public = []
         for part in cls.__module__.split("."):
             if part.startswith("_"):
@@ -180,6 +187,33 @@ def name_of(cls) -> str | None:
         return full if class_of(full) is cls else None
     except PersistError:
         return None
+
+
+def public_name(path) -> str:
+    """`pansophy.<package>.<Class>` of the full path of a class of ours.
+
+    Examples
+    --------
+    >>> from pansophy.persist.classes import public_name
+    >>> public_name("pansophy.cluster.kmeans.KMeans")
+    'pansophy.cluster.KMeans'
+    """
+    root, package, *_, last = path.split(".")
+    return f"{root}.{package}.{last}"
+
+
+@cache
+def defining_modules(package) -> dict[str, list[str]]:
+    """Modules of a package of ours that define each class, read from their sources."""
+    spec = importlib.util.find_spec(package)
+    folders = (spec and spec.submodule_search_locations) or []
+    modules = [m.name for m in pkgutil.walk_packages(folders, f"{package}.")]
+    homes = defaultdict(list)
+    for module in [package, *modules] if spec else []:
+        loader = importlib.util.find_spec(module).loader
+        for match in re.finditer(CLASS_LINE, loader.get_source(module) or ""):
+            homes[match.group(1)].append(module)
+    return homes
 
 
 def class_of(name) -> type:
@@ -200,10 +234,12 @@ def listed_class(name) -> type:
     parts = name.split(".")
     if not all(p.isidentifier() and not p.startswith("__") for p in parts):
         raise refused
-    if parts[0] == "pansophy" and len(parts) > 2:
-        result = _fetch(module, last, refused)
-        if result.__module__ == module and is_ours(result):
-            return result
+    if parts[0] == "pansophy" and len(parts) == 3:
+        modules = defining_modules(module).get(last, [])
+        if len(modules) == 1:
+            result = _fetch(modules[0], last, refused)
+            if is_ours(result):
+                return result
     elif module in SKLEARN_MODULES and not last.startswith("_"):
         if last in SKLEARN_SWITCHES:
             importlib.import_module(f"sklearn.experimental.{SKLEARN_SWITCHES[last]}")

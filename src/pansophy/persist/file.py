@@ -25,7 +25,7 @@ from .classes import PersistError
 from .codec import Decoder, Encoder
 from .migrations import MIGRATIONS
 
-SCHEMA = 3  # classes, modules and fields have had other names in 1 and in 2
+SCHEMA = 4  # classes and fields have had other names before
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 

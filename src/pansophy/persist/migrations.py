@@ -5,8 +5,13 @@ k + 1. There is none for schema 1, whose classes had other names throughout.
 """
 
 import copy
+import re
 
-# schema 2 -> 3: fields that have other names now, by class
+from .classes import public_name
+
+MODULE_PATH = r"pansophy(\.[^.]+){2,}"
+
+# schema 2 -> 3: fields that have other names now, by the full path of their class
 RENAMED_IN_3 = {
     "pansophy.compare.evaluation.calibration.CalibrationMap": {"how": "method"},
     "pansophy.compare.evaluation.conformal.PredictionSetRule": {"how": "kind"},
@@ -40,17 +45,42 @@ def rename_fields(manifest, renamed=RENAMED_IN_3) -> dict:
     [{'$': 'record', 'class': 'a.B', 'v': {'method': 1}}]
     """
     manifest = copy.deepcopy(manifest)
-    waiting = [manifest["model"]]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, list):
-            waiting += node
-        elif isinstance(node, dict):
-            names = renamed.get(str(node.get("class")))
-            if names and isinstance(node.get("v"), dict):
-                node["v"] = {names.get(k, k): v for k, v in node["v"].items()}
-            waiting += node.values()
+    for node in nodes_of(manifest):
+        names = renamed.get(str(node.get("class")))
+        if names and isinstance(node.get("v"), dict):
+            node["v"] = {names.get(k, k): v for k, v in node["v"].items()}
     return manifest
 
 
-MIGRATIONS = {2: rename_fields}
+def shorten_class_names(manifest) -> dict:
+    """A copy of a manifest whose classes are named by package, not by module.
+
+    Examples
+    --------
+    >>> from pansophy.persist.migrations import shorten_class_names
+    >>> node = {"$": "object", "class": "pansophy.cluster.kmeans.KMeans"}
+    >>> shorten_class_names({"model": [node]})["model"]
+    [{'$': 'object', 'class': 'pansophy.cluster.KMeans'}]
+    """
+    manifest = copy.deepcopy(manifest)
+    for node in nodes_of(manifest):
+        key = "v" if node.get("$") == "type" else "class"
+        path = node.get(key)
+        if isinstance(path, str) and re.fullmatch(MODULE_PATH, path):
+            node[key] = public_name(path)
+    return manifest
+
+
+def nodes_of(manifest):
+    """Every dict of a manifest's model, an outer one before those inside it."""
+    waiting = [manifest["model"]]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield node
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
+
+
+MIGRATIONS = {2: rename_fields, 3: shorten_class_names}
