@@ -145,7 +145,7 @@ class SharedModuleFinder:
     """Finds the modules of scikit-learn's that have no file of ours.
 
     Private modules are found below modules that are theirs as a whole
-    (`pansophy.utils._testing`), never beside files of ours.
+    (those for tests of estimators), never beside files of ours.
     """
 
     def find_spec(self, name, path=None, target=None) -> ModuleSpec | None:

@@ -19,9 +19,10 @@ import numpy as np
 import pytest
 
 import pansophy
-from pansophy.core import folder_lock, loop_cache
+from pansophy.core import loop_cache
 from pansophy.core.compiled import compiled
 from pansophy.core.completed_warm_up import completed_mark
+from pansophy.core.files import folder_lock
 
 POSIX = hasattr(os, "geteuid")
 locks = pytest.mark.skipif(
@@ -149,7 +150,8 @@ DIGESTS = """
 import importlib, json, pkgutil, sys, warnings
 warnings.simplefilter("ignore")
 import pansophy
-from pansophy.core import folder_lock, loop_cache
+from pansophy.core import loop_cache
+from pansophy.core.files import folder_lock
 found = {}
 for info in pkgutil.walk_packages(pansophy.__path__, "pansophy."):
     name = info.name.rsplit(".", 1)[1]

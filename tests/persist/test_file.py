@@ -158,7 +158,7 @@ def test_failure_at_any_step_leaves_the_old_file(step, saved, monkeypatch):
 
     targets = {"save_file": "safetensors.numpy.save_file", "replace": "os.replace"}
     monkeypatch.setattr(
-        targets.get(step, "pansophy.core.atomic_files.flush_to_disk"), fail
+        targets.get(step, "pansophy.core.files.atomic_files.flush_to_disk"), fail
     )
     with pytest.raises(KeyboardInterrupt):
         persist.save(Ridge(alpha=5), saved)

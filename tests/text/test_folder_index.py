@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from pansophy.core.folder_lock import FolderLockedError, holding_folder
+from pansophy.core.files.folder_lock import FolderLockedError, holding_folder
 from pansophy.text import FolderIndex, folder_index
 
 MARKDOWN = """# Guide

@@ -199,7 +199,7 @@ def explore(
             print_text(str(findings))
         if out is not None:
             from ..compare.report.html import write_exploration
-            from ..core.previous_files import move_to_previous
+            from ..core.files.previous_files import move_to_previous
 
             make_folder(out)
             previous = move_to_previous(out, ["explore.html", "schema.toml"])

@@ -187,7 +187,7 @@ def complete_plot_kind(incomplete: str) -> list[str]:
 
 def free_picture_path(path) -> Path:
     """The path, or one of another number where a file that we did not draw stands."""
-    from ..core.previous_files import numbered_names
+    from ..core.files.previous_files import numbered_names
     from ..plot.style import is_own_picture
 
     return next(p for p in numbered_names(path) if not p.exists() or is_own_picture(p))

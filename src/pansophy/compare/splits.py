@@ -168,14 +168,14 @@ def make_splits(
     notes: list[str] = []
     copies = None
     group = data.group
-    why = f"rows of one {schema.group or 'group'} stay together"
+    reason = f"rows of one {schema.group or 'group'} stay together"
     if kind in ("plain", "stratified"):
         group = None
     if together:
         copies = duplicate_groups(data.frame)
         if copies is not None:
             text = "rows with the same inputs stay together"
-            why = text if group is None else f"{why}, and {text}"
+            reason = text if group is None else f"{reason}, and {text}"
             group = copies if group is None else merge_groups(group, copies)
     along = kind == "time" or (kind == "auto" and data.time is not None)
     labels = (
@@ -192,20 +192,22 @@ def make_splits(
         return replace(split, units=units or "")
     if group is not None:
         return grouped_split(
-            data, schema, group, labels, folds, repeats, seed, why, notes
+            data, schema, group, labels, folds, repeats, seed, reason, notes
         )
     n = len(data)
     if labels is None:
         folds = check_row_count(n, folds)
-        why = "as asked" if kind == "plain" else "the target is a number"
-        return Split("plain", why, folds_of(data.y, "", folds, repeats, seed), repeats)
+        reason = "as asked" if kind == "plain" else "the target is a number"
+        return Split(
+            "plain", reason, folds_of(data.y, "", folds, repeats, seed), repeats
+        )
     folds = folds_for_rarest_class(labels, schema, folds, notes)
     check_row_count(n, folds)
     cut = folds_of(labels, "classification", folds, repeats, seed)
-    why = "every fold has its share of each class"
+    reason = "every fold has its share of each class"
     if schema.task == "multilabel":
-        why = "every fold has its share of each combination of labels"
-    return Split("stratified", why, cut, repeats, tuple(notes))
+        reason = "every fold has its share of each combination of labels"
+    return Split("stratified", reason, cut, repeats, tuple(notes))
 
 
 def check_split_options(data, kind, folds, repeats, gap):
@@ -301,10 +303,10 @@ def missing_class(cut, y, schema) -> str:
     """The class that some part of some fold lacks but needs, or nothing."""
     if schema.task != "classification":
         return ""
-    every = np.unique(y)
+    labels_present = np.unique(y)
     for parts in cut:
-        for rows in parts if len(every) == 2 else parts[:1]:
-            missing = np.setdiff1d(every, y[rows])
+        for rows in parts if len(labels_present) == 2 else parts[:1]:
+            missing = np.setdiff1d(labels_present, y[rows])
             if len(missing):
                 return class_name(schema, int(missing[0]))
     return ""
@@ -314,7 +316,7 @@ def missing_class(cut, y, schema) -> str:
 
 
 def grouped_split(
-    data, schema, group, labels, folds, repeats, seed, why, notes
+    data, schema, group, labels, folds, repeats, seed, reason, notes
 ) -> Split:
     """Folds of whole groups, with like shares of the classes as far as that goes."""
     _, group = np.unique(group, return_inverse=True)
@@ -352,7 +354,7 @@ def grouped_split(
     if k < requested:
         notes.append(f"{k} folds, since there are too few groups for {requested}.")
     kind = "stratified grouped" if balanced else "grouped"
-    return Split(kind, why, cut, repeats, tuple(notes))
+    return Split(kind, reason, cut, repeats, tuple(notes))
 
 
 def group_folds(n, labels, group, folds, repeats, seed) -> list:
@@ -413,14 +415,16 @@ def time_ordered_split(data, schema, group, folds, repeats, gap, notes) -> Split
             break
     else:
         text = f"The rows cannot be cut along {column} into parts that can be tested"
-        why = f": class {missing} is not in all of them" if missing else ""
-        raise TableError(text + why + ".")
+        reason = f": class {missing} is not in all of them" if missing else ""
+        raise TableError(text + reason + ".")
     if k < folds:
         gone = missing_class(forward_folds(order, t, folds, gap, group), data.y, schema)
-        few = f"a part without class {gone}" if gone else "too few different times"
-        notes.append(f"{k} folds, since with {folds} there would be {few}.")
-    why = f"rows have an order in {column}, and later ones are predicted from earlier"
-    return Split("time-ordered", why, cut, 1, tuple(notes))
+        fault = f"a part without class {gone}" if gone else "too few different times"
+        notes.append(f"{k} folds, since with {folds} there would be {fault}.")
+    reason = (
+        f"rows have an order in {column}, and later ones are predicted from earlier"
+    )
+    return Split("time-ordered", reason, cut, 1, tuple(notes))
 
 
 def default_units(data, folds, gap) -> str | None:
@@ -431,8 +435,8 @@ def default_units(data, folds, gap) -> str | None:
     parted = forward_folds(order, t, folds, gap, data.group)
     kept = [len(train) for train, _ in parted] + [0] * (len(whole) - len(parted))
     full = [len(train) for train, _ in whole]
-    few = np.array(kept) < KEPT_OF_TRAINING * np.array(full)
-    return "same" if few.any() else None
+    lost_most = np.array(kept) < KEPT_OF_TRAINING * np.array(full)
+    return "same" if lost_most.any() else None
 
 
 def panel_split(data, schema, folds, repeats, seed, gap, notes) -> Split:
@@ -460,8 +464,8 @@ def panel_split(data, schema, folds, repeats, seed, gap, notes) -> Split:
             f"Later rows of new {schema.group!r} cannot be tested: class {missing} is "
             "not in all parts."
         )
-    why = f"later rows of each {schema.group!r} are predicted from earlier of others"
-    return replace(whole, folds=cut, why=why, units="new")
+    reason = f"later rows of each {schema.group!r} are predicted from earlier of others"
+    return replace(whole, folds=cut, why=reason, units="new")
 
 
 def forward_folds(order, t, folds, gap, group) -> list:

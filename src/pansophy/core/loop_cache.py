@@ -73,7 +73,7 @@ import numpy as np
 from llvmlite import binding
 
 from .deferred_signals import deferred_signals
-from .folder_lock import FolderLockedError, lock_folder
+from .files.folder_lock import FolderLockedError, lock_folder
 
 internals: Any = None
 try:

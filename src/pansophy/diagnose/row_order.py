@@ -1,6 +1,6 @@
 """Rows in an order that no name tells: along the file, or along a column of numbers.
 
-Prices of a stock may come without a date, years may be called `rok`. That rows follow
+Prices of a stock may come without a date, years may have a Czech name. That rows follow
 each other is told by the target, in the order of the file or of a column with (nearly)
 as many values as rows. The correlation r of y with the y of the next row is no proof
 alone: rows sorted by a column on which y depends, y = f(x) + noise, are alike as well.

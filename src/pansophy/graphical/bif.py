@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..core.atomic_files import write_text_file
+from ..core.files.atomic_files import write_text_file
 from .bayesian_network import BayesianNetwork
 from .conditional_distributions import ConditionalTable
 from .variables import VariableSpace, check_states

@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from ..core.atomic_files import replacing_file
+from ..core.files.atomic_files import replacing_file
 
 FORMAT = "pansophy.checkpoint"
 VERSION = 2

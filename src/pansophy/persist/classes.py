@@ -12,10 +12,10 @@ import dataclasses
 import importlib
 import importlib.util
 import inspect
-import pkgutil
 import re
 from collections import defaultdict
 from functools import cache, cached_property
+from pathlib import Path
 from types import MemberDescriptorType
 
 import numpy as np
@@ -98,7 +98,7 @@ FUNCTIONS = (
     )
 )
 BUILTINS = {t.__name__: t for t in (bool, int, float, complex, str, bytes, object)}
-# Names that classes had in older releases: {"pansophy.old.Class": "pansophy.new.Class"}
+# Names that classes had in older releases, to their names of today.
 RENAMED: dict[str, str] = {}
 CLASS_LINE = re.compile(r"^class (\w+)", flags=re.MULTILINE)
 _registered: dict[str, type] = {}
@@ -206,13 +206,14 @@ def public_name(path) -> str:
 def defining_modules(package) -> dict[str, list[str]]:
     """Modules of a package of ours that define each class, read from their sources."""
     spec = importlib.util.find_spec(package)
-    folders = (spec and spec.submodule_search_locations) or []
-    modules = [m.name for m in pkgutil.walk_packages(folders, f"{package}.")]
     homes = defaultdict(list)
-    for module in [package, *modules] if spec else []:
-        loader = importlib.util.find_spec(module).loader
-        for match in re.finditer(CLASS_LINE, loader.get_source(module) or ""):
-            homes[match.group(1)].append(module)
+    folders = spec.submodule_search_locations if spec else None
+    for folder in folders or []:
+        for path in sorted(Path(folder).rglob("*.py")):
+            parts = path.relative_to(folder).with_suffix("").parts
+            module = ".".join((package, *parts)).removesuffix(".__init__")
+            for match in re.finditer(CLASS_LINE, path.read_text(encoding="utf-8")):
+                homes[match.group(1)].append(module)
     return homes
 
 

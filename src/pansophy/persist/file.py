@@ -20,7 +20,7 @@ from importlib import metadata
 import numpy as np
 
 from .. import __version__
-from ..core.atomic_files import replacing_file
+from ..core.files.atomic_files import replacing_file
 from .classes import PersistError
 from .codec import Decoder, Encoder
 from .migrations import MIGRATIONS

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.atomic_files import replacing_file
+from ..core.files.atomic_files import replacing_file
 from ..core.random import draw_seed, make_rng
 from ..rl.envs.pictures import draw_observation
 from ..rl.evaluation import episode_limit, made_environment

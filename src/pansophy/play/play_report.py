@@ -9,7 +9,7 @@ from pathlib import Path
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import __version__
-from ..core.atomic_files import write_text_file
+from ..core.files.atomic_files import write_text_file
 from ..rl.agent_comparison import (
     RANDOM,
     AgentComparison,

@@ -14,7 +14,7 @@ from functools import wraps
 from html import escape
 from pathlib import Path
 
-from ..core.atomic_files import replacing_file
+from ..core.files.atomic_files import replacing_file
 
 BLUE, ORANGE, GREEN, PURPLE = "#1f5f99", "#c2571a", "#5b8c3e", "#7a4fa3"
 GREY, PINK, PALE, INK = "#8a8f98", "#b0436e", "#c9dcee", "#30343b"

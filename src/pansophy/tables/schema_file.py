@@ -19,7 +19,7 @@ import math
 import tomllib
 from pathlib import Path
 
-from ..core.atomic_files import write_text_file
+from ..core.files.atomic_files import write_text_file
 from . import number_formats, targets
 from .column_values import TableError
 from .roles import UNUSED, USED, Column, as_role

@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
-from ..core.atomic_files import write_text_file
+from ..core.files.atomic_files import write_text_file
 from ..params import Count, ParameterError, check_params
 from . import _bpe as loops
 from .abstract_vectorizer import TextInput, check_documents

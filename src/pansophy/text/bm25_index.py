@@ -46,9 +46,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.atomic_files import replacing_file, write_text_file
-from ..core.folder_lock import holding_folder
-from ..core.own_files import remove_own_files
+from ..core.files.atomic_files import replacing_file, write_text_file
+from ..core.files.folder_lock import holding_folder
+from ..core.files.own_files import remove_own_files
 from ..params import ParameterError, check_count
 from .bm25_formulas import METHODS, SearchResult, TermFormula, check_query, query_list
 from .search_words import begins_terms, indexed_words, query_words

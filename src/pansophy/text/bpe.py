@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.atomic_files import replacing_file
+from ..core.files.atomic_files import replacing_file
 from ..params import Count, ParameterError
 from ..persist.saved_state import AnyValue, Each, IntArray, Whole, saved_state
 from . import _bpe as loops

@@ -38,10 +38,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..core.atomic_files import write_text_file
-from ..core.folder_lock import LOCK_NAME, holding_folder
-from ..core.own_files import foreign_path, foreign_sentence, remove_own_files
-from ..core.previous_files import numbered_names
+from ..core.files.atomic_files import write_text_file
+from ..core.files.folder_lock import LOCK_NAME, holding_folder
+from ..core.files.own_files import foreign_path, foreign_sentence, remove_own_files
+from ..core.files.previous_files import numbered_names
 from ..params import ParameterError, check_count
 from .bm25_formulas import check_query
 from .bm25_index import OWN_PATHS as WORD_PATHS

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.own_files import remove_own_files
+from ..core.files.own_files import remove_own_files
 from .bm25_index import (
     SortedTerms,
     encode_term,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.atomic_files import write_text_file
+from ..core.files.atomic_files import write_text_file
 from ..core.svg import LINE, svg_box, svg_page
 from .tree_view import class_names_of, fitted_tree, has_branch_per_level, view_tree
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 
 from pansophy.compare.execution import shared_store
 from pansophy.compare.execution.fit_fold import Workload
-from pansophy.core import folder_lock
+from pansophy.core.files import folder_lock
 from pansophy.tables import MixedFrame
 from tests.compare.execution.workloads import work_of
 from tests.compare.faulty_estimators import Case

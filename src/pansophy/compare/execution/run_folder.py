@@ -22,9 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ...core.atomic_files import write_text_file
-from ...core.folder_lock import FolderLockedError, lock_folder
-from ...core.previous_files import move_to_previous
+from ...core.files.atomic_files import write_text_file
+from ...core.files.folder_lock import FolderLockedError, lock_folder
+from ...core.files.previous_files import move_to_previous
 from .plan import (
     FailureKind,
     FitOutcome,

@@ -18,7 +18,7 @@ import joblib
 import numpy as np
 import pyarrow as pa
 
-from ...core.folder_lock import LOCK_NAME, lock_folder
+from ...core.files.folder_lock import LOCK_NAME, lock_folder
 from ...tables import MixedFrame
 from ..samples import Samples
 from .fit_fold import Workload, error_line

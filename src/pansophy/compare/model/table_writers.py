@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...core.atomic_files import replacing_file
+from ...core.files.atomic_files import replacing_file
 from ...tables import TableError
 
 FORMATS = {

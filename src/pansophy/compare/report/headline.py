@@ -172,9 +172,13 @@ def units_sentence(c) -> str:
         return ""
     same = f"of the same {name}, from all rows before them"
     new = f"of new {name}, from earlier rows of others"
-    these, others, flag = (same, new, "new")
+    these = same
+    others = new
+    flag = "new"
     if c.split.units == "new":
-        these, others, flag = (new, same, "same")
+        these = new
+        others = same
+        flag = "same"
     if c.other_units_score is None:
         return f"Later rows were predicted {these}."
     method, value = c.other_units_score

@@ -13,9 +13,9 @@ from importlib import resources
 from pathlib import Path
 
 from ... import __version__
-from ...core.atomic_files import write_text_file
+from ...core.files.atomic_files import write_text_file
+from ...core.files.previous_files import move_to_previous
 from ...core.plain_text import plain_text
-from ...core.previous_files import move_to_previous
 from ...diagnose.findings import by_severity, merge_notes
 from ...plot.style import short_name
 from . import decisions, holdout_and_groups, methodology, plot_data, sections

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pansophy.core.folder_lock import (
+from pansophy.core.files.folder_lock import (
     LOCK_NAME,
     FolderLockedError,
     holding_folder,
@@ -15,7 +15,7 @@ from pansophy.core.folder_lock import (
 
 HOLDER = """
 import os, signal, sys
-from pansophy.core.folder_lock import lock_folder
+from pansophy.core.files.folder_lock import lock_folder
 lock_folder(sys.argv[1])
 print("held", flush=True)
 signal.pause()

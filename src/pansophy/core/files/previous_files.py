@@ -22,7 +22,7 @@ def move_to_previous(folder, names) -> Path | None:
     Examples
     --------
     >>> import tempfile
-    >>> from pansophy.core.previous_files import move_to_previous
+    >>> from pansophy.core.files.previous_files import move_to_previous
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "report.html"
     ...     for _ in range(2):

@@ -26,7 +26,7 @@ def replacing_file(path):
     Examples
     --------
     >>> import tempfile
-    >>> from pansophy.core.atomic_files import replacing_file
+    >>> from pansophy.core.files.atomic_files import replacing_file
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "notes.txt"
     ...     with replacing_file(path) as draft:

@@ -41,7 +41,7 @@ def remove_own_files(folder, pattern) -> None:
     Examples
     --------
     >>> import tempfile
-    >>> from pansophy.core.own_files import remove_own_files
+    >>> from pansophy.core.files.own_files import remove_own_files
     >>> with tempfile.TemporaryDirectory() as place:
     ...     for name in ("terms.bin", "thesis.txt"):
     ...         _ = Path(place, name).write_text("mine")

@@ -1,6 +1,6 @@
 """Files in the way are kept, under numbered names where one is taken."""
 
-from pansophy.core.previous_files import make_new_folder, move_to_previous
+from pansophy.core.files.previous_files import make_new_folder, move_to_previous
 
 
 def test_only_what_is_named_is_moved_and_nothing_is_lost(tmp_path):

@@ -6,7 +6,7 @@ import os
 import pytest
 from safetensors import SafetensorError
 
-from pansophy.core.atomic_files import replacing_file, write_text_file
+from pansophy.core.files.atomic_files import replacing_file, write_text_file
 
 
 def test_the_new_content_takes_the_place_of_the_old(tmp_path):
@@ -106,7 +106,7 @@ def test_all_writers_leave_the_old_file_where_there_is_no_room(
     def full(path):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("pansophy.core.atomic_files.flush_to_disk", full)
+    monkeypatch.setattr("pansophy.core.files.atomic_files.flush_to_disk", full)
     with pytest.raises(OSError, match=f"{name} cannot be written: No space"):
         write(path)
     assert path.read_text() == "old" and os.listdir(tmp_path) == [name]

@@ -56,7 +56,7 @@ def holding_folder(path):
     Examples
     --------
     >>> import tempfile
-    >>> from pansophy.core.folder_lock import FolderLockedError, holding_folder
+    >>> from pansophy.core.files.folder_lock import FolderLockedError, holding_folder
     >>> with tempfile.TemporaryDirectory() as folder, holding_folder(folder):
     ...     try:
     ...         with holding_folder(folder):
