@@ -64,8 +64,10 @@ def compare(table: TableFile, as_json: AsJson = False, quiet: Quiet = False, **f
 def run_compare(table, as_json, quiet, flags):
     """The comparison, with worker processes that start while the rest is imported."""
     from ..compare.execution.process_handles import fork_server_ahead
+    from ..compare.resource_limits import worker_processes_wanted
 
-    with fork_server_ahead(flags["workers"] != 0 and flags["cluster"] is None):
+    wanted = worker_processes_wanted(flags["workers"]) and flags["cluster"] is None
+    with fork_server_ahead(wanted):
         from ..compare import compare as run
 
         options = options_from_flags(flags)
@@ -229,8 +231,9 @@ def demo(
 def run_demo(out, seed):
     """The comparison of the bundled table, and its files."""
     from ..compare.execution.process_handles import fork_server_ahead
+    from ..compare.resource_limits import worker_processes_wanted
 
-    with fork_server_ahead():
+    with fork_server_ahead(worker_processes_wanted()):
         from ..compare import compare as run
         from ..datasets import load, path
 
