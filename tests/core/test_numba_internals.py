@@ -263,7 +263,7 @@ def new_array(n):
 
 
 @pytest.mark.parametrize(
-    "loop, argument",
+    ("loop", "argument"),
     [(second_of, Pair(np.ones(2), np.ones(2))), (same_array, np.ones(2))],
 )
 def test_a_loop_that_returns_an_array_must_count(loop, argument):
