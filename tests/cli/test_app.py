@@ -198,12 +198,13 @@ def modules_beyond_core() -> list[str]:
     )
 
 
-def test_demo_needs_core_dependencies_only(tmp_path):
-    """Neither the command nor its workers can import anything but core packages."""
+def run_with_core_dependencies_only(words, tmp_path):
+    """A command that cannot import anything but core packages, nor its workers."""
     beyond = modules_beyond_core()
     assert "pytest" in beyond and not {"numpy", "numba", "sklearn"} & set(beyond)
     hidden = f"""
-        import sys
+        import os, pathlib, sys
+        pathlib.Path({str(tmp_path)!r}, f"process-{{os.getpid()}}").touch()
         beyond = set({beyond!r})
         class Without:
             def __init__(self, finder):
@@ -217,20 +218,42 @@ def test_demo_needs_core_dependencies_only(tmp_path):
     """
     (tmp_path / "sitecustomize.py").write_text(textwrap.dedent(hidden))
     paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"NO_COLOR": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    environment.pop("PANSOPHY_WORKERS", None)
     done = subprocess.run(
-        [sys.executable, "-m", "pansophy", "demo", "--out", str(tmp_path / "demo")],
+        [sys.executable, "-m", "pansophy", *map(str, words)],
         capture_output=True,
         text=True,
-        env={**os.environ, "NO_COLOR": "1", "PYTHONPATH": os.pathsep.join(paths)},
+        env=environment,
     )
     assert done.returncode == 0, done.stderr
     assert "\r" not in done.stderr and "\x1b" not in done.stderr  # lines, no bar
+    return done.stdout
+
+
+def test_workers_need_core_dependencies_only(table, tmp_path):
+    out = tmp_path / "run"
+    words = ["compare", table, "-t", "y", "--folds", "2", "--repeats", "1", "-o", out]
+    words += ["--methods", "logistic regression, decision tree", "--no-blend"]
+    told = run_with_core_dependencies_only([*words, "--workers", "2"], tmp_path)
     for word in ("logistic regression", "decision tree", "dummy", "report.html"):
-        assert word in done.stdout
-    told = json.loads((tmp_path / "demo" / "results.json").read_text())
+        assert word in told
+    told = json.loads((out / "results.json").read_text())
+    assert told["settings"]["folds"] == 2
+    assert len(list(tmp_path.glob("process-*"))) >= 2  # where nothing else was found
+    assert (out / "report.html").stat().st_size > 10_000
+
+
+@pytest.mark.slow  # every method, on a thousand rows
+def test_demo_needs_core_dependencies_only(tmp_path):
+    out = tmp_path / "demo"
+    told = run_with_core_dependencies_only(["demo", "--out", out], tmp_path)
+    for word in ("logistic regression", "decision tree", "dummy", "report.html"):
+        assert word in told
+    told = json.loads((out / "results.json").read_text())
     extra = "not installed: pip install 'pansophy[deep]'"
     assert ["neural network", extra] in told["not_run"]
-    assert (tmp_path / "demo" / "report.html").stat().st_size > 10_000
+    assert (out / "report.html").stat().st_size > 10_000
 
 
 def plain_help(*words, monkeypatch):
