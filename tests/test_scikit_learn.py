@@ -69,12 +69,12 @@ def test_our_names_come_first():
 def test_functions_are_not_hidden_by_files_of_ours():
     from sklearn.cluster import dbscan
 
-    assert pansophy.cluster.dbscan is dbscan
-    assert "pansophy.cluster.dbscan" in sys.modules
-    from pansophy.cluster.dbscan import DBSCAN
+    assert pansophy.cluster.density.dbscan is dbscan
+    assert "pansophy.cluster.density.dbscan" in sys.modules
+    from pansophy.cluster.density.dbscan import DBSCAN
 
     assert DBSCAN is pansophy.cluster.DBSCAN
-    assert pansophy.cluster.kmeans.KMeans is pansophy.cluster.KMeans
+    assert pansophy.cluster.centers.kmeans.KMeans is pansophy.cluster.KMeans
 
 
 def run_python(code):
@@ -135,9 +135,10 @@ def test_experimental_classes_appear_when_they_are_enabled():
 
 
 def test_objects_are_those_of_scikit_learn():
-    from pansophy.model_selection import GridSearchCV
     from pansophy.pipeline import make_pipeline
     from pansophy.preprocessing import StandardScaler
+
+    from pansophy.model_selection import GridSearchCV
 
     search = GridSearchCV(make_pipeline(StandardScaler()), {})
     assert isinstance(search, sklearn.model_selection.GridSearchCV)

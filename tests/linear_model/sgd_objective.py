@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from pansophy.linear_model import (
-    SGDClassifier,
-    sgd,
-)
+from pansophy.linear_model import SGDClassifier
+from pansophy.linear_model.sgd import sgd
 
 
 def sgd_objective(model, X, y):

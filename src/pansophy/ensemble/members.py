@@ -31,10 +31,10 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
 from ..base import InterruptedFitWarning
-from ..core import arrays
+from ..core.arrays import arrays
+from ..core.arrays.rows import is_dataset
+from ..core.drivers.routing import routing_enabled
 from ..core.random import make_rng
-from ..core.routing import routing_enabled
-from ..core.rows import is_dataset
 
 # -- seeds and draws -------------------------------------------------------------
 

@@ -195,7 +195,7 @@ def public_name(path) -> str:
     Examples
     --------
     >>> from pansophy.persist.classes import public_name
-    >>> public_name("pansophy.cluster.kmeans.KMeans")
+    >>> public_name("pansophy.cluster.centers.kmeans.KMeans")
     'pansophy.cluster.KMeans'
     """
     root, package, *_, last = path.split(".")

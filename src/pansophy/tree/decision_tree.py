@@ -49,11 +49,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Classifier, Regressor
-from ..core.class_weight import apply_class_weight
-from ..core.weighted import check_sample_weight
+from ..core.arrays.class_weight import apply_class_weight
+from ..core.arrays.weighted import check_sample_weight
 from ..params import Count, NonNegative, OpenFraction, ParameterError, TwoOrMore
 from ..typing import Seed
-from ._structures import GAUSS, JOINT
 from .abstract_decision_tree import (
     AbstractDecisionTree,
     AngleSelection,
@@ -71,6 +70,7 @@ from .abstract_decision_tree import (
     regression_target,
     validate_training_data,
 )
+from .growing._structures import GAUSS, JOINT
 
 ONE_OUTPUT_CRITERIA = (
     "zero_one",
