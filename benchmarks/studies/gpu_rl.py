@@ -8,7 +8,7 @@ device, computes advantages backwards in time, and takes `epochs` passes in larg
 batches, with the net and the gradients by hand of `rl.deep.actor_critic_net` and the
 step of `nn.training.gradient_step`. Nothing is copied to the host until the end of a
 round's statistics. Time limits bootstrap from the value of the last observation, as in
-`rl.returns`.
+`rl.experience.returns`.
 
 Prints steps a second of whole rounds (stepping and learning), without the first two,
 and the mean length of the greedy policy's episodes at the end.
@@ -88,7 +88,9 @@ def rollout_on_device(poles, net, horizon):
 
 @torch.no_grad()
 def advantages_on_device(net, rows, gamma, lam):
-    """Advantages and targets (T, N), eqs. (1)-(3) of `rl.returns`; rewards are 1."""
+    """Advantages and targets (T, N), eqs. (1)-(3) of `rl.experience.returns`; rewards
+    are 1.
+    """
     value = lambda X: net.value.forward_pass(X.flatten(0, 1))[-1].view(X.shape[:2])
     V, after = value(rows["x"]), value(rows["after"])
     delta = 1.0 + gamma * after * ~rows["terminated"] - V

@@ -1,4 +1,4 @@
-"""The objective of stochastic gradient descent, eq. (1) of `sgd.py`."""
+"""The objective of stochastic gradient descent, eq. (1) of `linear_model/sgd/sgd.py`."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from pansophy.linear_model.sgd import sgd
 
 
 def sgd_objective(model, X, y):
-    """Eq. (1) of `sgd.py`."""
+    """Eq. (1) of `linear_model/sgd/sgd.py`."""
     classify = isinstance(model, SGDClassifier)
     loss = model._loss()
     f = X @ np.ravel(model.coef_) + model.intercept_

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.tree.test_grower import compare, table
 
 from pansophy.params import ParameterError
 from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.oracles import tree as oracle
+from tests.tree.growing.test_grower import compare, table
 
 
 def standard(y, w=None):

@@ -23,8 +23,8 @@ weight, as in scikit-learn; where rows are not drawn with replacement the weight
 handed on to the members.
 
 Decision trees of this package are grown by threads on one table that is checked and
-sorted once (`tree_table.py`); other estimators are fitted by joblib. What a member
-draws depends on its seed alone, so n_jobs does not change the model.
+sorted once (`ensemble/forests/tree_table.py`); other estimators are fitted by joblib.
+What a member draws depends on its seed alone, so n_jobs does not change the model.
 
 Time B times that of a member. Memory O(n) per member while it is fitted; draws are not
 kept but drawn again from the seed.

@@ -1,8 +1,8 @@
 """Split curve: the gain of every threshold of one column, for every criterion.
 
 A split at t sends the rows with x <= t left. With the rows sorted by x, the sums that
-a criterion is made of (`criteria.py`) are running sums, so the impurities I_l and I_r
-of both sides of all thresholds follow from one pass, and
+a criterion is made of (`tree/growing/criteria.py`) are running sums, so the impurities
+I_l and I_r of both sides of all thresholds follow from one pass, and
 
     gain(t) = I - W_l / W I_l - W_r / W I_r                                     (1)
 

@@ -7,9 +7,9 @@ so far is opened next. Opening node t changes the cost by
 
     sum of c(children of t) - c(t)                                              (1)
 
-c being the cost of a node as a leaf (`held_out_cost.py`), on training rows and on
-held-out rows alike. So the whole curve costs one fit, two passes over the rows and a
-heap.
+c being the cost of a node as a leaf (`tree/pruning/held_out_cost.py`), on training rows
+and on held-out rows alike. So the whole curve costs one fit, two passes over the rows
+and a heap.
 
 A split's children answer their own majority, so training accuracy never falls; nor
 does R^2 where leaves hold means. Held-out accuracy rises, peaks and falls.

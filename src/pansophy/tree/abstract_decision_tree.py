@@ -164,7 +164,9 @@ class AbstractDecisionTree(VirtualSubclass, Estimator):
 
     @property
     def splits_(self):
-        """By node, a description of its split, or None at a leaf; see `splits.py`."""
+        """By node, a description of its split, or None at a leaf; see
+        `tree/explanation/splits.py`.
+        """
         check_is_fitted(self)
         return describe_splits(self.tree_, self.inputs_)
 

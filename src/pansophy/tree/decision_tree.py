@@ -32,7 +32,8 @@ Details that matter
   the training weight that went there. Growth is the same: a training row with a
   missing value takes the side that gains more, with all of its weight, so that leaves
   count every row once and sums stay exact. `missing="mean"`, `"mode"` and `"model"`
-  fill missing values in before growth and before predictions (`missing_fill.py`).
+  fill missing values in before growth and before predictions
+  (`tree/growing/missing_fill.py`).
 - Zero gain is still a split (two features may help only together), so without
   limits the tree fits all rows whose columns differ.
 

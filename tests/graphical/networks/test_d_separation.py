@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.graphical.test_exact_inference import small_networks
 
 from pansophy.distributions import mutual_information
 from pansophy.graphical import d_separated, markov_blanket, path_gate
+from tests.graphical.inference.test_exact_inference import small_networks
 from tests.oracles import networks as slow
 
 FIVE = [(1, 2), (1, 3), (2, 4), (3, 4), (3, 5), (4, 5)]

@@ -9,8 +9,7 @@ from pansophy.graphical import (
     chow_liu,
     log_likelihood_score,
 )
-
-from .test_structure_search import strong
+from tests.graphical.structure.test_structure_search import strong
 
 
 def trees(d):

@@ -12,8 +12,7 @@ from pansophy.graphical.structure.chow_liu import mutual_information_matrix
 from pansophy.graphical.structure.contingency_tables import g_statistics
 from pansophy.graphical.structure.structure_scores import DiscreteFamilyScores
 from tests.graphical.small_tables import correlated_codes
-
-from ..oracles import network_learning as oracle
+from tests.oracles import network_learning as oracle
 
 
 @given(st.integers(0, 10**6), st.booleans(), st.booleans())

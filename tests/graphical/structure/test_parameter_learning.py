@@ -12,8 +12,7 @@ from pansophy.graphical import (
     fit_tables_em,
     fit_tables_gradient,
 )
-
-from ..oracles import network_learning as oracle
+from tests.oracles import network_learning as oracle
 
 ROWS = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 0], [0, 1], [0, 0]])
 PARENTS, SIZES = [(), (0,), (0,), (1, 2), (3,)], (2, 3, 2, 2, 3)

@@ -11,9 +11,8 @@ from pansophy.graphical import (
     markov_equivalent,
 )
 from pansophy.graphical.structure.pc import orient_edges
-
-from ..oracles import network_learning as oracle
-from .test_structure_search import STRONG, strong
+from tests.graphical.structure.test_structure_search import STRONG, strong
+from tests.oracles import network_learning as oracle
 
 
 def test_pc_recovers_a_strong_network():

@@ -19,8 +19,7 @@ from pansophy.graphical.structure.structure_scores import (
     GaussianFamilyScores,
 )
 from tests.graphical.small_tables import correlated_codes
-
-from ..oracles import network_learning as oracle
+from tests.oracles import network_learning as oracle
 
 ROWS = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 0], [0, 1], [0, 0]])
 KINDS = ("log_likelihood", "bic", "aic", "bdeu", "k2")

@@ -2,11 +2,11 @@
 
 import numpy as np
 import torch
-from tests.rl.test_dqn import learner_of
 
 from pansophy.rl import TD3, gather
 from pansophy.rl.deep.abstract_agent import vector_environments
 from pansophy.rl.envs import ProbeWorld
+from tests.rl.deep.test_dqn import learner_of
 
 
 def test_the_policy_moves_every_second_step_and_targets_follow():

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.text.test_skip_gram import corpus
 
 import pansophy
 from pansophy.text import GloVe
 from pansophy.text.embeddings._glove import GloVeVectors, glove_epoch
 from pansophy.text.embeddings.cooccurrences import count_pairs
 from tests.oracles.skip_gram import glove_objective
+from tests.text.embeddings.test_skip_gram import corpus
 
 
 def test_pairs_count_by_distance():

@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from pansophy.text import BM25, BM25Index, CountVectorizer, bm25_index
+from pansophy.text import BM25, BM25Index, CountVectorizer
+from pansophy.text.search import bm25_index
 from pansophy.text.search.bm25_formulas import METHODS
 from pansophy.text.search.bm25_index import kth_largest
 from pansophy.text.search.search_words import indexed_words

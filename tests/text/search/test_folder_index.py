@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from pansophy.core.files.folder_lock import FolderLockedError, holding_folder
-from pansophy.text import FolderIndex, folder_index
+from pansophy.text import FolderIndex
+from pansophy.text.search import folder_index
 
 MARKDOWN = """# Guide
 
@@ -165,7 +166,7 @@ def test_large_files_are_read_in_blocks(tmp_path, monkeypatch):
         folder_index,
         "read_text_blocks",
         lambda path: __import__(
-            "pansophy.text.readers", fromlist=["x"]
+            "pansophy.text.search.readers", fromlist=["x"]
         ).read_text_blocks(path, 1000),
     )
     place = tmp_path / "documents"

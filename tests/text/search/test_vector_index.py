@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from pansophy.text import SubwordLSA, VectorIndex, vector_index
+from pansophy.text import SubwordLSA, VectorIndex
+from pansophy.text.search import vector_index
 
 
 @pytest.fixture

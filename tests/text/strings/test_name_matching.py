@@ -94,7 +94,7 @@ def test_empty_names_and_bad_input():
 
 
 def test_few_pairs_are_compared(rng, monkeypatch):
-    from pansophy.text import name_matching
+    from pansophy.text.strings import name_matching
 
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     names = ["".join(rng.choice(letters, 12)) for _ in range(2000)]

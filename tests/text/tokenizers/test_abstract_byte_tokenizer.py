@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pansophy.text import BPE
-from pansophy.text import abstract_byte_tokenizer as module
+from pansophy.text.tokenizers import abstract_byte_tokenizer as module
 
 WORDS = "one two three 4 5 six  seven\n eight nine-ten eleven"
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.tree.test_grower import same
 
 from pansophy.tree.growing import grower as grower_module
 from pansophy.tree.growing._structures import NEWTON, SQUARE
@@ -12,6 +11,7 @@ from pansophy.tree.growing.criteria import Criterion
 from pansophy.tree.growing.grower import Grower, GrowthLimits
 from pansophy.tree.growing.prepared_columns import prepare_columns
 from tests.oracles import newton_tree
+from tests.tree.growing.test_grower import same
 
 VIEWS = {
     "lists": {"as_bytes": False},

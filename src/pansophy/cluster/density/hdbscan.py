@@ -22,8 +22,8 @@ all of them are noise.
 
 Cost      one neighbour search and a spanning tree of eq. (1), O(n d) memory: in few
           columns and from some thousand rows on about n log n tree queries
-          (`boruvka.py`), else Prim's O(n^2 d); a metric that is not a sum over columns
-          needs n^2 distances
+          (`cluster/hierarchy/boruvka.py`), else Prim's O(n^2 d); a metric that is not a
+          sum over columns needs n^2 distances
 Shapes    X (n, d)   condensed tree (m, 4)   labels (n,)
 Refs      [Campello2013]; [Campello2015]; [MalzerBaum2020] epsilon
 """

@@ -4,7 +4,7 @@ Numba has no function for the instructions below, so that they are written in LL
 language, with Numba's and llvmlite's public interfaces for such extensions
 (`numba.extending.intrinsic`, `llvmlite.ir`). Private ones are used in
 `core/loops/numba_internals.py` alone. `HOOKS` lists what could change all the same, and
-`tests/core/test_intrinsics.py` says which one is gone.
+`tests/core/loops/test_intrinsics.py` says which one is gone.
 
     atomics          atomic_load, atomic_store, atomic_add, atomic_compare_exchange
     memory and bits  prefetch, add_pair, trailing_zeros, float32_of_bits

@@ -23,7 +23,7 @@ def completed_mark(part: str = "all") -> Path | None:
     from .loop_cache import target_name, user_folder
 
     digest = hashlib.sha256(target_name().encode())
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     for path in sorted(root.rglob("_[!_]*.py")):
         digest.update(path.read_bytes())
     folder = user_folder()

@@ -86,7 +86,7 @@ else:
 
 PACKAGE = __name__.split(".")[0]
 NUMBA_KNOWS = ("builtins", "cmath", "llvmlite", "math", "numba", "numpy")
-SHIPPED = Path(__file__).parents[1] / "_compiled_loops"
+SHIPPED = Path(__file__).parents[2] / "_compiled_loops"
 MANIFEST = "manifest.json"
 DRAFT = ".draft-"  # names of files that are being written begin with it
 OLD_DRAFT = 3600.0  # seconds after which nobody writes a draft any more

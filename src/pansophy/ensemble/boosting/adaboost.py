@@ -33,9 +33,9 @@ L_i the absolute errors over the largest of them, L_i^2 or 1 - exp(-L_i),
 
 until e >= 1/2. The prediction is the median of the members' predictions, weighted by a.
 
-Decision trees of this package grow on one table that is sorted once (`tree_table.py`),
-and predict the training rows by the leaves in which growth has put them. Time: a round
-is one member; a stump is one pass over the table.
+Decision trees of this package grow on one table that is sorted once
+(`ensemble/forests/tree_table.py`), and predict the training rows by the leaves in which
+growth has put them. Time: a round is one member; a stump is one pass over the table.
 
 Shapes    X (n, d)   y (n,)   w (n,)
 Refs      [Freund1997]; [Zhu2009] SAMME; [DruckerR2] numbers

@@ -5,9 +5,9 @@
     theta | s^2 ~ N(m0, s^2 S0),  s^2 ~ InverseGamma(a0, b0)    noise learnt     (3)
 
 and b has a flat prior, which counts as density 1. Both posteriors come from the
-triangular factor U of `square_root_information.py`, to which the prior adds d rows: the
-mean solves U m = z, its covariance is s^2 (U^T U)^-1, and with r^2 the residual sum of
-squares, f = 1 with an intercept and 0 without,
+triangular factor U of `linear_model/least_squares/square_root_information.py`, to which
+the prior adds d rows: the mean solves U m = z, its covariance is s^2 (U^T U)^-1, and
+with r^2 the residual sum of squares, f = 1 with an intercept and 0 without,
 
     a_n = a0 + (n - f) / 2,   b_n = b0 + r^2 / 2                                 (4)
 

@@ -1,6 +1,6 @@
 """Compiled passes of the pocket and the multi-class perceptron.
 
-Rows come as in `_sgd.py`; `perceptron.py` has the mathematics.
+Rows come as in `linear_model/sgd/_sgd.py`; `perceptron.py` has the mathematics.
 """
 
 import math

@@ -26,8 +26,8 @@ class r scores at least as high as y_i, w_{y_i} gains eta x_i and w_r loses it, 
 of all w stays 0, and eq. (2) doubles. "ovr" runs eq. (1) for each class.
 
 Eq. (1) is SGD on the perceptron loss with a constant step; plain and averaged runs,
-their penalties and `partial_fit` are those of `sgd.py`. A sample weight multiplies
-eta, as in scikit-learn.
+their penalties and `partial_fit` are those of `linear_model/sgd/sgd.py`. A sample
+weight multiplies eta, as in scikit-learn.
 
 Shapes    X (n, d)   W (1, d) or (k, d)   b (1,) or (k,)
 Refs      [Rosenblatt1958] [Novikoff1962] eq. (2) [Freund1999] [Gallant1990]
@@ -386,7 +386,9 @@ class Perceptron(AbstractSGDClassifier):
         )
 
     def _by_sgd(self):
-        """Whether `sgd.py` runs it; the other passes take fewer options."""
+        """Whether `linear_model/sgd/sgd.py` runs it; the other passes take fewer
+        options.
+        """
         by_rule = self.sign_of_zero != 0 or self.batch_size != 1
         binary = self.multi_class == "ovr" or len(self.classes_) == 2
         if by_rule and not (binary and self.variant in ("plain", "pocket")):

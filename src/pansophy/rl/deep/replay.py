@@ -46,7 +46,7 @@ class SumTree:
 
     Examples
     --------
-    >>> from pansophy.rl.replay import SumTree
+    >>> from pansophy.rl.deep.replay import SumTree
     >>> tree = SumTree(4)
     >>> tree.set([0, 1, 2], [1.0, 2.0, 1.0])
     >>> tree.find([0.5, 1.5, 2.9, 3.5]), tree.total
@@ -97,7 +97,7 @@ class ReplayBuffer:
     >>> import numpy as np
     >>> from pansophy.rl import Policy, gather
     >>> from pansophy.rl.envs import Corridor
-    >>> from pansophy.rl.replay import ReplayBuffer
+    >>> from pansophy.rl.deep.replay import ReplayBuffer
     >>> buffer = ReplayBuffer(100, gamma=0.5, n_steps=2)
     >>> buffer.extend(gather(Corridor(2), Policy([1, 1]), 4, random_state=0))
     slice(0, 4, None)

@@ -213,7 +213,7 @@ def equal_agents_p_value(x, y) -> float:
 
     Examples
     --------
-    >>> from pansophy.rl.agent_comparison import equal_agents_p_value
+    >>> from pansophy.rl.experience.agent_comparison import equal_agents_p_value
     >>> round(equal_agents_p_value([3.0, 4.0, 5.0], [0.0, 1.0, 2.0]), 3)
     0.1
     """

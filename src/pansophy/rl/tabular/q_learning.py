@@ -5,10 +5,11 @@ suggests (the value after an end is 0; a time limit is no end),
 
     Q(s, a) <- Q(s, a) + alpha (r + gamma max_b Q(s', b) - Q(s, a))             (1)
 
-the sampled form of Bellman's equation (`mdp.py`, eq. 1). Whatever the actions are
-chosen by, Q tends to the best Q* if every pair (s, a) is tried for ever and the rates
-alpha of each pair sum to infinity, their squares not: alpha = 1/k at the k-th visit
-does (`VisitDecay`), a constant alpha ends near Q* and follows a world that changes.
+the sampled form of Bellman's equation (`rl/planning/mdp.py`, eq. 1). Whatever the
+actions are chosen by, Q tends to the best Q* if every pair (s, a) is tried for ever and
+the rates alpha of each pair sum to infinity, their squares not: alpha = 1/k at the k-th
+visit does (`VisitDecay`), a constant alpha ends near Q* and follows a world that
+changes.
 
 In a world that shows its table (`tabular`) steps and updates run in one compiled loop,
 some hundred times as fast as stepping a Python environment; the chances are the same.

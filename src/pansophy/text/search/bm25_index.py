@@ -789,7 +789,7 @@ def kth_largest(values, k) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.text.bm25_index import kth_largest
+    >>> from pansophy.text.search.bm25_index import kth_largest
     >>> kth_largest(np.array([3.0, 1.0, 2.0]), 2)
     2.0
     """

@@ -191,7 +191,7 @@ def parts_of_word(word, size) -> list[str]:
 
     Examples
     --------
-    >>> from pansophy.text.vector_index import parts_of_word
+    >>> from pansophy.text.search.vector_index import parts_of_word
     >>> parts_of_word("cats", 4)
     [' cat', 'cats', 'ats ']
     """

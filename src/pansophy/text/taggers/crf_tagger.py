@@ -1,7 +1,7 @@
 """CRF tagger: a linear-chain conditional random field over features of words.
 
-Features are those of `text.word_features`: the word, its endings, beginnings and shape,
-and its neighbours; the model and its fit are `graphical.ChainCRF`.
+Features are those of `text.taggers.word_features`: the word, its endings, beginnings
+and shape, and its neighbours; the model and its fit are `graphical.ChainCRF`.
 
 Refs      [Lafferty2001]
 """
@@ -45,7 +45,7 @@ class CRFTagger(Estimator):
     max_iterations : int or None, default=None
         None is 1000.
     class_weight : dict, "balanced" or None, default=None
-        Factors c of the tags, eq. (1) of `text.word_features`.
+        Factors c of the tags, eq. (1) of `text.taggers.word_features`.
     verbose : int, default=0
 
     Attributes

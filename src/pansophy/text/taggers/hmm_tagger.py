@@ -120,7 +120,7 @@ class HMMTagger(Estimator):
     rare_count : int, default=10
         Words that occur at most so often teach about unknown ones.
     class_weight : dict, "balanced" or None, default=None
-        Factors c of the tags, eq. (1) of `text.word_features`.
+        Factors c of the tags, eq. (1) of `text.taggers.word_features`.
 
     Attributes
     ----------

@@ -3,8 +3,8 @@
 Training starts from the 256 bytes as tokens and repeats: the pair of neighbouring
 tokens that is most frequent becomes a new token. Of equally frequent pairs the one
 with the smaller ids is merged first, left id before right id. Pairs do not cross the
-pieces of a pre-tokeniser (`text.pre_tokenizers`), so only the distinct pieces and how
-often they occur matter, and a text of any size is read once.
+pieces of a pre-tokeniser (`text.tokenizers.pre_tokenizers`), so only the distinct
+pieces and how often they occur matter, and a text of any size is read once.
 
 Encoding cuts a text into pieces and merges in each the pair that was learnt first,
 until none is left; a piece that has occurred before is looked up. Decoding joins the

@@ -21,8 +21,8 @@ has its size. Single bytes always stay, so that every text has tokens.
 the lattice, whose arcs are longer than one step), `sample` draws one with probability
 proportional to p(x)^alpha, which makes models of the tokens more robust.
 
-Tokens are bytes and pieces as in `text.bpe`, so that (1) of
-`text.abstract_byte_tokenizer` holds.
+Tokens are bytes and pieces as in `text.tokenizers.bpe`, so that (1) of
+`text.tokenizers.abstract_byte_tokenizer` holds.
 
 Cost      training O(distinct pieces * length * longest token) an iteration; encoding
           O(length * longest token) of new pieces

@@ -3,7 +3,8 @@
 Node 0 is the root. An inner node sends a row left if x[feature] <= threshold, right
 otherwise; a missing value goes left if `missing_go_to_left`. Leaves have children -1.
 A node whose row of `sets` is not all zero splits by set: x is then a code of
-`input_encoding.py` and goes left if bit x of the 256 is one; its threshold is NaN.
+`tree/growing/input_encoding.py` and goes left if bit x of the 256 is one; its threshold
+is NaN.
 
 Instead of taking one side, a missing value may go down both (`spread`), each with the
 share of the training weight that went there:
