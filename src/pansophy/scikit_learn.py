@@ -110,6 +110,8 @@ def share_names(module: str) -> tuple:
             delattr(ours, name)
 
     def look_up(name: str):
+        if name == "__all__":  # of a module that lists none: what a star takes
+            return [name for name in list_names() if not name.startswith("_")]
         if name.startswith("_"):
             raise AttributeError(
                 f"module {module!r} has no attribute {name!r}", name=name, obj=ours

@@ -1,4 +1,4 @@
-"""The objective of stochastic gradient descent, eq. (1) of `linear_model/sgd/sgd.py`."""
+"""The objective of stochastic gradient descent, (1) of `linear_model/sgd/sgd.py`."""
 
 import numpy as np
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from pansophy import nn  # noqa: E402
+from pansophy import nn, teaching  # noqa: E402
 
 close = lambda a, b, digits=7: np.allclose(a, b, rtol=0, atol=0.6 * 10**-digits)
 
 
 def test_two_layers_of_tanh():
     W1, W2 = [[0.1, 0.2], [0.3, -0.4]], [[0.5, -0.6], [0.7, 0.8]]
-    found = nn.backward([W1, W2], [1, 2], [1, -1])
+    found = teaching.backward([W1, W2], [1, 2], [1, -1])
     assert close(found.sums[0], [0.5, -0.5])
     assert close(found.outputs[1], [0.4621172, -0.4621172])
     assert close(found.outputs[2], [0.5083289, -0.0462117])
@@ -35,7 +35,7 @@ def test_two_layers_of_tanh():
     ],
 )
 def test_one_unit(activation, w, f, loss, delta, grads):
-    found = nn.backward([[[0.5]], [[w]]], [1], [1], activation=activation)
+    found = teaching.backward([[[0.5]], [[w]]], [1], [1], activation=activation)
     assert close(found.outputs[2], f) and close(found.loss, loss)
     assert close(found.deltas[1], delta)
     assert close(found.weight_gradients[1], grads[0])
@@ -43,7 +43,7 @@ def test_one_unit(activation, w, f, loss, delta, grads):
 
 
 def test_sigmoid_hidden_layer_with_biases():
-    found = nn.backward(
+    found = teaching.backward(
         [[[0.1, 0.2], [0.3, -0.4]], [[0.5, -0.6]]], [1, 2], [1],
         biases=[[0.1, 0.2], [0.1]], activation="logistic", loss="half_squared",
     )  # fmt: skip
@@ -59,7 +59,7 @@ def test_sigmoid_hidden_layer_with_biases():
 
 
 def test_one_sigmoid_unit_on_half_squares():
-    found = nn.backward(
+    found = teaching.backward(
         [[[0.5, -0.5]]], [1, 2], [1], output="logistic", loss="half_squared"
     )
     assert close(found.outputs[1], 0.377541, 6) and close(found.loss, 0.193728, 6)
@@ -84,8 +84,8 @@ def test_gradients_against_differences(activation, output, loss, rng):
     X = rng.normal(size=(6, 3))
     Y = np.eye(3)[rng.integers(0, 3, 6)]
     options = {"activation": activation, "output": output, "loss": loss}
-    found = nn.backward(W, X, Y, biases=b, **options)
-    value = lambda: nn.backward(W, X, Y, biases=b, **options).loss
+    found = teaching.backward(W, X, Y, biases=b, **options)
+    value = lambda: teaching.backward(W, X, Y, biases=b, **options).loss
     for arrays, grads in ((W, found.weight_gradients), (b, found.bias_gradients)):
         for a, g in zip(arrays, grads, strict=True):
             flat, slopes = a.reshape(-1), g.reshape(-1)
@@ -103,8 +103,10 @@ def test_batch_is_the_mean_of_singles_and_equals_the_perceptron(rng):
     W = [rng.normal(size=(4, 3)), rng.normal(size=(2, 4))]
     b = [rng.normal(size=4), rng.normal(size=2)]
     X, Y = rng.normal(size=(7, 3)), rng.normal(size=(7, 2))
-    whole = nn.backward(W, X, Y, biases=b, loss="half_squared")
-    ones = [nn.backward(W, x, y, biases=b, loss="half_squared") for x, y in zip(X, Y)]
+    whole = teaching.backward(W, X, Y, biases=b, loss="half_squared")
+    ones = [
+        teaching.backward(W, x, y, biases=b, loss="half_squared") for x, y in zip(X, Y)
+    ]
     for i in range(2):
         mean = np.mean([one.weight_gradients[i] for one in ones], 0)
         assert whole.weight_gradients[i] == pytest.approx(mean)
@@ -122,16 +124,16 @@ def test_batch_is_the_mean_of_singles_and_equals_the_perceptron(rng):
 def test_identity_collapses_to_a_linear_model(rng):
     W = [rng.normal(size=(4, 3)), rng.normal(size=(2, 4))]
     X = rng.normal(size=(5, 3))
-    found = nn.backward(W, X, np.zeros((5, 2)), activation="identity")
+    found = teaching.backward(W, X, np.zeros((5, 2)), activation="identity")
     assert found.outputs[-1] == pytest.approx(X @ (W[1] @ W[0]).T)
 
 
 def test_it_prints_its_numbers_and_names_what_does_not_fit():
-    text = str(nn.backward([[[0.5]], [[2.0]]], [1], [1], activation="logistic"))
+    text = str(teaching.backward([[[0.5]], [[2.0]]], [1], [1], activation="logistic"))
     assert "0.0599852" in text and "0.3049038" in text
     with pytest.raises(ValueError, match="layer 2 takes 3 inputs"):
-        nn.backward([np.ones((2, 2)), np.ones((1, 3))], [1, 1], [0])
+        teaching.backward([np.ones((2, 2)), np.ones((1, 3))], [1, 1], [0])
     with pytest.raises(ValueError, match="y has 2 numbers"):
-        nn.backward([np.ones((1, 2))], [1, 1], [0, 0])
+        teaching.backward([np.ones((1, 2))], [1, 1], [0, 0])
     with pytest.raises(ValueError, match="cross_entropy needs output"):
-        nn.backward([np.ones((1, 2))], [1, 1], [0], loss="cross_entropy")
+        teaching.backward([np.ones((1, 2))], [1, 1], [0], loss="cross_entropy")

@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from pansophy import nn  # noqa: E402
+from pansophy import nn, teaching  # noqa: E402
 
 F64 = torch.float64
 
@@ -29,7 +29,7 @@ def test_by_hand_is_autograd(activation, truncate):
     X = torch.randn(2, 5, 3, dtype=F64, requires_grad=True)
     value, G = cost(layer, X, truncate)
     value.backward()
-    found = nn.bptt(layer, X.detach(), G, truncate=truncate)
+    found = teaching.bptt(layer, X.detach(), G, truncate=truncate)
     for name, g in found.weights.items():
         torch.testing.assert_close(g, layer.weights[name].grad, atol=1e-12, rtol=1e-10)
     torch.testing.assert_close(found.inputs, X.grad, atol=1e-12, rtol=1e-10)
@@ -38,7 +38,7 @@ def test_by_hand_is_autograd(activation, truncate):
 def test_by_hand_is_finite_differences():
     layer = nn.RNN(2, 3).double()
     X = torch.randn(2, 4, 2, dtype=F64)
-    found = nn.bptt(layer, X, cost(layer, X)[1])
+    found = teaching.bptt(layer, X, cost(layer, X)[1])
     step = 1e-6
     for name, g in found.weights.items():
         flat = layer.weights[name].data.view(-1)
@@ -57,7 +57,7 @@ def test_by_hand_is_finite_differences():
 def test_one_step_is_ordinary_backpropagation():
     layer = nn.RNN(2, 3).double()
     X, G = torch.randn(5, 1, 2, dtype=F64), torch.randn(5, 1, 3, dtype=F64)
-    found = nn.bptt(layer, X, G)
+    found = teaching.bptt(layer, X, G)
     A = G[:, 0] * (1 - layer(X)[0][:, 0].detach() ** 2)
     torch.testing.assert_close(found.weights["W_x_0"], A.T @ X[:, 0])
     torch.testing.assert_close(found.weights["b_h_0"], A.sum(0))
@@ -66,20 +66,20 @@ def test_one_step_is_ordinary_backpropagation():
 
 def test_bptt_takes_one_plain_layer():
     with pytest.raises(ValueError, match="one layer"):
-        nn.bptt(nn.RNN(1, 1, 2), torch.zeros(1, 2, 1), torch.zeros(1, 2, 1))
+        teaching.bptt(nn.RNN(1, 1, 2), torch.zeros(1, 2, 1), torch.zeros(1, 2, 1))
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 1.5])
 def test_scalar_cell_decays_or_grows_geometrically(factor):
     layer = nn.RNN(1, 1, activation="identity", bias=False).double()
     layer.weights["W_h_0"].data.fill_(factor)
-    found = nn.gradient_by_lag(layer, torch.randn(3, 9, 1, dtype=F64))
+    found = teaching.gradient_by_lag(layer, torch.randn(3, 9, 1, dtype=F64))
     assert found == pytest.approx(factor ** np.arange(9), rel=1e-12)
 
 
 def test_identity_recurrence_has_the_jacobian_one_exactly():
     layer = nn.RNN(2, 3, recurrence="identity").double()
-    found = nn.gradient_by_lag(layer, torch.randn(2, 20, 2, dtype=F64))
+    found = teaching.gradient_by_lag(layer, torch.randn(2, 20, 2, dtype=F64))
     assert np.array_equal(found, np.ones(20))
     assert [n for n, p in layer.named_parameters() if p.requires_grad] == [
         "weights.W_x_0", "weights.b_x_0",
@@ -90,7 +90,7 @@ def test_lag_norms_against_autograd():
     """ds_T/ds_T-k of a two-layer LSTM by one long backward pass."""
     layer = nn.LSTM(2, 2, 2).double()
     X = torch.randn(1, 4, 2, dtype=F64)
-    found = nn.gradient_by_lag(layer, X)
+    found = teaching.gradient_by_lag(layer, X)
     state = layer.init_state(1)
     for t in range(4):  # the state after step t + 1
         _, state = layer.step(X[:, t], state)
@@ -111,19 +111,23 @@ def test_lstm_that_remembers_outlasts_the_rnn():
     X = torch.zeros(1, 40, 1, dtype=F64)
     rnn = nn.RNN(1, 8).double()
     lstm = nn.LSTM(1, 8, forget_bias=6.0).double()
-    assert nn.gradient_by_lag(rnn, X)[-1] < 1e-3 < nn.gradient_by_lag(lstm, X)[-1]
+    assert (
+        teaching.gradient_by_lag(rnn, X)[-1]
+        < 1e-3
+        < teaching.gradient_by_lag(lstm, X)[-1]
+    )
 
 
 def test_clipping_by_norm_and_value():
     g, h = torch.tensor([3.0, 0.0]), torch.tensor([4.0])
-    assert nn.clip_gradients([g, h], max_norm=10.0) == 5.0
+    assert teaching.clip_gradients([g, h], max_norm=10.0) == 5.0
     assert g.tolist() == [3.0, 0.0]  # within the limit: as it was
-    assert nn.clip_gradients([g, h], max_norm=2.5) == 5.0
+    assert teaching.clip_gradients([g, h], max_norm=2.5) == 5.0
     assert torch.cat([g, h]).tolist() == pytest.approx([1.5, 0.0, 2.0])
-    assert nn.clip_gradients([g, h], max_value=1.0) == pytest.approx(2**0.5)
+    assert teaching.clip_gradients([g, h], max_value=1.0) == pytest.approx(2**0.5)
     layer = torch.nn.Linear(2, 1)
-    assert nn.clip_gradients(layer, max_norm=1.0) == 0.0
+    assert teaching.clip_gradients(layer, max_norm=1.0) == 0.0
     (1e6 * layer(torch.ones(1, 2)).sum()).backward()
-    nn.clip_gradients(layer, max_norm=1.0)
+    teaching.clip_gradients(layer, max_norm=1.0)
     norm = torch.cat([p.grad.reshape(-1) for p in layer.parameters()]).norm()
     assert float(norm) == pytest.approx(1.0, rel=1e-5)

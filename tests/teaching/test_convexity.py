@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from pansophy import losses, optim
+from pansophy import losses, teaching
 
 
 def test_verdicts():
-    square = optim.check_convex(lambda x: x[0] ** 2, [(-3, 3)])
+    square = teaching.check_convex(lambda x: x[0] ** 2, [(-3, 3)])
     assert square and square.convex and square.strict
-    line = optim.check_convex(lambda x: 2 * x[0] - x[1] + 3, [(-3, 3)] * 2)
+    line = teaching.check_convex(lambda x: 2 * x[0] - x[1] + 3, [(-3, 3)] * 2)
     assert line.convex and not line.strict
-    flat = optim.check_convex(lambda x: max(abs(x[0]) - 1, 0.0), [(-3, 3)])
+    flat = teaching.check_convex(lambda x: max(abs(x[0]) - 1, 0.0), [(-3, 3)])
     assert flat.convex and not flat.strict
 
 
@@ -36,7 +36,7 @@ REJECTED = [
 
 @pytest.mark.parametrize(("f", "region"), REJECTED)
 def test_counterexamples_are_real(f, region):
-    found = optim.check_convex(f, region)
+    found = teaching.check_convex(f, region)
     assert not found and found.test == "jensen" and "not convex" in str(found)
     x, y, t, gap = (found.counterexample[k] for k in ("x", "y", "t", "gap"))
     assert f((1 - t) * x + t * y) - (1 - t) * f(x) - t * f(y) == pytest.approx(gap)
@@ -48,22 +48,24 @@ def test_first_order_and_hessian_probes():
     f, region = lambda x: float(x[0] ** 2 + 1e-3 * np.cos(80 * x[0])), [(-3, 3)]
     g = lambda x: 2 * x - 0.08 * np.sin(80 * x)
     H = lambda x: np.array([[2 - 6.4 * np.cos(80 * x[0])]])
-    assert not optim.check_convex(f, region)
+    assert not teaching.check_convex(f, region)
     flat = lambda x: 0.0
-    assert optim.check_convex(flat, region, gradient=lambda x: x).test == "first-order"
-    found = optim.check_convex(flat, region, hessian=H)
+    assert (
+        teaching.check_convex(flat, region, gradient=lambda x: x).test == "first-order"
+    )
+    found = teaching.check_convex(flat, region, hessian=H)
     assert found.test == "hessian"
     v, x = found.counterexample["v"], found.counterexample["x"]
     assert v @ H(x) @ v < 0
-    assert optim.check_convex(lambda x: x[0] ** 2, region, gradient=lambda x: 2 * x)
+    assert teaching.check_convex(lambda x: x[0] ** 2, region, gradient=lambda x: 2 * x)
     assert g(np.zeros(1)) == 0
 
 
 def test_losses_called_convex_pass(rng):
     X, y = rng.normal(size=(10, 2)), rng.integers(0, 2, size=10).astype(float)
     f = lambda w: float(losses.logistic.value(y, X @ w).sum())
-    assert optim.check_convex(f, [(-3, 3)] * 2, n_probes=300)
+    assert teaching.check_convex(f, [(-3, 3)] * 2, n_probes=300)
     ball = lambda rng: rng.normal(size=2)
-    assert optim.check_convex(f, ball, n_probes=300).convex
+    assert teaching.check_convex(f, ball, n_probes=300).convex
     with pytest.raises(ValueError, match="region"):
-        optim.check_convex(f, [(1, 0)])
+        teaching.check_convex(f, [(1, 0)])

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from pansophy import nn  # noqa: E402
 
 torch.set_num_threads(1)
 
 
 def test_error_falls_with_units_on_a_clean_sine():
-    curve = nn.approximation_curve(steps=1200)
+    curve = teaching.approximation_curve(steps=1200)
     one, fifty, deep = curve.errors.values()
     assert list(curve.errors) == ["1 unit", "50 units", "50 + 50 units"]
     assert one > 10 * fifty > 0 and deep < fifty
@@ -20,7 +19,7 @@ def test_error_falls_with_units_on_a_clean_sine():
 def test_a_wide_kernel_wins_on_a_noisy_sine():
     from sklearn.svm import SVR
 
-    curve = nn.approximation_curve(
+    curve = teaching.approximation_curve(
         hidden_sizes=[(50, 50)], noise=0.4, n=60, steps=4000,
         others={"wide kernel": SVR(C=1.0, gamma=0.1, epsilon=0.1)},
     )  # fmt: skip
@@ -30,6 +29,6 @@ def test_a_wide_kernel_wins_on_a_noisy_sine():
 
 
 def test_any_function_on_any_interval():
-    curve = nn.approximation_curve(np.abs, [8], interval=(-1, 1), steps=600)
+    curve = teaching.approximation_curve(np.abs, [8], interval=(-1, 1), steps=600)
     assert curve.fits[0].hidden_sizes == (8,) and curve.grid[0] == -1
     assert curve.errors["8 units"] < 0.005

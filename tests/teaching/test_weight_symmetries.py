@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from pansophy import nn  # noqa: E402
+from pansophy import nn, teaching  # noqa: E402
 
 
 def outputs(coefs, intercepts, activation, X):
@@ -33,15 +33,15 @@ def test_all_variants_share_outputs_and_canonical_form(activation, signs, rng):
     intercepts[0][1] = 0.0
     X = rng.normal(size=(9, 2))
     wanted = outputs(coefs, intercepts, activation, X)
-    canonical = nn.canonicalize(coefs, intercepts, activation)
+    canonical = teaching.canonicalize(coefs, intercepts, activation)
     count = 0
     for W, b in variants(coefs, intercepts, signs):
         assert outputs(W, b, activation, X) == pytest.approx(wanted, abs=1e-12)
-        found = nn.canonicalize(W, b, activation)
+        found = teaching.canonicalize(W, b, activation)
         for a, c in zip(itertools.chain(*found), itertools.chain(*canonical)):
             assert np.array_equal(a, c)
         count += 1
-    assert count == nn.count_equivalent_weights([3], activation)
+    assert count == teaching.count_equivalent_weights([3], activation)
     assert outputs(*canonical, activation, X) == pytest.approx(wanted, abs=1e-12)
 
 
@@ -55,8 +55,8 @@ def test_two_hidden_layers(rng):
     assert outputs(other, biases, "tanh", X) == pytest.approx(
         outputs(coefs, intercepts, "tanh", X)
     )
-    one = nn.canonicalize(coefs, intercepts)
-    two = nn.canonicalize(other, biases)
+    one = teaching.canonicalize(coefs, intercepts)
+    two = teaching.canonicalize(other, biases)
     for a, b in zip(itertools.chain(*one), itertools.chain(*two)):
         assert np.array_equal(a, b)
-    assert nn.count_equivalent_weights([4, 5]) == 24 * 16 * 120 * 32
+    assert teaching.count_equivalent_weights([4, 5]) == 24 * 16 * 120 * 32

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from pansophy import nn  # noqa: E402
+from pansophy import nn, teaching  # noqa: E402
 from pansophy.teaching.xor import XOR_INPUTS, XOR_TARGETS  # noqa: E402
 
 torch.set_num_threads(1)
 
 
 def test_exact_weights_answer_exactly():
-    F = nn.xor_network()(torch.as_tensor(XOR_INPUTS)).detach().numpy()
+    F = teaching.xor_network()(torch.as_tensor(XOR_INPUTS)).detach().numpy()
     assert np.array_equal(F, XOR_TARGETS)
 
 
@@ -24,7 +24,7 @@ def test_the_best_linear_fit_is_one_half():
 
 def trained_error(seed, optimiser):
     """The mean squared error after 1,500 steps on all four rows."""
-    net = nn.xor_network(seed)
+    net = teaching.xor_network(seed)
     nn.train(
         net, (XOR_INPUTS, XOR_TARGETS), epochs=1, batch_size=4, steps_per_epoch=1500,
         optimiser=optimiser, device="cpu", seed=0,

@@ -25,9 +25,15 @@ HOMES = {
         tune_hyperparameters""",
 }
 
-__all__, load_ours, _ = lazy_names(__name__, HOMES)
-load_theirs, __dir__ = share_names(__name__)
+OURS, load_ours, list_ours = lazy_names(__name__, HOMES)
+load_theirs, list_theirs = share_names(__name__)
 
 
 def __getattr__(name):
-    return load_ours(name) if name in __all__ else load_theirs(name)
+    if name == "__all__":
+        return sorted({*OURS, *load_theirs("__all__")})
+    return load_ours(name) if name in OURS else load_theirs(name)
+
+
+def __dir__():
+    return sorted({*list_ours(), *list_theirs()})

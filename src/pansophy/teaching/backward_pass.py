@@ -72,9 +72,9 @@ def backward(
 
     Examples
     --------
-    >>> from pansophy import nn
+    >>> from pansophy import nn, teaching
     >>> W1, W2 = [[0.1, 0.2], [0.3, -0.4]], [[0.5, -0.6], [0.7, 0.8]]
-    >>> print(nn.backward([W1, W2], [1, 2], [1, -1]))
+    >>> print(teaching.backward([W1, W2], [1, 2], [1, -1]))
     input    [1., 2.]
     layer 1  z = [ 0.5, -0.5]  v = [ 0.4621172, -0.4621172]
     layer 2  z = [ 0.5083289, -0.0462117]  v = [ 0.5083289, -0.0462117]

@@ -57,10 +57,10 @@ def bptt(layer: RNN, X, G, *, state=None, truncate: int | None = None) -> TimeGr
     Examples
     --------
     >>> import torch
-    >>> from pansophy import nn
+    >>> from pansophy import nn, teaching
     >>> layer, X = nn.RNN(2, 3), torch.ones(1, 4, 2)
     >>> layer(X)[0].sum().backward()
-    >>> found = nn.bptt(layer, X, torch.ones(1, 4, 3))
+    >>> found = teaching.bptt(layer, X, torch.ones(1, 4, 3))
     >>> torch.allclose(found.weights["W_h_0"], layer.weights["W_h_0"].grad)
     True
     """
@@ -97,10 +97,10 @@ def gradient_by_lag(layer: RecurrentLayer, X, state=None) -> np.ndarray:
     Examples
     --------
     >>> import torch
-    >>> from pansophy import nn
+    >>> from pansophy import nn, teaching
     >>> layer = nn.RNN(1, 1, activation="identity", bias=False)
     >>> _ = layer.weights["W_h_0"].data.fill_(0.5)
-    >>> nn.gradient_by_lag(layer, torch.zeros(1, 4, 1))
+    >>> teaching.gradient_by_lag(layer, torch.zeros(1, 4, 1))
     array([1.   , 0.5  , 0.25 , 0.125])
     """
     n, T = X.shape[:2]
@@ -151,9 +151,9 @@ def clip_gradients(
     Examples
     --------
     >>> import torch
-    >>> from pansophy import nn
+    >>> from pansophy import nn, teaching
     >>> g = torch.tensor([3.0, 4.0])
-    >>> nn.clip_gradients([g], max_norm=1.0), g
+    >>> teaching.clip_gradients([g], max_norm=1.0), g
     (5.0, tensor([0.6000, 0.8000]))
     """
     if isinstance(tensors, torch.nn.Module):

@@ -65,12 +65,12 @@ def check_convex(
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy import optim
-    >>> print(optim.check_convex(lambda x: x[0] ** 2, [(-2, 2)]))
+    >>> from pansophy import teaching
+    >>> print(teaching.check_convex(lambda x: x[0] ** 2, [(-2, 2)]))
     strictly convex
-    >>> print(optim.check_convex(lambda x: 3 * x[0] + 1, [(-2, 2)]))
+    >>> print(teaching.check_convex(lambda x: 3 * x[0] + 1, [(-2, 2)]))
     convex, not strictly
-    >>> optim.check_convex(lambda x: np.sin(x[0]), [(0, 6)]).test
+    >>> teaching.check_convex(lambda x: np.sin(x[0]), [(0, 6)]).test
     'jensen'
     """
     rng = make_rng(random_state)

@@ -81,8 +81,8 @@ def approximation_curve(
 
     Examples
     --------
-    >>> from pansophy import nn
-    >>> curve = nn.approximation_curve(hidden_sizes=[1, 20], steps=500)
+    >>> from pansophy import teaching
+    >>> curve = teaching.approximation_curve(hidden_sizes=[1, 20], steps=500)
     >>> curve.errors["20 units"] < curve.errors["1 unit"]
     True
     """

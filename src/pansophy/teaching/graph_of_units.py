@@ -53,11 +53,11 @@ def check_graph(
 
     Examples
     --------
-    >>> from pansophy import nn
-    >>> print(nn.check_graph({"x": ["h"], "h": ["y"]}))
+    >>> from pansophy import teaching
+    >>> print(teaching.check_graph({"x": ["h"], "h": ["y"]}))
     feed-forward network
     order: x, h, y
-    >>> print(nn.check_graph([("x", "h"), ("h", "h"), ("h", "y")]))
+    >>> print(teaching.check_graph([("x", "h"), ("h", "h"), ("h", "y")]))
     recurrent network
     cycle: h -> h
     """

@@ -38,11 +38,11 @@ class Neuron:
 
     Examples
     --------
-    >>> from pansophy import nn
-    >>> both = nn.Neuron([1, 1], threshold=1.5, activation="step")
+    >>> from pansophy import nn, teaching
+    >>> both = teaching.Neuron([1, 1], threshold=1.5, activation="step")
     >>> both([[0, 0], [0, 1], [1, 0], [1, 1]])
     array([0., 0., 0., 1.])
-    >>> nn.Neuron([0.5, -0.5], activation="logistic")([1, 2]).round(6)
+    >>> teaching.Neuron([0.5, -0.5], activation="logistic")([1, 2]).round(6)
     np.float64(0.377541)
     """
 

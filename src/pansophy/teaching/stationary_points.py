@@ -78,9 +78,9 @@ def critical_points(
 
     Examples
     --------
-    >>> from pansophy import optim
+    >>> from pansophy import teaching
     >>> f = lambda x: x[0] ** 4 - 2 * x[0] ** 2
-    >>> for point in optim.critical_points(f, [(-3, 3)]):
+    >>> for point in teaching.critical_points(f, [(-3, 3)]):
     ...     print(point.position.round(6) + 0.0, round(point.objective, 6), point.kind)
     [-1.] -1.0 minimum
     [1.] -1.0 minimum
@@ -220,13 +220,13 @@ def solve_convex(
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy import optim
+    >>> from pansophy import teaching
     >>> square = lambda x: (x[0] - 1) ** 2 + 2 * (x[1] + 3) ** 2
-    >>> state = optim.solve_convex(square, np.zeros(2)).state
+    >>> state = teaching.solve_convex(square, np.zeros(2)).state
     >>> state.position.round(6), state.solver
     (array([ 1., -3.]), 'closed')
     >>> other = lambda x: np.exp(x[0]) - 2 * x[0]
-    >>> state = optim.solve_convex(other, np.zeros(1)).state
+    >>> state = teaching.solve_convex(other, np.zeros(1)).state
     >>> state.position.round(6), state.solver
     (array([0.693147]), 'iterative')
     """

@@ -65,12 +65,12 @@ def step_report(run, positions=None, *, window: int = 20, tol: float = 1e-8):
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy import optim
+    >>> from pansophy import optim, teaching
     >>> f = lambda x: (float(x @ x), 2 * x)
     >>> for eta in (0.9, 0.9999, 1.1):
     ...     rule = optim.constant_step(eta)
     ...     run = optim.gradient_descent(f, np.ones(2), rule, max_iter=30, tol=0)
-    ...     print(optim.step_report(run).verdict, optim.step_report(run).slow)
+    ...     print(teaching.step_report(run).verdict, teaching.step_report(run).slow)
     falling False
     falling True
     diverging False

@@ -31,10 +31,10 @@ def canonicalize(coefs, intercepts, activation="tanh") -> tuple[list, list]:
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy import nn
+    >>> from pansophy import teaching
     >>> coefs = [np.array([[1.0, -3.0]]), np.array([[2.0], [5.0]])]
     >>> intercepts = [np.array([0.5, -0.1]), np.zeros(1)]
-    >>> nn.canonicalize(coefs, intercepts)[0]
+    >>> teaching.canonicalize(coefs, intercepts)[0]
     [array([[3., 1.]]), array([[-5.],
            [ 2.]])]
     """
@@ -59,8 +59,8 @@ def count_equivalent_weights(hidden_sizes, activation="tanh") -> int:
 
     Examples
     --------
-    >>> from pansophy import nn
-    >>> [nn.count_equivalent_weights([3], g) for g in ("tanh", "relu")]
+    >>> from pansophy import teaching
+    >>> [teaching.count_equivalent_weights([3], g) for g in ("tanh", "relu")]
     [48, 6]
     """
     signs = 2 if activation in ODD_ACTIVATIONS else 1

@@ -32,8 +32,8 @@ def xor_network(rng=None) -> MLP:
     Examples
     --------
     >>> import torch
-    >>> from pansophy import nn
-    >>> net = nn.xor_network()
+    >>> from pansophy import teaching
+    >>> net = teaching.xor_network()
     >>> X = torch.tensor([[0.0, 0], [0, 1], [1, 0], [1, 1]]).double()
     >>> net(X).flatten().tolist()
     [0.0, 1.0, 1.0, 0.0]
