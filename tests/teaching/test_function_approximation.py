@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+from pansophy import teaching  # noqa: E402
 
 torch.set_num_threads(1)
 

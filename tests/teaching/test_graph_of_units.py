@@ -3,6 +3,7 @@
 import pytest
 
 torch = pytest.importorskip("torch")
+from pansophy import teaching  # noqa: E402
 
 
 def test_feed_forward_has_an_order():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+from pansophy import teaching  # noqa: E402
 
 
 def test_a_logistic_unit_cut_at_a_half_is_the_sign_unit(rng):

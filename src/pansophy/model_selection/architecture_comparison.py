@@ -188,7 +188,7 @@ def net_size(model: Any) -> NetSize:
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.model_selection.architectures import net_size
+    >>> from pansophy.model_selection.architecture_comparison import net_size
     >>> from pansophy.neural_network import MLPRegressor
     >>> X = np.arange(20.0).reshape(10, 2) / 20
     >>> model = MLPRegressor(hidden_layer_sizes=3, solver="lbfgs", max_iter=50, tol=0.1)

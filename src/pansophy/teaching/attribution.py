@@ -62,7 +62,7 @@ def attribute_error(pipeline, X, y, truths, *, loss="squared") -> Attribution:
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.diagnose import attribute_error
+    >>> from pansophy.teaching import attribute_error
     >>> x = np.arange(4.0)
     >>> stages = [("double", lambda v: 2 * v), ("add", lambda v: v + 3)]  # should be 2
     >>> print(attribute_error(stages, x, 2 * x + 2, {"double": 2 * x}))

@@ -97,7 +97,8 @@ def explaining_away(
 
     Examples
     --------
-    >>> from pansophy.graphical import alarm_network, explaining_away
+    >>> from pansophy.graphical import alarm_network
+    >>> from pansophy.teaching import explaining_away
     >>> explaining_away(alarm_network(), "burglary", "earthquake", {"alarm": True})
     P(burglary=True) = 0.001000
     P(burglary=True | alarm=True) = 0.373551

@@ -60,7 +60,7 @@ def measurement_risk(
 
     Examples
     --------
-    >>> from pansophy.diagnose import measurement_risk
+    >>> from pansophy.teaching import measurement_risk
     >>> risk = measurement_risk(0.01, sensitivity=0.9, specificity=0.95)
     >>> print(f"{risk.yes_is_right:.3f}")
     0.154

@@ -47,7 +47,7 @@ def check_metric(distance, X, *, tol=1e-9) -> MetricReport:
 
     Examples
     --------
-    >>> from pansophy.distances import check_metric
+    >>> from pansophy.teaching import check_metric
     >>> points = [[0.0], [1.0], [2.0]]
     >>> check_metric("euclidean", points).is_metric
     True
@@ -101,7 +101,7 @@ def mutual_neighbour(X, *, metric="euclidean", **options):
 
     Examples
     --------
-    >>> from pansophy.distances import mutual_neighbour
+    >>> from pansophy.teaching import mutual_neighbour
     >>> mutual_neighbour([[9, 7], [3, 8], [3, 1], [5, 8], [6, 3]])[0]
     array([0, 6, 8, 3, 4])
     """

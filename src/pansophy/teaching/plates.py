@@ -52,7 +52,7 @@ class Plate:
 
     Examples
     --------
-    >>> from pansophy.graphical import Plate, unroll_plates
+    >>> from pansophy.teaching import Plate, unroll_plates
     >>> toss = Plate("i", 3, {"toss[i] | coin": [[0.5, 0.5], [0.9, 0.1]]})
     >>> list(unroll_plates([{"coin": [0.7, 0.3]}, toss]))
     ['coin', 'toss[0] | coin', 'toss[1] | coin', 'toss[2] | coin']
@@ -237,7 +237,7 @@ def to_bayesian_network(model, n: int | None = None, *, states=None) -> Bayesian
 
     Examples
     --------
-    >>> from pansophy.graphical import Plate, to_bayesian_network
+    >>> from pansophy.teaching import Plate, to_bayesian_network
     >>> toss = Plate("i", 2, {"toss[i] | coin": [[0.5, 0.5], [0.9, 0.1]]})
     >>> network = to_bayesian_network([{"coin": [0.7, 0.3]}, toss])
     >>> network.space.names

@@ -48,7 +48,7 @@ def representer(kernel, X, coef, *, intercept=0.0) -> KernelExpansion:
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.kernel_model import representer
+    >>> from pansophy.teaching import representer
     >>> X = np.array([[1.0, 0.0], [1.0, 2.0]])
     >>> f = representer("linear", X, np.array([3.0, -1.0]))
     >>> f([[1.0, 1.0]]), round(float(f.norm) ** 2, 6)  # w = X^T a = (2, -2)
@@ -63,7 +63,7 @@ def rkhs_norm(kernel, X, coef):
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.kernel_model import rkhs_norm
+    >>> from pansophy.teaching import rkhs_norm
     >>> rkhs_norm("rbf", [[0.0], [0.0]], np.array([1.0, 1.0])).round(6)
     np.float64(2.0)
     """

@@ -101,7 +101,7 @@ def true_risk(
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.diagnose import true_risk
+    >>> from pansophy.teaching import true_risk
     >>> from pansophy.linear_model import LinearRegression
     >>> def simulate(n, rng):
     ...     X = rng.normal(size=(n, 1))
@@ -158,7 +158,7 @@ def optimism(
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.diagnose import optimism
+    >>> from pansophy.teaching import optimism
     >>> from pansophy.linear_model import LinearRegression
     >>> def simulate(n, rng):
     ...     X = rng.normal(size=(n, 5))

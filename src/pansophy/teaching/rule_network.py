@@ -55,7 +55,7 @@ def from_rules(
 
     Examples
     --------
-    >>> from pansophy.graphical import from_rules
+    >>> from pansophy.teaching import from_rules
     >>> network = from_rules(
     ...     {"flu": 0.1, "cold": 0.2, "fever | flu": 0.9, "fever | cold": 0.3},
     ...     combine="noisy_or",

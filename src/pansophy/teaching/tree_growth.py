@@ -68,7 +68,8 @@ def growth_curve(model, X, y, X_val, y_val, *, sample_weight=None) -> GrowthCurv
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from pansophy.tree import DecisionTreeClassifier, growth_curve
+    >>> from pansophy.teaching import growth_curve
+    >>> from pansophy.tree import DecisionTreeClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> curve = growth_curve(
     ...     DecisionTreeClassifier(), X[::2], y[::2], X[1::2], y[1::2]

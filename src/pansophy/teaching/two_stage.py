@@ -48,7 +48,7 @@ class TwoStage:
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.graphical import TwoStage
+    >>> from pansophy.teaching import TwoStage
     >>> rng = np.random.default_rng(0)
     >>> wet, night = rng.integers(0, 2, (2, 4000))
     >>> fast = rng.random(4000) < 0.8 - 0.6 * wet

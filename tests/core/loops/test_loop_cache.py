@@ -150,7 +150,7 @@ DIGESTS = """
 import importlib, json, pkgutil, sys, warnings
 warnings.simplefilter("ignore")
 import pansophy
-from pansophy.core import loop_cache
+from pansophy.core.loops import loop_cache
 from pansophy.core.files import folder_lock
 found = {}
 for info in pkgutil.walk_packages(pansophy.__path__, "pansophy."):

@@ -65,7 +65,7 @@ numba.core.compiler.Compiler.__init__ = changed
 }
 FITS = """
 import numpy as np
-from pansophy.core import loop_cache
+from pansophy.core.loops import loop_cache
 assert loop_cache.UNEXPECTED, "the change was not noticed"
 from pansophy.cluster import KMeans
 from pansophy.core.loops.loop_cache import compiled_callback
@@ -128,7 +128,7 @@ def test_a_newer_numba_that_is_as_expected_is_used():
     script = """
 import numba
 numba.__version__ = "99.0.0"
-from pansophy.core import loop_cache
+from pansophy.core.loops import loop_cache
 print(repr(loop_cache.UNEXPECTED))
 """
     done = subprocess.run(

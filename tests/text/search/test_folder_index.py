@@ -241,7 +241,8 @@ def test_one_update_at_a_time(index, source, tmp_path):
 
 KILLED = """
 import os, signal, sys
-from pansophy.text import BM25Index, FolderIndex, folder_index
+from pansophy.text import BM25Index, FolderIndex
+from pansophy.text.search import folder_index
 folder_index.BATCH = 500
 add = BM25Index.add
 

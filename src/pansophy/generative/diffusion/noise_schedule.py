@@ -119,7 +119,7 @@ def schedule_levels(schedule: NoiseSchedule, n_steps: int | None = None) -> np.n
     Examples
     --------
     >>> from pansophy.generative import noise_schedule
-    >>> from pansophy.generative.noise_schedule import schedule_levels
+    >>> from pansophy.generative.diffusion.noise_schedule import schedule_levels
     >>> schedule_levels(noise_schedule("cosine", 4), 2).round(3).tolist()
     [83.249, 1.012, 0.0]
     """
@@ -142,7 +142,7 @@ def noise_levels(
 
     Examples
     --------
-    >>> from pansophy.generative.noise_schedule import noise_levels
+    >>> from pansophy.generative.diffusion.noise_schedule import noise_levels
     >>> noise_levels(4).round(3).tolist()
     [80.0, 9.723, 0.47, 0.002, 0.0]
     >>> noise_levels(1).tolist()

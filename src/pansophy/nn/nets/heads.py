@@ -179,7 +179,7 @@ def mixture_scores(head: str, F: Tensor) -> Tensor:
     Examples
     --------
     >>> import torch
-    >>> from pansophy.nn.heads import mixture_scores
+    >>> from pansophy.nn.nets.heads import mixture_scores
     >>> F = torch.tensor([[[0.0, 0.0], [2.0, 0.0]]])
     >>> p = mixture_scores("softmax", F).softmax(1)
     >>> torch.allclose(p, F.softmax(2).mean(1))

@@ -54,7 +54,7 @@ def warmdown(share: float = 0.2, warmup: int = 0, floor: float = 0.0) -> Schedul
 
     Examples
     --------
-    >>> from pansophy.nn.schedules import TrainingProgress, warmdown
+    >>> from pansophy.nn.training.schedules import TrainingProgress, warmdown
     >>> [warmdown(0.5, 2)(TrainingProgress(i, 0, 0, 10)) for i in (0, 1, 4, 5, 7)]
     [0.5, 1.0, 1.0, 1.0, 0.6]
     """
@@ -80,7 +80,7 @@ def one_cycle(peak: float = 0.3, start: float = 0.04, floor: float = 4e-6) -> Sc
 
     Examples
     --------
-    >>> from pansophy.nn.schedules import TrainingProgress, one_cycle
+    >>> from pansophy.nn.training.schedules import TrainingProgress, one_cycle
     >>> factor = one_cycle(0.5, start=0.1, floor=0.0)
     >>> [round(factor(TrainingProgress(i, 0, 0, 11)), 2) for i in (0, 5, 10)]
     [0.1, 1.0, 0.0]
@@ -102,8 +102,8 @@ def by_step(schedule: Callable[[int], float]) -> Schedule:
 
     Examples
     --------
-    >>> from pansophy.nn.schedules import TrainingProgress, by_step
-    >>> from pansophy.optim.schedules import Restarts
+    >>> from pansophy.nn.training.schedules import TrainingProgress, by_step
+    >>> from pansophy.optim.stochastic.schedules import Restarts
     >>> round(by_step(Restarts(1.0, steps=4))(TrainingProgress(6, 0, 0, 9)), 6)
     0.5
     """

@@ -37,7 +37,7 @@ class Schedule:
 
     Examples
     --------
-    >>> from pansophy.optim.schedules import Schedule
+    >>> from pansophy.optim.stochastic.schedules import Schedule
     >>> Schedule(1.0, 0.2, 4)([0, 1, 2, 4, 9])
     array([1. , 0.8, 0.6, 0.2, 0.2])
     """

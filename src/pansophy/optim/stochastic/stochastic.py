@@ -237,7 +237,7 @@ def balanced_rates(y, rates=None) -> np.ndarray:
 
     Examples
     --------
-    >>> from pansophy.optim.stochastic import balanced_rates
+    >>> from pansophy.optim.stochastic.stochastic import balanced_rates
     >>> balanced_rates(["a", "a", "a", "b"]).round(4)
     array([0.1667, 0.1667, 0.1667, 0.5   ])
     """

@@ -34,7 +34,7 @@ def diffusion(model, n_samples=None, *, y=None, n_frames=6, random_state=0, ax=N
     --------
     >>> import numpy as np
     >>> from pansophy import plot
-    >>> from pansophy.generative.diffusion import DenoisingPath
+    >>> from pansophy.generative.diffusion.diffusion import DenoisingPath
     >>> path = DenoisingPath(np.zeros((3, 10, 2)), np.array([80.0, 1.0, 0.0]))
     >>> [ax.get_title() for ax in plot.diffusion(path)]
     ['sigma 80', 'sigma 1', 'sigma 0']

@@ -22,7 +22,8 @@ def growth_curve(curve, *, by="leaves", ax=None):
     Examples
     --------
     >>> from pansophy import plot
-    >>> from pansophy.tree import DecisionTreeClassifier, growth_curve
+    >>> from pansophy.teaching import growth_curve
+    >>> from pansophy.tree import DecisionTreeClassifier
     >>> X, y = [[1], [2], [3], [4]], [0, 0, 1, 0]
     >>> curve = growth_curve(DecisionTreeClassifier(), X, y, X, y)
     >>> plot.growth_curve(curve).get_xlabel()
