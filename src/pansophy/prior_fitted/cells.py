@@ -91,7 +91,7 @@ def _counts(ordered, values):
     if is_torch(values):
         import torch
 
-        values = values.contiguous()
+        ordered, values = ordered.contiguous(), values.contiguous()
         return (
             torch.searchsorted(ordered, values).to(values.dtype),
             torch.searchsorted(ordered, values, right=True).to(values.dtype),
