@@ -47,15 +47,18 @@ def start(n, level, seed=0):
 
 @pytest.mark.parametrize("n_steps", [1, 2, 18])
 def test_optimal_variance_is_exact_in_any_number_of_steps(n_steps):
-    """Trap 2: mean and covariance to 1 % of the largest variance, which is 1."""
+    """Trap 2: mean and covariance to 4 % of the largest variance, which is 1.
+
+    The other variances are wrong by 7.6 % at least, in one or two steps by 60 %.
+    """
     levels = noise_levels(n_steps, sigma_max=20.0)
-    z, generator = start(200_000, 20.0)  # a Monte Carlo error of 0.3 %
+    z, generator = start(40_000, 20.0)  # a Monte Carlo error of 0.7 %
     options = SamplerOptions(variance="optimal")
     x = denoise_rows(
         gaussian_denoiser, z, levels, "ancestral", options, generator=generator
     )
-    assert (x.mean(0) - MEAN).abs().max() < 0.01
-    assert (x.T.cov() - COV).abs().max() < 0.01
+    assert (x.mean(0) - MEAN).abs().max() < 0.04
+    assert (x.T.cov() - COV).abs().max() < 0.04
 
 
 @pytest.mark.parametrize(("name", "tolerance"), [("heun", 0.01), ("dpmpp_2m", 0.05)])
