@@ -125,3 +125,15 @@ def test_select_from_model_keeps_what_a_lasso_keeps(rng):
     chosen = SelectFromModel(forest).fit(noisy, noisy[:, 0] + noisy[:, 1])
     assert chosen.get_support().tolist() == [True, True, False]
     assert chosen.estimator_.feature_importances_[2] < 0.05
+
+
+def test_pairs_are_judged_by_the_weights(rng):
+    """An exclusive or in the rows that count, noise in nine times as many without."""
+    X = rng.choice([-1.0, 1.0], (2000, 2))
+    X = np.column_stack([X, rng.normal(size=2000)])
+    w = (np.arange(2000) < 200).astype(float)
+    noise = rng.integers(0, 2, 2000)
+    y = np.where(w > 0, X[:, 0] * X[:, 1] > 0, noise).astype(int)
+    X[:, 2] += 2 * y  # the column that is kept
+    with pytest.warns(FilterWarning, match="much together"):
+        CorrelationFilter(1).fit(X, y, sample_weight=w)
