@@ -238,3 +238,18 @@ def run_demo(out, seed):
         typer.echo(f"{data.about} ({path()})\n")
         result = run(path(), data.target, folder=out, random_state=seed, progress=True)
         print_and_write(result, False)
+        copy_table(path(), out / "table.csv")
+
+
+def copy_table(source, place) -> None:
+    """Leave the table beside its results; another file of that name is kept."""
+    from ..core.files.atomic_files import replacing_file
+    from ..core.files.previous_files import move_to_previous
+
+    content = Path(source).read_bytes()
+    if place.is_file() and place.read_bytes() == content:
+        return
+    move_to_previous(place.parent, [place.name])
+    with replacing_file(place) as draft:
+        Path(draft).write_bytes(content)
+    print_text(f"Table:   {place.resolve()}")
