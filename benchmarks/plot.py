@@ -105,7 +105,10 @@ def write_plot(records, cases, files, path) -> str:
         for case, row in pairs
     )
     svg = figure_svg(
-        lambda ax: draw_ratios(ax, pairs), label, width=7.2, height=0.9 + 0.3 * len(pairs)
+        lambda ax: draw_ratios(ax, pairs),
+        label,
+        width=7.2,
+        height=0.9 + 0.3 * len(pairs),
     )
     write_text_file(Path(path), svg + "\n")
     return (

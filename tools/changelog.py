@@ -50,7 +50,9 @@ def read_fragments(folder=FRAGMENTS) -> dict[str, list[str]]:
             continue
         name = NAME.fullmatch(path.name)
         if name is None:
-            raise ValueError(f"{path.name}: call it TOPIC.feature.md, fix, speed or api")
+            raise ValueError(
+                f"{path.name}: call it TOPIC.feature.md, fix, speed or api"
+            )
         text = " ".join(path.read_text("utf-8").split())
         if not text:
             raise ValueError(f"{path.name} is empty")

@@ -116,9 +116,7 @@ def check_contents(sdist, wheel) -> list[str]:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         wanted = ("licenses/LICENSE", "sboms/sbom.cdx.json", "pansophy/py.typed")
-        out = [
-            f"the wheel lacks {w}" for w in wanted if not any(w in n for n in names)
-        ]
+        out = [f"the wheel lacks {w}" for w in wanted if not any(w in n for n in names)]
         own = ("pansophy/", "pansophy-")
         out += [f"the wheel holds {n}" for n in names if not n.startswith(own)][:5]
     with tarfile.open(sdist) as archive:

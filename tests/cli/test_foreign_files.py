@@ -33,6 +33,7 @@ OTHER_NAMES = (
     "settings.json",
     "documents.sqlite",
     "notes.txt",
+    "notes.py",
     "new.csv",
     "runs/settings.json",
     "runs/qlearning-0.json",
@@ -73,6 +74,10 @@ CALLS = {
         ("predict", p.run, p.table, "-o", p.out / "new.csv"),
         ("predict", p.run, p.table, "-o", p.table),
         ("predict", p.run, p.table, "-o", p.run / "model.pansophy"),
+    ],
+    "export": lambda p: [
+        ("export", p.run, p.out / "notes.py"),
+        ("export", p.run, p.run / "model.pansophy"),
     ],
     "serve": lambda p: [
         ("serve", p.out, "--port", p.port),

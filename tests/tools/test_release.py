@@ -34,7 +34,9 @@ def test_a_fragment_of_another_name_is_told(tmp_path, name):
 
 
 def test_sections_of_earlier_versions_stay():
-    page = changelog.with_section("# Changes\n\n## 0.9 (x)\n\n- old\n", "1.0", "## 1.0 (y)")
+    page = changelog.with_section(
+        "# Changes\n\n## 0.9 (x)\n\n- old\n", "1.0", "## 1.0 (y)"
+    )
     again = changelog.with_section(page, "1.0", "## 1.0 (z)\n\n- new\n")
     assert re.findall(r"^## .*", again, re.M) == ["## 1.0 (z)", "## 0.9 (x)"]
     assert again.count("# Changes") == 1 and "- old" in again
@@ -67,7 +69,9 @@ def test_what_releasing_asks_for_is_there():
     for line in re.findall(r"`make ([a-z -]+)`", text):
         assert set(line.split()) <= set(targets)
     recipe = (ROOT / "Containerfile").read_text()
-    copied = [w for line in re.findall(r"^COPY (.*)", recipe, re.M) for w in line.split()]
+    copied = [
+        w for line in re.findall(r"^COPY (.*)", recipe, re.M) for w in line.split()
+    ]
     assert all((ROOT / w).exists() for w in copied if not w.startswith("/"))
     addresses = release_check.addresses_to_fill()
     assert all(release_check.PLACEHOLDER in line for line in addresses)

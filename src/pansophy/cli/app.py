@@ -83,6 +83,7 @@ COMMANDS = {
     "demo": "compare_commands",
     "methods": "library_command",
     "predict": "model_commands",
+    "export": "export_command",
     "serve": "model_commands",
     "plot": "model_commands",
     "play": "play_command",
