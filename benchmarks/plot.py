@@ -18,9 +18,10 @@ from .tables import (
 
 PLACES = 10  # rows of the plot
 RULE = (
-    f"At most {PLACES} cases, each at its largest size with a record: half of the places "
-    "are for cases that ours loses or answers worse, the worst first; the others are "
-    "for the first case of each file of `benchmarks/`, then for the rest in order."
+    f"At most {PLACES} cases, each at its largest size with a record: half of the "
+    "places are for cases that ours loses or answers worse, the worst first; the "
+    "others are for the first case of each file of `benchmarks/`, then for the rest "
+    "in order."
 )
 COLORS = {WON: BLUE, LOST: ORANGE, WORSE: ORANGE}
 
@@ -104,12 +105,8 @@ def write_plot(records, cases, files, path) -> str:
         f"{case.name}: {ratio_of(row)[1]:.2g} times as fast as {fastest_peer(row)}"
         for case, row in pairs
     )
-    svg = figure_svg(
-        lambda ax: draw_ratios(ax, pairs),
-        label,
-        width=7.2,
-        height=0.9 + 0.3 * len(pairs),
-    )
+    height = 0.9 + 0.3 * len(pairs)
+    svg = figure_svg(lambda ax: draw_ratios(ax, pairs), label, width=7.2, height=height)
     write_text_file(Path(path), svg + "\n")
     return (
         f"![{label}](docs/images/{path.name})\n\n"

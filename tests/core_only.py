@@ -1,4 +1,4 @@
-"""Processes that see the core dependencies alone, as after `pip install` with no extra."""
+"""Processes that see the core dependencies alone, as after an install with no extra."""
 
 import contextlib
 import os

@@ -24,8 +24,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tools")]
 
-import changelog
-import sbom
+import changelog  # noqa: E402
+import sbom  # noqa: E402
 
 PLACEHOLDER = "example.org"
 ADDRESSED = ("pyproject.toml", "CITATION.cff", "SECURITY.md", "CODE_OF_CONDUCT.md")

@@ -171,7 +171,7 @@ def test_a_busy_row_counts_by_processor_time_and_says_so(tmp_path):
 
 def test_baselines_written_here_are_marked_and_no_memory_is_no_result(tmp_path):
     case = make_case(written=("theirs",))
-    page, readme = _pages(tmp_path, [case], [make_row(case)])
+    page, _ = _pages(tmp_path, [case], [make_row(case)])
     assert "theirs †" in page
     assert "theirs†" in page
     assert "– / –" in page

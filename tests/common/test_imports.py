@@ -43,6 +43,7 @@ LAYERS = [
     {"diagnose"},
     {"plot"},
     {"compare"},
+    {"interchange"},
     {"play"},
     {"serve"},
     {"testing"},

@@ -1,4 +1,4 @@
-"""Tools for a release: the change log, the bill of materials, one version everywhere."""
+"""Tools for a release: change log, bill of materials, one version everywhere."""
 
 import json
 import re

@@ -25,7 +25,7 @@ class Scores(NamedTuple):
     deciding: str  # (n, K): the class of the first largest one is predicted
 
 
-# --- linear models ----------------------------------------------------------------------
+# --- linear models --------------------------------------------------------------------
 
 
 def linear_scores(graph, model, x) -> str:
@@ -75,7 +75,7 @@ def inverse_link(graph, name, f) -> str:
     raise ExportError(f"There is no ONNX formula here for the link {name!r}.")
 
 
-# --- trees ------------------------------------------------------------------------------
+# --- trees ----------------------------------------------------------------------------
 
 
 def tree_answer(graph, model, x) -> str:
@@ -95,7 +95,7 @@ def boosted_answer(graph, model, x) -> str:
     return graph.stacked(inverse_link(graph, model._loss().link.name, raw))
 
 
-# --- kernels, neighbours of means, Bayes ------------------------------------------------
+# --- kernels, neighbours of means, Bayes ----------------------------------------------
 
 
 def kernel_values(graph, model, x) -> str:
@@ -214,7 +214,7 @@ def nearest_centers(graph, model, x) -> Scores:
     return Scores(minus, minus)
 
 
-# --- transformers -----------------------------------------------------------------------
+# --- transformers ---------------------------------------------------------------------
 
 
 def principal_components(graph, model, x) -> str:
@@ -265,7 +265,7 @@ def simple_imputer(graph, model, x) -> str:
     return graph.where(graph.node("IsNaN", x), fill[None], x)
 
 
-# --- nets -------------------------------------------------------------------------------
+# --- nets -----------------------------------------------------------------------------
 
 ACTIVATIONS = {"logistic": "Sigmoid", "tanh": "Tanh", "relu": "Relu"}
 
@@ -295,7 +295,7 @@ def perceptron_numbers(graph, model, x) -> str:
     return graph.node("Exp", out) if model.out_activation_ == "exp" else out
 
 
-# --- what compare wraps around estimators ----------------------------------------------
+# --- what compare wraps around estimators ---------------------------------------------
 
 
 def smoothed_probabilities(graph, model, x) -> str:

@@ -1,7 +1,7 @@
 """Export of fitted models to ONNX, with a check on real rows.
 
-What is written is run by onnxruntime on the rows that are given, or on those that a kept
-model holds for explanations, and its answers are compared with the model's own:
+What is written is run by onnxruntime on the rows that are given, or on those that a
+kept model holds for explanations, and its answers are compared with the model's own:
 
     |ONNX - model| <= limit (1 + |model|)    of every number,                      (1)
 
@@ -118,7 +118,7 @@ class _Built(NamedTuple):
     gap: np.ndarray | None = None  # between the two best classes of each row
 
 
-# --- estimators on matrices -------------------------------------------------------------
+# --- estimators on matrices -----------------------------------------------------------
 
 
 def _build_estimator(graph, model, X) -> _Built:
@@ -177,7 +177,7 @@ def _gap_of_best(P):
     return two[:, 1] - two[:, 0]
 
 
-# --- kept models of compare -------------------------------------------------------------
+# --- kept models of compare -----------------------------------------------------------
 
 
 def _build_table_model(graph, model, table) -> _Built:
@@ -221,12 +221,13 @@ def _pipeline_answer(graph, pipeline, values, schema) -> str:
     """Numbers (n, 1), or probabilities of all classes, of a fitted pipeline."""
     name = type(pipeline).__name__
     if name == "Blend":
-        total = None
-        for share, member in zip(pipeline.weights_.values(), pipeline.members_):
-            part = _pipeline_answer(graph, member, values, schema)
-            part = graph.multiply(part, [[float(share)]])
-            total = part if total is None else graph.add(total, part)
-        return total
+        parts = [
+            graph.multiply(
+                _pipeline_answer(graph, member, values, schema), [[float(share)]]
+            )
+            for share, member in zip(pipeline.weights_.values(), pipeline.members_)
+        ]
+        return graph.total(parts)
     if name == "Tuned":
         return _pipeline_answer(graph, pipeline.pipeline_, values, schema)
     if name != "Pipeline":
@@ -244,7 +245,7 @@ def _pipeline_answer(graph, pipeline, values, schema) -> str:
     return answer
 
 
-# --- the check --------------------------------------------------------------------------
+# --- the check ------------------------------------------------------------------------
 
 
 def _check_rows(n) -> None:

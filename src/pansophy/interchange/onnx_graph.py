@@ -141,6 +141,10 @@ class Graph:
         kinds = {"double": tensor.DOUBLE, "float": tensor.FLOAT, "int64": tensor.INT64}
         return self.node("Cast", a, to=kinds[dtype])
 
+    def total(self, parts):
+        """The sum of tensors of one shape."""
+        return parts[0] if len(parts) == 1 else self.node("Sum", *parts)
+
     def columns(self, a, where):
         """Some columns of a matrix, by their positions."""
         return self.node("Gather", a, self.constant(where, np.int64), axis=1)

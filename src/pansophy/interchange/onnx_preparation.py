@@ -129,7 +129,7 @@ def column_tables(graph, block, table, values):
 
 def one_hot_columns(graph, block, width, values) -> str:
     """Sums of rows of tables that have a one in the place of the level."""
-    total = None
+    rows = []
     places = np.asarray(block.place, dtype=float)
     for (hit, slots), (place, _) in zip(
         column_tables(graph, block, block.hit, values),
@@ -138,11 +138,9 @@ def one_hot_columns(graph, block, width, values) -> str:
     ):
         table = np.zeros((len(hit), width))
         table[np.arange(len(hit)), place.astype(int)] = hit
-        rows = graph.node(
-            "Squeeze", graph.take(graph.constant(table), slots), one(graph)
-        )
-        total = rows if total is None else graph.add(total, rows)
-    return total
+        found = graph.take(graph.constant(table), slots)
+        rows.append(graph.node("Squeeze", found, one(graph)))
+    return graph.total(rows)
 
 
 def dense_columns(graph, dense, values, *, plain) -> list[str]:
@@ -165,8 +163,8 @@ def dense_columns(graph, dense, values, *, plain) -> list[str]:
 def on_circle(graph, x, period, function) -> str:
     """The sine or cosine of 2 pi x / period.
 
-    Whole numbers are looked up: NumPy's sine of pi is 1.2e-16 and not 0, trees may split
-    there, and no other sine has the same last bit.
+    Whole numbers are looked up: NumPy's sine of pi is 1.2e-16 and not 0, trees may
+    split there, and no other sine has the same last bit.
     """
     operator = {np.sin: "Sin", np.cos: "Cos"}[function]
     out = graph.node(operator, graph.multiply(x, [[2 * np.pi / period]]))

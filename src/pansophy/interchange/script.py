@@ -95,7 +95,8 @@ def _heading(model) -> str:
         for name, s in list(model.facts.get("scores", {}).items())[:2]
     ]
     parts = [
-        f"Predict {model.schema.target!r}: {model.method}, as `pansophy compare` kept it."
+        f"Predict {model.schema.target!r}: {model.method}, as `pansophy compare` kept "
+        "it."
     ]
     if told:
         parts.append(f"On new rows it expected: {', '.join(told)}.")
@@ -196,8 +197,8 @@ def _preparation(pipelines, columns) -> str:
         )
         out.append(
             f"def {name}():\n"
-            f'    """Fill gaps{about} and turn levels into numbers, inside each fold."""'
-            f"\n    return ColumnTransformer(\n        [\n{listed}        ]\n    )\n"
+            f'    """Fill gaps{about}, turn levels into numbers, inside each fold."""\n'
+            f"    return ColumnTransformer(\n        [\n{listed}        ]\n    )\n"
         )
     return "\n\n".join(out)
 
