@@ -14,7 +14,7 @@ from PIL import Image
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "report.png"
 SIZE = (1280, 900)
-COLORS = 48  # of the palette: a page has few
+COLORS = 200
 
 
 def main(words) -> int:
@@ -28,7 +28,7 @@ def main(words) -> int:
     options += [f"--window-size={SIZE[0]},{SIZE[1]}", f"--screenshot={PICTURE}"]
     subprocess.run([browser, *options, page.as_uri()], check=True, capture_output=True)
     with Image.open(PICTURE) as picture:
-        small = picture.convert("RGB").quantize(COLORS)
+        small = picture.convert("RGB").quantize(COLORS, Image.Quantize.MAXCOVERAGE)
     small.save(PICTURE, optimize=True)
     print(f"wrote {PICTURE.name}: {PICTURE.stat().st_size:,} bytes")
     return 0

@@ -83,6 +83,7 @@ CALLS = {
         ("serve", p.out, "--port", p.port),
         ("serve", p.run, "--port", p.port),
     ],
+    "mcp": lambda p: [("mcp", "--folder", p.out / "notes.txt")],
     "plot": lambda p: [
         ("plot", p.out, "roc"),
         ("plot", p.run, "roc", "-o", p.out / "roc.svg"),

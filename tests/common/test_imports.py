@@ -45,7 +45,7 @@ LAYERS = [
     {"compare"},
     {"interchange"},
     {"play"},
-    {"serve"},
+    {"serve", "assistant"},
     {"testing"},
     {"cli"},
     {"__main__"},

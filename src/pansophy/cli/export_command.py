@@ -1,6 +1,5 @@
 """`pansophy export`: a kept model as ONNX or as a Python script."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +13,7 @@ from .app import (
     check_file,
     errors_as_one_sentence,
     print_error,
+    print_json,
 )
 from .model_commands import Overwrite, check_is_table_model, model_file
 
@@ -52,7 +52,7 @@ def export(
             check_file(table, "a table")
         told = write_export(model, out, table, limit)
         if as_json:
-            typer.echo(json.dumps({"format": 1, "written": str(out), **told}))
+            print_json({"written": str(out), **told})
             return
         print_error(f"Wrote {out}.")
         if "rows_compared" in told:
