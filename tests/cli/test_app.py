@@ -1,18 +1,11 @@
 """The commands: help, mistakes, interrupts, what they import."""
 
-import contextlib
-import json
-import os
 import subprocess
 import sys
 import textwrap
-import tomllib
-from importlib import metadata
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 import pansophy
 from pansophy.cli.app import split_names

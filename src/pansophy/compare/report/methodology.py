@@ -1,6 +1,7 @@
 """Methodology section: the rule, the procedure, terms, commands to repeat the run."""
 
 import shlex
+from pathlib import Path
 
 from ..evaluation.paired_tests import DUMMY, TestKind
 from ..evaluation.ranking import LINEAR_BASELINES, KeepReason
@@ -218,13 +219,13 @@ def commands_to_repeat(c) -> list[str]:
     has_levels = any(not isinstance(role, str) for role in roles)
     if has_user_methods or has_levels or not is_file_path(c.dataset.source):
         return [python]  # a command line has no words for these
-    words = ["pansophy", "compare", str(s.get("source", "TABLE"))]
+    words = ["pansophy", "compare", Path(str(s.get("source", "TABLE"))).name]
     for name in targets:
         words += ["--target", name]
     for name, value in options.items():
         words += command_line_words(name, value)
     lines = [shlex.join([*words, "--seed", str(s["seed"])]), python]
     if c.folder is not None:
-        rerun = shlex.join(["pansophy", "rerun", str(c.folder)])
+        rerun = shlex.join(["pansophy", "rerun", Path(c.folder).name])
         lines.insert(0, f"{rerun}    # every number, bit for bit")
     return lines
