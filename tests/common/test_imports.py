@@ -43,6 +43,7 @@ LAYERS = [
     {"diagnose"},
     {"plot"},
     {"compare"},
+    {"forecasting"},
     {"play"},
     {"serve"},
     {"testing"},

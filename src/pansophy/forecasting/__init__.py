@@ -1,0 +1,27 @@
+"""Forecasting of many series at once: classical methods, global models, the job."""
+
+from .exponential_smoothing import ExponentialSmoothing
+from .frequency import Frequency, infer_frequency
+from .intermittent import ADIDA, IMAPA, SBA, TSB, Croston
+from .naive import Drift, Naive, Naive2, SeasonalNaive, WindowAverage
+from .panel import Panel
+from .theta import DynamicTheta, Theta
+
+__all__ = [
+    "ADIDA",
+    "IMAPA",
+    "SBA",
+    "TSB",
+    "Croston",
+    "Drift",
+    "DynamicTheta",
+    "ExponentialSmoothing",
+    "Frequency",
+    "Naive",
+    "Naive2",
+    "Panel",
+    "SeasonalNaive",
+    "Theta",
+    "WindowAverage",
+    "infer_frequency",
+]
