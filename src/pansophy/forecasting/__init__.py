@@ -1,22 +1,27 @@
 """Forecasting of many series at once: classical methods, global models, the job."""
 
+from .arima import ARIMA
 from .exponential_smoothing import ExponentialSmoothing
 from .frequency import Frequency, infer_frequency
 from .intermittent import ADIDA, IMAPA, SBA, TSB, Croston
 from .naive import Drift, Naive, Naive2, SeasonalNaive, WindowAverage
 from .panel import Panel
+from .stl import MSTL, Decomposition, mstl, stl
 from .theta import DynamicTheta, Theta
 
 __all__ = [
     "ADIDA",
+    "ARIMA",
     "IMAPA",
     "SBA",
     "TSB",
     "Croston",
+    "Decomposition",
     "Drift",
     "DynamicTheta",
     "ExponentialSmoothing",
     "Frequency",
+    "MSTL",
     "Naive",
     "Naive2",
     "Panel",
@@ -24,4 +29,6 @@ __all__ = [
     "Theta",
     "WindowAverage",
     "infer_frequency",
+    "mstl",
+    "stl",
 ]

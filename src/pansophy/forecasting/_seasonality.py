@@ -151,3 +151,9 @@ def seasonal_indices_of_all(y, offsets, m, critical, kind, indices, found):
             found[i] = n >= 3 * m and has_significant_season(space, m, critical)
         if found[i]:
             classical_indices(part, space, m, kind[i] == 1, counts, indices[i])
+
+
+@compiled
+def filled_series(y, m, filled):
+    """Fill the gaps of one series, for those who call from Python."""
+    fill_gaps(y, m, filled)
