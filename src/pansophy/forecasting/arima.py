@@ -133,7 +133,7 @@ def difference_weights(orders) -> np.ndarray:
 
 
 def arima_model(ar, ma, weights) -> LinearGaussianModel:
-    """Eq. (1) as a chain of unit shocks; `weights` are those of `difference_weights`."""
+    """Eq. (1) as a chain of unit shocks; weights as by `difference_weights`."""
     r = max(len(ar), len(ma) + 1)
     k = r + len(weights)
     F = np.zeros((k, k))
