@@ -5,12 +5,14 @@ import numpy as np
 from ..core.compiled import compiled
 from ._nelder_mead import make_search, start_search, take_value
 
+LARGEST = 0.9995  # partial correlation: roots stay off the unit circle
+
 
 @compiled(inner=True)
 def stable_polynomial(free, begin, order, work, out):
     """Coefficients of a stable polynomial from any numbers, by partial correlations."""
     for k in range(order):
-        r = np.tanh(free[begin + k])
+        r = LARGEST * np.tanh(free[begin + k])
         for j in range(k):
             work[j] = out[j] - r * out[k - 1 - j]
         for j in range(k):

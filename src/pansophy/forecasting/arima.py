@@ -14,7 +14,8 @@ have closed forms,
     b = least squares of u_y on u_x,   s2 = mean of (u_y - u_x'b)^2                (2)
 
 The rest is searched by BFGS, with polynomials made stable by partial correlations
-tanh(v). It starts from, and orders are compared by, conditional least squares,
+0.9995 tanh(v); where that fails, a series is a random walk. It starts from, and orders
+are compared by, conditional least squares,
 
     sum of e_t^2 with zeros before the first value                                (3)
 
@@ -444,7 +445,7 @@ class ARIMA(AbstractForecaster):
             X = self._regressors(i, np.arange(len(y)))
             if known is not None:
                 X = np.hstack([X, known[panel.offsets[i] : panel.offsets[i + 1]]])
-            self.models_.append(self._fit_series(y, X, m))
+            self.models_.append(self._fit_or_walk(y, X, m))
         self._remember(panel)
 
     def _refresh_panel(self, panel):
@@ -462,6 +463,16 @@ class ARIMA(AbstractForecaster):
 
     def _regressors(self, i, t):
         return fourier_terms(t, self.period_, int(self.pairs_[i]))
+
+    def _fit_or_walk(self, y, X, m) -> ARIMAFit:
+        """The fit of a series; a random walk where the numbers leave no other."""
+        try:
+            fit = self._fit_series(y, X, m)
+            if np.isfinite(fit.loglik):
+                return fit
+        except (ValueError, np.linalg.LinAlgError):
+            pass
+        return fit_exactly(y, X[:, :0], Orders(d=1), np.zeros(0))
 
     def _fit_series(self, y, X, m) -> ARIMAFit:
         m = m if m <= MAX_SEASON or self.seasonal_order is not None else 1

@@ -75,8 +75,8 @@ def kept_sentences(c) -> list[str]:
     if not c.chosen:
         return [
             "There are too few values for earlier origins, so that no method could be "
-            f"compared: the {c.kept} of exponential smoothing and both Theta methods is "
-            "kept."
+            f"compared: the {c.kept} of exponential smoothing and both Theta methods "
+            "is kept."
         ]
     first = c.ranking[0]
     tied = [r.method for r in c.ranking[1:] if r.standing is Standing.TIED]
@@ -114,8 +114,8 @@ def fallback_sentence(c) -> str:
         return ""
     first = answered[0]
     return (
-        f"{len(answered)} of {len(reasons)} series are forecast by their last season or "
-        f"value instead, such as {c.panel.names[first]}: {reasons[first]}."
+        f"{len(answered)} of {len(reasons)} series are forecast by their last season "
+        f"or value instead, such as {c.panel.names[first]}: {reasons[first]}."
     )
 
 

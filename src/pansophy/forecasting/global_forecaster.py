@@ -1,11 +1,14 @@
 """One regression for all series of a panel: lags in, differences out.
 
 Series differ in level and size, and a tree cannot reach beyond what it was trained on.
-So everything is said relative to the last value and to the size of a step, c_i, the
-mean |y_t - y_t-1| of series i. For the step h = 1 .. H from the origin t,
+So everything is said relative to the last value, and in units of c, the standard
+deviation of the last L + 1 values before an origin, or the mean absolute change of the
+series if that is more. With units of one step alone a smooth trend would be a huge
+change, and a few such series would rule all others. For the step h = 1 .. H from the
+origin t,
 
-    target     (y_{t+h} - y_t) / c_i                                              (1)
-    features   (y_{t-k} - y_t) / c_i for k = 1 .. L; the same for the last known value
+    target     (y_{t+h} - y_t) / c                                                (1)
+    features   (y_{t-k} - y_t) / c for k = 1 .. L; the same for the last known value
                of the season of t + h, and for the mean of the last L values;
                sine and cosine of the usual seasons at t + h; known covariates of t + h
 
@@ -15,7 +18,7 @@ takes the one a season before, or the last one known; origins and targets that a
 missing are no training rows, and a series that never changes stays as it is. If there
 are more than 100,000 training rows, the latest of every series are kept.
 
-Errors of the training rows, in units of c_i, give the standard deviation of each step.
+Errors of the training rows, in units of c, give the standard deviation of each step.
 
 Cost      H fits of n rows and L + 6 columns
 Refs      [MonteroManso2021] global models; [Taieb2012] direct and recursive strategies
@@ -33,6 +36,7 @@ from .panel import ragged_range
 from .seasonality import season_of
 
 MAX_ROWS = 100_000
+LEAST_SPREAD = 1.0  # of a window, in mean changes of its series
 MAX_LAGS = 36
 SEASONS = 2  # usual seasons of which sine and cosine are features
 HARMONICS = 2
@@ -59,7 +63,7 @@ def carried_forward(panel, m) -> np.ndarray:
 
 
 def step_sizes(panel) -> np.ndarray:
-    """c_i: mean absolute change of each series, 0 where nothing changes."""
+    """Mean absolute change of each series, 0 where nothing changes."""
     y = panel.values
     change = np.abs(np.diff(y, prepend=np.nan))
     change[panel.offsets[:-1]] = np.nan
@@ -91,9 +95,9 @@ class GlobalForecaster(AbstractForecaster):
     regressors_ : list of regressor
         One for each step.
     step_sizes_ : array of shape (s,)
-        c_i.
+        Mean absolute change of each series.
     deviations_ : array of shape (H,)
-        Root mean square of the errors of each step, in units of c_i.
+        Root mean square of the errors of each step, in units of c.
 
     Examples
     --------
@@ -151,12 +155,17 @@ class GlobalForecaster(AbstractForecaster):
                 self.deviations_[h - 1] = self.deviations_[h - 2] if h > 1 else 0.0
                 continue
             place = origin - panel.offsets[series]
+            size = self._window_sizes(self.filled_, origin, self.step_sizes_[series])
             X = self._features(
-                self.filled_, origin, place, self.step_sizes_[series],
-                self.start_[series], h, None if known is None else known[origin + h],
-            )  # fmt: skip
-            change = panel.values[origin + h] - self.filled_[origin]
-            target = change / self.step_sizes_[series]
+                self.filled_,
+                origin,
+                place,
+                size,
+                self.start_[series],
+                h,
+                None if known is None else known[origin + h],
+            )
+            target = (panel.values[origin + h] - self.filled_[origin]) / size
             model = clone(base).fit(X, target)
             self.regressors_.append(model)
             errors = target - model.predict(X)
@@ -177,10 +186,15 @@ class GlobalForecaster(AbstractForecaster):
         usable &= self.step_sizes_[series] > 0
         return origin[usable], series[usable]
 
+    def _window_sizes(self, y, origin, step_size):
+        """c of each origin: the spread of the last L + 1 values."""
+        window = y[origin[:, None] - np.arange(self.lags_ + 1)]
+        size = np.maximum(window.std(axis=1), LEAST_SPREAD * step_size)
+        return np.where(size > 0, size, 1.0)
+
     def _features(self, y, origin, place, size, start, h, known):
         """Columns of eq. (1) for origins at row `origin`, at `place` in the series."""
         last = y[origin]
-        size = np.where(size > 0, size, 1.0)
         lagged = y[origin[:, None] - np.arange(1, self.lags_ + 1)]
         columns = [(lagged - last[:, None]) / size[:, None]]
         columns.append(((lagged.mean(axis=1) - last) / size)[:, None])
@@ -210,6 +224,7 @@ class GlobalForecaster(AbstractForecaster):
             tail[i, :width] = y
         flat_origin = np.arange(s) * tail.shape[1]
         H = len(self.regressors_)
+        moves = self.step_sizes_ > 0
         for done in range(horizon):
             h = done % H + 1
             at = width + done - h  # the column of the origin
@@ -217,12 +232,17 @@ class GlobalForecaster(AbstractForecaster):
             if model is None:
                 tail[:, width + done] = tail[:, at]
                 continue
+            size = self._window_sizes(tail.ravel(), flat_origin + at, self.step_sizes_)
             X = self._features(
-                tail.ravel(), flat_origin + at, np.full(s, at), self.step_sizes_,
-                self.start_ + lengths - width, h,
+                tail.ravel(),
+                flat_origin + at,
+                np.full(s, at),
+                size,
+                self.start_ + lengths - width,
+                h,
                 None if X_future is None else X_future[:, done],
-            )  # fmt: skip
-            change = np.asarray(model.predict(X)) * self.step_sizes_
+            )
+            change = np.asarray(model.predict(X)) * np.where(moves, size, 0.0)
             tail[:, width + done] = tail[:, at] + change
         return tail[:, width:]
 
@@ -232,8 +252,11 @@ class GlobalForecaster(AbstractForecaster):
         added = np.diff(variance, prepend=0.0) / one
         rounds = -(-horizon // len(added))
         psi = np.sqrt(np.tile(added, rounds)[:horizon])
+        ends = self.offsets_[1:] - 1
+        size = self._window_sizes(self.filled_, ends, self.step_sizes_)
+        size = np.where(self.step_sizes_ > 0, size, 0.0)
         return (
-            self.step_sizes_ * np.sqrt(variance[0]),
+            size * np.sqrt(variance[0]),
             np.broadcast_to(psi, (len(self.step_sizes_), horizon)),
         )
 
