@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pansophy.cli.app import app
-from pansophy.cli.forecast_command import numbers_of
+from pansophy.cli.forecast_command import split_numbers
 
 
 @pytest.fixture
@@ -55,5 +55,5 @@ def test_mistakes(table, tmp_path):
     assert found.exit_code == 2 and "share their 'month'" in found.output
     found = invoke(*base, "--season", "a", "--out", tmp_path / "x")
     assert found.exit_code == 2 and "--season" in found.output
-    assert numbers_of("--season", "7, 365.25") == [7.0, 365.25]
-    assert numbers_of("--season", None) is None
+    assert split_numbers("--season", "7, 365.25") == [7.0, 365.25]
+    assert split_numbers("--season", None) is None

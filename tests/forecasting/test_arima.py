@@ -10,14 +10,14 @@ from pansophy.forecasting.arima import (
     arima_model,
     choose_differences,
     choose_harmonics,
-    difference,
+    difference_series,
     difference_weights,
     fourier_terms,
     full_polynomials,
     kpss_statistic,
     psi_weights,
     seasonal_strength,
-    whiten,
+    whiten_series,
 )
 
 
@@ -36,7 +36,7 @@ def test_likelihood_is_that_of_one_normal(rng):
     ar, ma = np.array([0.6, -0.2]), np.array([0.4])
     y = rng.normal(0, 1, 12)
     C = arma_covariance(ar, ma, 12)
-    found = whiten(arima_model(ar, ma, np.zeros(0)), y, np.zeros((12, 0)))
+    found = whiten_series(arima_model(ar, ma, np.zeros(0)), y, np.zeros((12, 0)))
     s2 = y @ np.linalg.solve(C, y) / 12
     np.testing.assert_allclose(found.variance, s2)
     np.testing.assert_allclose(
@@ -45,12 +45,12 @@ def test_likelihood_is_that_of_one_normal(rng):
     y[4] = np.nan
     keep = np.arange(12) != 4
     part = C[np.ix_(keep, keep)]
-    found = whiten(arima_model(ar, ma, np.zeros(0)), y, np.zeros((12, 0)))
+    found = whiten_series(arima_model(ar, ma, np.zeros(0)), y, np.zeros((12, 0)))
     np.testing.assert_allclose(
         found.variance, y[keep] @ np.linalg.solve(part, y[keep]) / 11
     )
     X = rng.normal(0, 1, (12, 2))
-    found = whiten(arima_model(ar, ma, np.zeros(0)), y, X)
+    found = whiten_series(arima_model(ar, ma, np.zeros(0)), y, X)
     inverse = np.linalg.inv(part)
     b = np.linalg.solve(X[keep].T @ inverse @ X[keep], X[keep].T @ inverse @ y[keep])
     np.testing.assert_allclose(found.coef, b)
@@ -62,8 +62,12 @@ def test_diffuse_values_equal_differences(rng):
     ar, ma = full_polynomials(np.array([0.5, -0.3, 0.6]), o)
     y = np.cumsum(rng.normal(0, 1, 40))
     X = rng.normal(0, 1, (40, 1))
-    whole = whiten(arima_model(ar, ma, difference_weights(o)), y, X)
-    short = whiten(arima_model(ar, ma, np.zeros(0)), difference(y, o), difference(X, o))
+    whole = whiten_series(arima_model(ar, ma, difference_weights(o)), y, X)
+    short = whiten_series(
+        arima_model(ar, ma, np.zeros(0)),
+        difference_series(y, o),
+        difference_series(X, o),
+    )
     np.testing.assert_allclose(whole.coef, short.coef, rtol=1e-6)
     np.testing.assert_allclose(whole.variance, short.variance, rtol=1e-6)
     np.testing.assert_allclose(whole.residual[-5:], short.residual[-5:], rtol=1e-6)

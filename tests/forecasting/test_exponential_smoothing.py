@@ -62,7 +62,7 @@ def test_likelihoods_states_and_forecasts_of_r():
         np.testing.assert_allclose(fits.fitted, fitted, rtol=1e-6, err_msg=label)
         np.testing.assert_allclose(fits.loglik[0], r["loglik"][0], atol=1e-5)
         np.testing.assert_allclose(fits.sigma[0] ** 2, r["sigma2"][0], rtol=1e-5)
-        states = np.array(r["states"])
+        states = np.array(r["states"]).reshape(len(y) + 1, -1)
         level, slope, season = (np.empty(len(y)) for _ in range(3))
         loops.smoothed_states(y, offsets, m, fits, level, slope, season)
         np.testing.assert_allclose(level, states[1:, 0], rtol=1e-6, err_msg=label)

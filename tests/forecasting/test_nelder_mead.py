@@ -4,12 +4,16 @@ import numpy as np
 from scipy.optimize import minimize
 
 from pansophy.core.compiled import compiled
-from pansophy.forecasting._nelder_mead import make_search, start_search, take_value
+from pansophy.forecasting._nelder_mead import (
+    make_simplex_search,
+    start_search,
+    take_value,
+)
 
 
 @compiled
 def lowest_of_rosenbrock(first, step, limit):
-    search = make_search(len(first), limit)
+    search = make_simplex_search(len(first), limit)
     start_search(search, first, step)
     done = False
     while not done:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pansophy.forecasting import MSTL, Naive, mstl, stl
-from pansophy.forecasting.stl import fill_missing, next_odd, robustness_weights
+from pansophy.forecasting.stl import fill_series_gaps, next_odd, robustness_weights
 
 
 def hourly(rng, n=24 * 30):
@@ -62,7 +62,7 @@ def test_gaps_widths_and_short_series(rng):
     whole = stl(y, 24).seasonal
     y[100:103] = np.nan
     assert np.abs(stl(y, 24).seasonal - whole).max() < 3
-    assert not np.isnan(fill_missing(y, 24)).any()
+    assert not np.isnan(fill_series_gaps(y, 24)).any()
     with pytest.raises(ValueError, match="two of it"):
         stl(y[:30], 24)
     with pytest.raises(ValueError, match="odd"):

@@ -30,8 +30,8 @@ pansophy forecast sales.csv --time date --target sales --series store,item
 pansophy predict sales-forecast/model.pansophy later.csv"""
 
 
-@app.command(cls=HelpfulCommand, epilog=EXAMPLES)
-def forecast(
+@app.command("forecast", cls=HelpfulCommand, epilog=EXAMPLES)
+def forecast_command(
     table: TableFile,
     time: Annotated[str, typer.Option(help="Column of dates, or of whole numbers.")],
     target: Annotated[str, typer.Option("--target", "-t", help="Column to forecast.")],
@@ -90,8 +90,8 @@ def forecast(
             horizon=horizon,
             series=split_names(series) or (),
             known=split_names(known) or (),
-            season=numbers_of("--season", season),
-            level=numbers_of("--level", level),
+            season=split_numbers("--season", season),
+            level=split_numbers("--level", level),
             merge=merge,
             methods=split_names(methods),
             n_origins=origins,
@@ -111,7 +111,7 @@ def forecast(
             say(f"{name + ':':11}{path}")
 
 
-def numbers_of(option, text) -> list[float] | None:
+def split_numbers(option, text) -> list[float] | None:
     """Numbers separated by commas."""
     if text is None:
         return None

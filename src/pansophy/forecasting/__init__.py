@@ -16,9 +16,9 @@ from .stl import MSTL, Decomposition, mstl, stl
 from .theta import DynamicTheta, Theta
 
 LATE = {  # the job imports all that `compare` needs
-    "ForecastComparison": "run_forecast",
-    "ForecastModel": "forecast_model",
-    "forecast": "run_forecast",
+    "ForecastComparison": "comparison.run_forecast",
+    "ForecastModel": "comparison.forecast_model",
+    "forecast": "comparison.run_forecast",
 }
 
 __all__ = [

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..core.compiled import compiled
-from ._nelder_mead import make_search, start_search, take_value
+from ._nelder_mead import make_simplex_search, start_search, take_value
 
 LARGEST = 0.9995  # partial correlation: roots stay off the unit circle
 
@@ -90,8 +90,9 @@ def least_squares_arma(w, orders, m, limit):
     if d == 0:
         total, count = squared_errors(w, ar, ma, e)
         return free, total, count
-    search = make_search(d, limit)
+    search = make_simplex_search(d, limit)
     start_search(search, free, np.full(d, 0.3))
+    count = 0
     done = False
     while not done:
         expand_polynomials(search.point, orders, m, work, ar, ma)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.compiled import compiled
-from ._nelder_mead import make_search, start_search, take_value
+from ._nelder_mead import make_simplex_search, start_search, take_value
 from ._seasonality import classical_indices, fill_gaps, longest_series
 
 NONE, ADD, MUL = 0, 1, 2
@@ -78,7 +78,7 @@ def advance_state(form, w, state, season, q, grown, x):
 
 
 @compiled(inner=True)
-def smooth(y, form, w, state, m, fitted):
+def run_smoothing(y, form, w, state, m, fitted):
     """Run over a series; -2 log-likelihood (eq. 4), sum of squared errors, count."""
     squares = 0.0
     logs = 0.0
@@ -246,8 +246,8 @@ def pack_point(form, m, scale, whole, w, state, point, step):
 
 
 @compiled(inner=True)
-def count_parameters(form, m):
-    """Weights, first states and the variance, as R's `ets` counts them."""
+def smoothing_parameters(form, m):
+    """Weights, first states and the variance, as R's ets counts them."""
     k = 3
     if form[TREND] != NONE:
         k += 2
@@ -279,7 +279,7 @@ def search_weights(y, form, m, scale, whole, search, work, heuristic, first, tol
     while not done:
         value = np.inf
         if unpack_point(search.point, form, m, scale, whole, w, state, heuristic):
-            value, _squares, _n = smooth(y, form, w, state, m, nothing)
+            value, _squares, _n = run_smoothing(y, form, w, state, m, nothing)
         done = take_value(search, value, tol)
     if not search.values[0] < np.inf:
         return False
@@ -335,7 +335,7 @@ def fit_forms(y, offsets, m, forms, allowed, stages, limit, fits):
                     continue
                 d = 2 + 2 * (form[TREND] != NONE) + (form[DAMPED] != 0)
                 d += (form[SEASONAL] != NONE) * (1 + (m - 1) * whole)
-                search = make_search(d, limit)
+                search = make_simplex_search(d, limit)
                 found = found and search_weights(
                     part, form, m, scale, whole, search, work, heuristic, first, 1e-9
                 )
@@ -343,8 +343,8 @@ def fit_forms(y, offsets, m, forms, allowed, stages, limit, fits):
                 continue
             for k in range(size):
                 state[k] = heuristic[k]
-            twice, _squares, n = smooth(part, form, first, state, m, work[4])
-            criterion = corrected_aic(twice, count_parameters(form, m), n)
+            twice, _squares, n = run_smoothing(part, form, first, state, m, work[4])
+            criterion = corrected_aic(twice, smoothing_parameters(form, m), n)
             if criterion < fits.aicc[i] or (
                 fits.aicc[i] == np.inf and fits.form[i, 0] < 0 and twice < np.inf
             ):
@@ -365,7 +365,7 @@ def run_forms(y, offsets, m, fits):
         for k in range(2 + m):
             state[k] = fits.initial[i, k]
         form = fits.form[i]
-        twice, squares, n = smooth(
+        twice, squares, n = run_smoothing(
             y[offsets[i] : offsets[i + 1]],
             form,
             fits.weights[i],
@@ -373,7 +373,7 @@ def run_forms(y, offsets, m, fits):
             m,
             fits.fitted[offsets[i] : offsets[i + 1]],
         )
-        k = count_parameters(form, m) - 1
+        k = smoothing_parameters(form, m) - 1
         if not twice < np.inf:
             fits.sigma[i] = np.nan
         else:

@@ -38,7 +38,7 @@ class Search(NamedTuple):
 
 
 @compiled(inner=True, refcount=True)
-def make_search(d, limit):
+def make_simplex_search(d, limit):
     """Workspace for a search of d dimensions."""
     state = np.zeros(4, np.int64)
     state[LIMIT] = limit

@@ -6,7 +6,7 @@ from ..core.compiled import compiled
 
 
 @compiled(inner=True)
-def autocovariance(y, mean, lag):
+def lagged_product_sum(y, mean, lag):
     """Sum of (y_t - mean)(y_t-lag - mean) over pairs without a missing value."""
     total = 0.0
     for t in range(lag, len(y)):
@@ -33,14 +33,14 @@ def has_significant_season(y, m, critical):
     mean, n = mean_of_known(y)
     if n < 3 * m or m < 2:
         return False
-    variance = autocovariance(y, mean, 0)
+    variance = lagged_product_sum(y, mean, 0)
     if not variance > 1e-20 * (mean * mean * n + 1e-300):
         return False
     total = 1.0
     for lag in range(1, m):
-        r = autocovariance(y, mean, lag) / variance
+        r = lagged_product_sum(y, mean, lag) / variance
         total += 2.0 * r * r
-    r = autocovariance(y, mean, m) / variance
+    r = lagged_product_sum(y, mean, m) / variance
     return abs(r) > critical * np.sqrt(total / n)
 
 

@@ -90,7 +90,7 @@ def local_regression(y, begin, step, n, width, degree, jump, weights, kernel, ou
 
 
 @compiled(inner=True)
-def running_mean(x, n, width, out):
+def moving_means(x, n, width, out):
     """Means of `width` values; n - width + 1 of them."""
     total = 0.0
     for i in range(width):
@@ -154,9 +154,9 @@ def stl_pass(y, m, widths, degrees, jumps, weights, n_inner, season, trend):
         smooth_cycles(
             detrended, n, m, widths, degrees, jumps, weights, kernel, cycle, smoothed
         )
-        running_mean(smoothed, size, m, first)
-        running_mean(first, n + m + 1, m, second)
-        running_mean(second, n + 2, 3, first)
+        moving_means(smoothed, size, m, first)
+        moving_means(first, n + m + 1, m, second)
+        moving_means(second, n + 2, 3, first)
         local_regression(
             first, 0, 1, n, widths[2], degrees[2], jumps[2], ones, kernel, second
         )

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.compiled import compiled
-from ._nelder_mead import make_search, start_search, take_value
+from ._nelder_mead import make_simplex_search, start_search, take_value
 
 GRID = 24  # smoothing weights tried before the search between two of them
 GOLDEN = 0.6180339887498949
@@ -192,7 +192,7 @@ def dynamic_objective(y, scale, point, nothing):
 @compiled
 def dynamic_theta(y, offsets, learn, fits, ahead):
     """Dynamic optimised Theta of every series, with forecasts `ahead` (s, h)."""
-    search = make_search(3, SEARCH_LIMIT)
+    search = make_simplex_search(3, SEARCH_LIMIT)
     first = np.empty(3)
     step = np.array([0.2, 0.7, 0.2])
     nothing = np.empty(0)

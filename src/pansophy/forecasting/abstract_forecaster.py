@@ -199,7 +199,7 @@ class AbstractForecaster(Estimator):
         forecast : PanelForecast
         """
         horizon, X_future = self._check_horizon(horizon, X_future)
-        levels = check_levels(level)
+        levels = levels_as_shares(level)
         panel = self.panel_
         mean = np.full((len(panel), horizon), np.nan)
         ends = np.full((len(panel), horizon, len(levels), 2), np.nan)
@@ -209,7 +209,7 @@ class AbstractForecaster(Estimator):
             part = self._means(horizon, X_future)
             mean[able] = part
             ends[able] = self._ends(horizon, part, levels)
-            wild = able[exploded(panel, able, mean[able])]
+            wild = able[has_exploded(panel, able, mean[able])]
             reasons[wild] = "the forecast of the method grew beyond all bounds"
         rest = np.flatnonzero(reasons != "")
         if len(rest):
@@ -289,7 +289,7 @@ class AbstractForecaster(Estimator):
         return False
 
 
-def check_levels(level) -> list[float]:
+def levels_as_shares(level) -> list[float]:
     """Shares from percents, each between 0 and 100."""
     values = np.atleast_1d(np.asarray(level, dtype=float))
     if values.ndim != 1 or not ((values > 0) & (values < 100)).all():
@@ -309,7 +309,7 @@ def fallback_reasons(observed, least, able) -> np.ndarray:
     return reasons
 
 
-def exploded(panel, which, mean) -> np.ndarray:
+def has_exploded(panel, which, mean) -> np.ndarray:
     """Whether forecasts (k, h) are no numbers, or absurdly far from their series."""
     y = panel.values
     high = np.fmax.reduceat(y, panel.offsets[:-1])[which]

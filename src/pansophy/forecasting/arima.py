@@ -45,7 +45,7 @@ from ..state_space.linear_gaussian import LinearGaussianModel, stationary_moment
 from . import _arima
 from .abstract_forecaster import AbstractForecaster
 from .seasonality import season_of
-from .stl import fill_missing, stl
+from .stl import fill_series_gaps, stl
 
 MAX_SEASON = 24
 MAX_ORDER = 3  # of p and q when chosen
@@ -104,7 +104,7 @@ class ARIMAFit(NamedTuple):
     fitted: np.ndarray
 
 
-def difference(x, orders) -> np.ndarray:
+def difference_series(x, orders) -> np.ndarray:
     """(1 - B)^d (1 - B^m)^D x, along the first axis."""
     for _ in range(orders.D):
         x = x[orders.m :] - x[: -orders.m]
@@ -168,7 +168,7 @@ class Whitened(NamedTuple):
     residual: np.ndarray  # (n,) one-step errors
 
 
-def whiten(model, y, X) -> Whitened:
+def whiten_series(model, y, X) -> Whitened:
     """Run the filter over y and the columns of X, and solve eq. (2)."""
     n = len(y)
     columns = np.where(np.isnan(y)[:, None], np.nan, X)
@@ -178,7 +178,8 @@ def whiten(model, y, X) -> Whitened:
     u = run.standardized[:, 0].reshape(-1, n)
     e = run.residual[:, 0].reshape(-1, n)
     known = np.isfinite(u).all(axis=0)
-    uy, ux = u[0, known], u[1:, known].T
+    uy = u[0, known]
+    ux = u[1:, known].T
     count = max(len(uy), 1)
     log_f = -2 * run.logliks[:n].sum() - count * LOG_2PI - uy @ uy
     coef = np.linalg.lstsq(ux, uy)[0] if X.shape[1] else np.zeros(0)
@@ -192,12 +193,14 @@ def fit_exactly(y, X, orders, free) -> ARIMAFit:
     """Maximum likelihood from free numbers on."""
     gaps = bool(np.isnan(y).any())
     weights = difference_weights(orders)
-    w = y if gaps else difference(y, orders)
-    Z = X if gaps else difference(X, orders)
+    w = y if gaps else difference_series(y, orders)
+    Z = X if gaps else difference_series(X, orders)
 
     def run(v):
         ar, ma = full_polynomials(v, orders)
-        return whiten(arima_model(ar, ma, weights if gaps else weights[:0]), w, Z)
+        return whiten_series(
+            arima_model(ar, ma, weights if gaps else weights[:0]), w, Z
+        )
 
     def objective(v):
         if np.abs(v).max(initial=0.0) > 6:
@@ -260,7 +263,7 @@ def seasonal_strength(y, m) -> float:
 
 def choose_differences(y, m) -> tuple[int, int]:
     """d and D by KPSS tests and seasonal strength."""
-    y = fill_missing(y, m)
+    y = fill_series_gaps(y, m)
     D = int(m > 1 and len(y) >= 3 * m and seasonal_strength(y, m) > SEASONAL_STRENGTH)
     x = y[m:] - y[:-m] if D else y
     d = 0
@@ -272,8 +275,8 @@ def choose_differences(y, m) -> tuple[int, int]:
 
 def conditional_fit(y, X, orders):
     """Free numbers and AICc by eq. (3), after least squares of the differences on X."""
-    w = difference(y, orders)
-    Z = difference(X, orders)
+    w = difference_series(y, orders)
+    Z = difference_series(X, orders)
     known = ~np.isnan(w)
     if Z.shape[1]:
         w = w - Z @ np.linalg.lstsq(Z[known], w[known])[0]
@@ -323,9 +326,11 @@ def choose_orders(y, X, m, d, D) -> tuple[Orders, np.ndarray]:
         near = [best._replace(constant=not best.constant)] if constant else []
         for (a, b, c, e), sign in product(moves, (1, -1)):
             o = best._replace(
-                p=best.p + sign * a, q=best.q + sign * b,
-                P=best.P + sign * c, Q=best.Q + sign * e,
-            )  # fmt: skip
+                p=best.p + sign * a,
+                q=best.q + sign * b,
+                P=best.P + sign * c,
+                Q=best.Q + sign * e,
+            )
             if (
                 0 <= o.p <= MAX_ORDER
                 and 0 <= o.q <= MAX_ORDER
@@ -335,7 +340,8 @@ def choose_orders(y, X, m, d, D) -> tuple[Orders, np.ndarray]:
                 near.append(o)
         for o in near:
             if score(o) < score(best) - 1e-9:
-                best, improved = o, True
+                best = o
+                improved = True
                 break
     return best, tried[best][0]
 
@@ -358,7 +364,8 @@ def fourier_terms(t, period, n_pairs) -> np.ndarray:
 def choose_harmonics(y, period) -> int:
     """The number of pairs with the least AICc of least squares on the differences."""
     n = len(y)
-    best, least = 0, np.inf
+    best = 0
+    least = np.inf
     t = np.arange(n)
     w = np.diff(y)
     known = ~np.isnan(w)
@@ -374,7 +381,8 @@ def choose_harmonics(y, period) -> int:
         score = count * np.log(max(rest @ rest / count, 1e-300))
         score += 2 * p * count / (count - p - 1)
         if score < least:
-            best, least = k, score
+            best = k
+            least = score
     return best
 
 
@@ -496,9 +504,9 @@ class ARIMA(AbstractForecaster):
         ar, ma = full_polynomials(free, orders)
         gaps = bool(np.isnan(y).any())
         weights = difference_weights(orders)
-        w = y if gaps else difference(y, orders)
+        w = y if gaps else difference_series(y, orders)
         model = arima_model(ar, ma, weights if gaps else weights[:0])
-        found = whiten(model, w, X if gaps else difference(X, orders))
+        found = whiten_series(model, w, X if gaps else difference_series(X, orders))
         fitted = np.full(len(y), np.nan)
         fitted[len(y) - len(w) :] = y[len(y) - len(w) :] - found.residual
         return ARIMAFit(
@@ -506,7 +514,8 @@ class ARIMA(AbstractForecaster):
         )
 
     def _mean_of(self, i, horizon, X_future) -> np.ndarray:
-        fit, y = self.models_[i], self.series_[i]
+        fit = self.models_[i]
+        y = self.series_[i]
         t = np.arange(len(y) + horizon)
         X = np.zeros((len(t), 0))
         if np.nanmax(y) > np.nanmin(y) or len(fit.coef) != 1:

@@ -174,7 +174,7 @@ class ExponentialSmoothing(AbstractForecaster):
 
     def _least_values(self, panel):
         m = self._season(panel)
-        simplest = min((parameters_of(f, m) for f in self._forms(m)), default=2)
+        simplest = min((form_size(f, m) for f in self._forms(m)), default=2)
         needs_season = m > 1 and all(f.seasonal for f in self._forms(m))
         return max(simplest + 1, 2 * m if needs_season else 4)
 
@@ -261,8 +261,8 @@ class ExponentialSmoothing(AbstractForecaster):
         width = ends[..., 1] - ends[..., 0]
         for block in np.array_split(others, -(-len(others) // 256)):
             paths = np.empty((len(block), N_PATHS, horizon))
-            part = loops.SmoothingFits(
-                *(v[block] for v in self.fits_[:-1]), np.empty(0)
+            part = loops.SmoothingFits._make(
+                [*(v[block] for v in self.fits_[:-1]), np.empty(0)]
             )
             loops.simulate_forms(
                 self.lengths_[block], self.season_, part, shocks, paths
@@ -303,7 +303,7 @@ class ExponentialSmoothing(AbstractForecaster):
         return out
 
 
-def parameters_of(form, m) -> int:
+def form_size(form, m) -> int:
     """Weights, first states and the variance."""
     return 3 + 2 * (form.trend > 0) + form.damped + m * (form.seasonal > 0)
 
@@ -328,11 +328,11 @@ def allowed_forms(panel, forms, m) -> np.ndarray:
     for k, form in enumerate(forms):
         if not form.adds:
             out[:, k] &= positive
-        out[:, k] &= observed > parameters_of(form, m) + 1
+        out[:, k] &= observed > form_size(form, m) + 1
         if form.seasonal:
             out[:, k] &= observed >= 2 * m
     simplest = min(
-        range(len(forms)), key=lambda k: (not forms[k].adds, parameters_of(forms[k], m))
+        range(len(forms)), key=lambda k: (not forms[k].adds, form_size(forms[k], m))
     )
     none = ~out.any(axis=1)
     out[none, simplest] = positive[none] | forms[simplest].adds

@@ -254,7 +254,7 @@ class Panel:
         return np.add.reduceat(~np.isnan(self.values), self.offsets[:-1])
 
     def with_values(self, values) -> "Panel":
-        """The same panel with other values (n,)."""
+        """A copy of the panel with other values (n,)."""
         return Panel(
             Ragged(np.asarray(values, dtype=float), self.offsets),
             self.start,
@@ -337,12 +337,14 @@ class Panel:
         for i in range(len(self)):
             gap = np.full(begins[i] - self.ends[i], np.nan)
             parts.append(np.concatenate([self.series[i], gap, new.series[i]]))
-        known, names = None, ()
+        known = None
+        names = ()
         if self.known is not None and (
             new.known is not None
             or (self.known.lengths >= [len(p) for p in parts]).all()
         ):
-            known, names = self.known, self.known_names
+            known = self.known
+            names = self.known_names
             if new.known is not None:
                 known = joined_known(self, new, begins)
         return Panel(

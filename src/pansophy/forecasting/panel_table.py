@@ -36,7 +36,7 @@ def read_panel(cls, source, time, target, series, known, frequency, merge) -> Pa
     """See `Panel.from_table`."""
     table = read_table(source)
     series, known = list(series), list(known)
-    check_columns(table, [time, target, *series, *known])
+    check_table_columns(table, [time, target, *series, *known])
     if merge not in (None, "sum", "mean"):
         raise ValueError(f"merge must be 'sum', 'mean' or None, got {merge!r}.")
     stamps, has_dates, wall_time = stamp_column(table[time], time)
@@ -68,7 +68,7 @@ def read_panel(cls, source, time, target, series, known, frequency, merge) -> Pa
     return rows.panel(cls, names, keys, grid, tuple(known), found)
 
 
-def check_columns(table, names):
+def check_table_columns(table, names):
     for name in names:
         if name not in table.column_names:
             raise TableError(

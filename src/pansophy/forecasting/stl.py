@@ -59,7 +59,7 @@ def check_width(name, width, least) -> int:
     return int(width)
 
 
-def fill_missing(y, period) -> np.ndarray:
+def fill_series_gaps(y, period) -> np.ndarray:
     """Missing values from the same season around them, else between neighbours."""
     y = np.ascontiguousarray(y, dtype=float)
     filled = y.copy()
@@ -109,7 +109,7 @@ def stl(
     array([ 3., -1., -4.,  2.])
     """
     period = int(period)
-    y = fill_missing(y, period)
+    y = fill_series_gaps(y, period)
     if period < 2 or len(y) < 2 * period:
         raise ValueError(
             f"STL needs a period of at least 2 and two of it, got {len(y)} values and "
@@ -184,7 +184,7 @@ def mstl(y, periods, *, widths=None, n_passes=MSTL_PASSES, **options) -> Decompo
     >>> mstl(y, [3, 21]).seasonal.shape
     (84, 2)
     """
-    y = fill_missing(y, int(min(periods, default=1)))
+    y = fill_series_gaps(y, int(min(periods, default=1)))
     order = np.argsort(periods, kind="stable")
     if widths is None:
         widths = [TREND_LIKE + 4 * (k + 1) for k in range(len(periods))]

@@ -55,8 +55,17 @@ class AdjustedSmoothing(AbstractForecaster):
             kind = "auto" if self.adjustment == "none" else self.adjustment
             self.season_ = seasonal_adjustment(panel, m, kind=kind)
             n = len(panel)
-            values = [np.zeros(n) for _ in range(7)]
-            self.fits_ = _theta.ThetaFits(*values, np.empty(len(panel.values)))
+            fitted = np.empty(len(panel.values))
+            self.fits_ = _theta.ThetaFits(
+                np.zeros(n),
+                np.zeros(n),
+                np.zeros(n),
+                np.zeros(n),
+                np.zeros(n),
+                np.zeros(n),
+                np.zeros(n),
+                fitted,
+            )
         self.adjusted_ = self.season_.removed(panel)
         self.index_ = self.season_.at(panel)
         self.lengths_ = panel.lengths

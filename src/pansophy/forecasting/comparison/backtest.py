@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.base import clone
 
-from .panel import Panel
+from ..panel import Panel
 
 MAX_ORIGINS = 5
 LEVEL = 80.0  # percent, from which standard deviations are read
@@ -78,7 +78,7 @@ def cut_panel(panel, origin) -> Panel:
     return panel[used].truncated(origin.lengths[used])
 
 
-def standard_deviations(forecast) -> np.ndarray:
+def implied_deviations(forecast) -> np.ndarray:
     """(s, h) of a `PanelForecast`, read from its intervals of 80 %."""
     ends = forecast.intervals[LEVEL]
     return (ends[..., 1] - ends[..., 0]) / (2 * float(ndtri((1 + LEVEL / 100) / 2)))
@@ -98,12 +98,12 @@ def forecast_origin(forecaster, panel, origin, horizon) -> OriginForecast:
         return OriginForecast(nothing, nothing, 0.0, 0, text)
     seconds = time.perf_counter() - began
     fallbacks = int((found.reasons != "").sum())
-    return OriginForecast(found.mean, standard_deviations(found), seconds, fallbacks)
+    return OriginForecast(found.mean, implied_deviations(found), seconds, fallbacks)
 
 
 def blend_origins(parts, weights: Any = None) -> OriginForecast:
     """A blend of the forecasts of several methods at one origin."""
-    from .forecast_blend import blend_forecasts
+    from ..forecast_blend import blend_forecasts
 
     return OriginForecast(
         blend_forecasts([p.mean for p in parts], weights),

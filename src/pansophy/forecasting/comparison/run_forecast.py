@@ -18,10 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..params import check_count
+from ...params import check_count
+from ..abstract_forecaster import PanelForecast, levels_as_shares
+from ..forecast_blend import ForecastBlend, inverse_error_weights
+from ..measures import naive_scale, skill
+from ..panel import Panel
+from ..seasonality import seasonal_adjustment
 from . import backtest
-from .abstract_forecaster import PanelForecast, check_levels
-from .forecast_blend import ForecastBlend, inverse_error_weights
 from .forecast_intervals import (
     ForecastIntervals,
     conformal_scores,
@@ -30,7 +33,6 @@ from .forecast_intervals import (
 )
 from .forecast_model import ForecastModel
 from .forecast_ranking import MethodErrors, rank_forecasters, series_errors
-from .measures import naive_scale, skill
 from .method_table import (
     BASELINES,
     MEDIAN,
@@ -39,8 +41,6 @@ from .method_table import (
     candidate_methods,
     chosen_methods,
 )
-from .panel import Panel
-from .seasonality import seasonal_adjustment
 
 MOST_MEMBERS = 4  # of a blend
 FEWEST_MEMBERS = 2
@@ -183,7 +183,7 @@ def forecast(
     options = checked_run_options(run)
     horizon = check_count("horizon", horizon)
     n_origins = check_count("n_origins", n_origins)
-    levels = check_levels(level)
+    levels = levels_as_shares(level)
     series = [series] if isinstance(series, str) else list(series)
     known = [known] if isinstance(known, str) else list(known)
     panel = Panel.from_table(table, time, target, series, known=known, merge=merge)
@@ -318,7 +318,7 @@ class OriginStore:
         )
 
     def write(self, name, origin, found):
-        from ..compare.execution.plan import FailureKind, FitOutcome
+        from ...compare.execution.plan import FailureKind, FitOutcome
 
         failed = bool(found.failure)
         self.folder.write(
@@ -344,8 +344,8 @@ def open_store(methods, panel, origins, horizon, options) -> OriginStore | None:
     """The run folder, if one is asked for."""
     if options["folder"] is None:
         return None
-    from ..compare.execution.plan import fingerprint, recorded_versions
-    from ..compare.execution.run_folder import open_run
+    from ...compare.execution.plan import fingerprint, recorded_versions
+    from ...compare.execution.run_folder import open_run
 
     total = hashlib.sha256(panel.values.tobytes() + panel.offsets.tobytes())
     total.update(panel.start.tobytes())
@@ -502,8 +502,8 @@ def kept_forecaster(kept, members, methods, results, m):
     if kept not in (MEDIAN, WEIGHTED):
         return methods[kept]
     if not members:
-        from .exponential_smoothing import ExponentialSmoothing
-        from .theta import DynamicTheta, Theta
+        from ..exponential_smoothing import ExponentialSmoothing
+        from ..theta import DynamicTheta, Theta
 
         return ForecastBlend(
             [ExponentialSmoothing(season_length=m), Theta(m), DynamicTheta(m)]

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import __version__
-from ..compare.evaluation.ranking import Standing
-from ..compare.report.elements import HtmlTable, make_figure
-from ..compare.report.formatting import format_number, format_seconds
-from ..compare.report.html import load_template
-from ..core.files.atomic_files import write_text_file
-from ..core.files.previous_files import move_to_previous
-from ..core.plain_text import plain_text
-from ..plot.style import draw_styled, line_style, short_name
-from .panel import stamps_as_dates
+from ... import __version__
+from ...compare.evaluation.ranking import Standing
+from ...compare.report.elements import HtmlTable, make_figure
+from ...compare.report.formatting import format_number, format_seconds
+from ...compare.report.html import load_template
+from ...core.files.atomic_files import write_text_file
+from ...core.files.previous_files import move_to_previous
+from ...core.plain_text import plain_text
+from ...plot.style import draw_styled, line_style, short_name
+from ..panel import stamps_as_dates
 
 FILES = (
     "forecast.html",
@@ -33,7 +33,7 @@ MOST_ROWS = 200  # of a table of the page
 FEW_COVERED = 0.1  # below the level: worth a sentence
 
 
-def percent(x, digits=0) -> str:
+def share_text(x, digits=0) -> str:
     return "–" if not np.isfinite(x) else f"{100 * x:.{digits}f} %"
 
 
@@ -84,7 +84,7 @@ def kept_sentences(c) -> list[str]:
     out = [
         f"The {c.kept} did best on {len(c.origins) - 1} earlier "
         f"origin{'s' if len(c.origins) > 2 else ''}: its error is "
-        f"{percent(abs(first.skill.mean))} "
+        f"{share_text(abs(first.skill.mean))} "
         f"{'below' if first.skill.mean >= 0 else 'above'} that of the seasonal naive "
         "forecast."
     ]
@@ -94,12 +94,12 @@ def kept_sentences(c) -> list[str]:
         out.append(f"Not told apart from it: {', '.join(undecided)}.")
     verb = "below" if c.test_skill >= 0 else "above"
     held = "; ".join(
-        f"its {k:g} % intervals held {percent(np.nanmean(v))} of the values"
+        f"its {k:g} % intervals held {share_text(np.nanmean(v))} of the values"
         for k, v in c.coverage.items()
     )
     out.append(
         f"In the test block, on which nothing was chosen, its error is "
-        f"{percent(abs(c.test_skill))} {verb} that of the seasonal naive forecast"
+        f"{share_text(abs(c.test_skill))} {verb} that of the seasonal naive forecast"
         f"{'; ' if held else ''}{held}."
     )
     if first.skill.mean <= 0:
@@ -143,7 +143,7 @@ def how_sentences(c) -> list[str]:
     return out
 
 
-def headline(c) -> list[str]:
+def verdict_lines(c) -> list[str]:
     parts = [*kept_sentences(c), fallback_sentence(c)]
     return [p for p in parts if p]
 
@@ -152,16 +152,16 @@ def ranking_rows(c) -> list[list[str]]:
     rows = []
     for r in c.ranking:
         low, high = r.skill.low, r.skill.high
-        span = f" ({percent(low)} to {percent(high)})" if np.isfinite(low) else ""
+        span = f" ({share_text(low)} to {share_text(high)})" if np.isfinite(low) else ""
         rows.append(
             [
                 r.method,
-                f"{percent(r.skill.mean, 1)}{span}",
+                f"{share_text(r.skill.mean, 1)}{span}",
                 str(r.standing),
-                percent(r.test_skill, 1),
+                share_text(r.test_skill, 1),
                 f"{r.mase:.3f}",
                 f"{r.bias:+.3f}",
-                percent(r.coverage),
+                share_text(r.coverage),
                 str(r.fallbacks),
                 format_seconds(r.seconds),
             ]
@@ -170,9 +170,16 @@ def ranking_rows(c) -> list[list[str]]:
 
 
 RANKING_HEAD = [
-    "method", "skill", "against the best", "skill in the test block", "MASE", "bias",
-    "80 % held", "by fallback", "fit",
-]  # fmt: skip
+    "method",
+    "skill",
+    "against the best",
+    "skill in the test block",
+    "MASE",
+    "bias",
+    "80 % held",
+    "by fallback",
+    "fit",
+]
 
 
 def forecast_text(c) -> str:
@@ -185,7 +192,7 @@ def forecast_text(c) -> str:
         for row in rows:
             lines.append("  ".join(row[k].ljust(widths[k]) for k in shown).rstrip())
         lines.append("")
-    lines += headline(c)
+    lines += verdict_lines(c)
     lines += [f"{name} failed: {why}" for name, why in c.failures.items()]
     return plain_text("\n".join(lines))
 
@@ -215,9 +222,14 @@ def fan_figure(c, i):
         ax.plot(convert(past), panel.series[i][-n:], **line_style(0), label="values")
         for level, ends in sorted(found.intervals.items(), reverse=True):
             ax.fill_between(
-                convert(ahead), ends[i, :, 0], ends[i, :, 1], alpha=0.2, color="C1",
-                linewidth=0, label=f"{level:g} %",
-            )  # fmt: skip
+                convert(ahead),
+                ends[i, :, 0],
+                ends[i, :, 1],
+                alpha=0.2,
+                color="C1",
+                linewidth=0,
+                label=f"{level:g} %",
+            )
         ax.plot(convert(ahead), found.mean[i], color="C1", label="forecast")
         ax.legend(loc="upper left", fontsize="small")
         ax.tick_params(axis="x", labelrotation=30)
@@ -278,14 +290,19 @@ def component_figure(c):
     @draw_styled
     def draw(ax):
         ax.plot(
-            stamps_as_dates(panel.frequency, ordinals), panel.series[0], "k.",
-            markersize=2, label="values",
-        )  # fmt: skip
+            stamps_as_dates(panel.frequency, ordinals),
+            panel.series[0],
+            "k.",
+            markersize=2,
+            label="values",
+        )
         for k, (name, values) in enumerate(parts.items()):
             ax.plot(
-                stamps_as_dates(panel.frequency, ordinals), values[0], **line_style(k),
+                stamps_as_dates(panel.frequency, ordinals),
+                values[0],
+                **line_style(k),
                 label=name,
-            )  # fmt: skip
+            )
         ax.legend(fontsize="small")
         ax.tick_params(axis="x", labelrotation=30)
 
@@ -352,7 +369,7 @@ def render_forecast(c) -> str:
             version=__version__,
             target=c.target,
             subtitle=panel_sentence(c),
-            headline=headline(c),
+            headline=verdict_lines(c),
             fans=[fan_figure(c, i) for i in shown_series(c)],
             forecasts=forecast_table(c),
             ranking=ranking,
@@ -371,7 +388,7 @@ def write_forecast(c, folder) -> dict[str, Path]:
     import pyarrow as pa
     import pyarrow.csv
 
-    from ..persist import save
+    from ...persist import save
 
     folder.mkdir(parents=True, exist_ok=True)
     move_to_previous(folder, list(FILES))

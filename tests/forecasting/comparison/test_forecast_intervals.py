@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import ndtri
 
-from pansophy.forecasting.forecast_intervals import (
+from pansophy.forecasting.comparison.forecast_intervals import (
     ForecastIntervals,
     conformal_scores,
     coverage_by_step,

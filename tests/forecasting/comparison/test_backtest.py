@@ -3,13 +3,13 @@
 import numpy as np
 
 from pansophy.forecasting import Drift, Frequency, Naive, Panel, WindowAverage
-from pansophy.forecasting.backtest import (
+from pansophy.forecasting.comparison.backtest import (
     blend_origins,
     common_end,
     cut_panel,
     forecast_origin,
+    implied_deviations,
     make_origins,
-    standard_deviations,
 )
 
 MONTHS = Frequency("month", 1, 1)
@@ -50,4 +50,4 @@ def test_forecasts_failures_and_blends():
     blend = blend_origins([naive, drift], [0.25, 0.75])
     np.testing.assert_allclose(blend.mean, [[17.75, 18.5]])
     found = Naive().fit(panel).predict(1, level=[80])
-    np.testing.assert_allclose(standard_deviations(found), 1.0)
+    np.testing.assert_allclose(implied_deviations(found), 1.0)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .abstract_forecaster import PanelForecast, check_levels
-from .backtest import LEVEL, standard_deviations
+from ..abstract_forecaster import PanelForecast, levels_as_shares
+from ..panel import Panel
+from .backtest import LEVEL, implied_deviations
 from .forecast_intervals import ForecastIntervals
-from .panel import Panel
 
 
 @dataclass(eq=False, repr=False)
@@ -40,7 +40,7 @@ class ForecastModel:
     horizon: int
     columns: dict = field(default_factory=dict)
     level: list = field(default_factory=lambda: [80, 95])
-    merge: str | None = None
+    merge: Any = None
 
     def __repr__(self):
         return f"ForecastModel({self.method}, {self.horizon} steps of {self.panel})"
@@ -53,9 +53,9 @@ class ForecastModel:
     def predict(self, horizon=None, X_future=None, level=None) -> PanelForecast:
         """Means and conformal intervals of the next steps of every series."""
         horizon = self.horizon if horizon is None else horizon
-        shares = check_levels(self.level if level is None else level)
+        shares = levels_as_shares(self.level if level is None else level)
         found = self.forecaster.predict(horizon, X_future, level=[LEVEL])
-        sd = standard_deviations(found)
+        sd = implied_deviations(found)
         ends = {
             round(100 * q, 6): self.intervals.ends(found.mean, sd, q) for q in shares
         }
@@ -106,14 +106,16 @@ class ForecastModel:
                 f"series {unknown[0]} was not there when the model was fitted: run "
                 "`forecast` again."
             )
-        series, known = [], []
+        series = []
+        known = []
         for i, name in enumerate(old.names):
-            y, X = old.series[i], None if old.known is None else old.known[i]
+            y = old.series[i]
+            X = None if old.known is None else old.known[i]
             if name in places:
                 y, X = joined_rows(old, i, new, places[name])
             series.append(y)
             known.append(X)
-        from ..core.ragged import Ragged
+        from ...core.ragged import Ragged
 
         panel = Panel(
             Ragged.from_list(series),
@@ -125,8 +127,8 @@ class ForecastModel:
         )
         other = copy.copy(self)
         other.forecaster = copy.copy(self.forecaster)
-        longer = np.array_equal(panel.values, old.values, equal_nan=True)
-        if longer:
+        unchanged = np.array_equal(panel.values, old.values, equal_nan=True)
+        if unchanged:
             other.forecaster.panel_ = panel
         else:
             model = other.forecaster
@@ -152,7 +154,8 @@ def joined_rows(old, i, new, j) -> tuple[np.ndarray, Any]:
         y = out
     if old.known is None:
         return y, None
-    X, Z = old.known[i], new.known[j]
+    X = old.known[i]
+    Z = new.known[j]
     length = max(len(X), first + len(Z))
     out = np.full((length, X.shape[1]), np.nan)
     out[: len(X)] = X

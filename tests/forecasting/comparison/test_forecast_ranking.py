@@ -3,7 +3,7 @@
 import numpy as np
 
 from pansophy.compare.evaluation.ranking import Standing
-from pansophy.forecasting.forecast_ranking import (
+from pansophy.forecasting.comparison.forecast_ranking import (
     MethodErrors,
     estimate_skills,
     rank_forecasters,

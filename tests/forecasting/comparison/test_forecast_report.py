@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import pansophy
-from pansophy.forecasting.forecast_report import (
+from pansophy.forecasting.comparison.forecast_report import (
     fallback_sentence,
     forecast_table,
-    percent,
+    share_text,
     shown_series,
     stamp_texts,
 )
@@ -57,6 +57,6 @@ def test_words(result):
     assert len(shown_series(result)) == 6
     table = forecast_table(result)
     assert table.head[:3] == ["series", "time", "forecast"] and len(table.body) == 24
-    assert percent(0.123, 1) == "12.3 %" and percent(np.nan) == "–"
+    assert share_text(0.123, 1) == "12.3 %" and share_text(np.nan) == "–"
     assert stamp_texts(np.array(["2024-01-01"], "M8[s]")) == ["2024-01-01"]
     assert "<svg" in result._repr_html_()

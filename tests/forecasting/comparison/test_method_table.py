@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from pansophy.forecasting import Panel
-from pansophy.forecasting.method_table import candidate_methods, chosen_methods
+from pansophy.forecasting.comparison.method_table import (
+    candidate_methods,
+    chosen_methods,
+)
 
 
 def test_a_short_smooth_series():

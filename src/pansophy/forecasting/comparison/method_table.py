@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .seasonality import positive_series
+from ..seasonality import positive_series
 
 REFERENCE = "seasonal naive"  # of the skill
 BASELINES = ("naive", "seasonal naive", "drift", "window average")
@@ -37,18 +37,18 @@ def candidate_methods(panel, seasons, horizon, seed=0) -> CandidateMethods:
     --------
     >>> import numpy as np
     >>> from pansophy.forecasting import Panel
-    >>> from pansophy.forecasting.method_table import candidate_methods
+    >>> from pansophy.forecasting.comparison.method_table import candidate_methods
     >>> found = candidate_methods(Panel.from_list([np.arange(20.0)]), [], 4)
     >>> "theta" in found.methods, found.skipped["MSTL"]
     (True, 'there is one season of at most 24 steps, or none')
     """
-    from .arima import ARIMA
-    from .exponential_smoothing import ExponentialSmoothing
-    from .global_forecaster import GlobalForecaster
-    from .intermittent import ADIDA, IMAPA, SBA, TSB
-    from .naive import Drift, Naive, SeasonalNaive, WindowAverage
-    from .stl import MSTL
-    from .theta import DynamicTheta, Theta
+    from ..arima import ARIMA
+    from ..exponential_smoothing import ExponentialSmoothing
+    from ..global_forecaster import GlobalForecaster
+    from ..intermittent import ADIDA, IMAPA, SBA, TSB
+    from ..naive import Drift, Naive, SeasonalNaive, WindowAverage
+    from ..stl import MSTL
+    from ..theta import DynamicTheta, Theta
 
     m = max(round(seasons[0]), 1) if seasons else 1
     n = len(panel.values)
@@ -94,7 +94,7 @@ def candidate_methods(panel, seasons, horizon, seed=0) -> CandidateMethods:
     if n < MIN_BOOSTER_ROWS:
         skipped["global booster"] = f"{n} values are too few; it needs 300"
     else:
-        from ..ensemble import HistGradientBoostingRegressor
+        from ...ensemble import HistGradientBoostingRegressor
 
         booster = HistGradientBoostingRegressor(
             max_iter=60, learning_rate=0.1, min_samples_leaf=20, random_state=seed

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from ..compare.evaluation.conformal import weighted_score_quantile
+from ...compare.evaluation.conformal import weighted_score_quantile
 
 FEW_SCORES = 50
 

@@ -18,15 +18,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compare.evaluation.bayesian_tests import ALMOST_CERTAIN, student_probabilities
-from ..compare.evaluation.paired_tests import (
+from ...compare.evaluation.bayesian_tests import ALMOST_CERTAIN, student_probabilities
+from ...compare.evaluation.paired_tests import (
     CrossValidationDesign,
     ScoreEstimates,
     estimate_scores,
 )
-from ..compare.evaluation.ranking import Standing, adjusted_p_values, standing_of
-from ..compare.evaluation.statistics import Interval, student_quantile
-from .measures import log_error_ratios, mean_over_steps
+from ...compare.evaluation.ranking import Standing, adjusted_p_values, standing_of
+from ...compare.evaluation.statistics import Interval, student_quantile
+from ..measures import log_error_ratios, mean_over_steps
 
 MANY_SERIES = 10
 ROPE = 0.01  # of an error, that makes no practical difference

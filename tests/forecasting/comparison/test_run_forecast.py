@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import pansophy
-from pansophy.forecasting.run_forecast import checked_seasons, least_history
+from pansophy.forecasting.comparison.run_forecast import checked_seasons, least_history
 
 FEW = ["theta", "drift", "window average"]
 
@@ -72,7 +72,7 @@ def test_a_method_is_judged_by_forecasts_made_without_what_it_forecasts():
 
 
 def test_runs_go_on_where_they_ended(tmp_path, monkeypatch):
-    from pansophy.forecasting import backtest
+    from pansophy.forecasting.comparison import backtest
 
     first = run(shops(), folder=tmp_path / "run")
     calls = []

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import pansophy
-from pansophy.forecasting.forecast_model import joined_rows
+from pansophy.forecasting.comparison.forecast_model import joined_rows
 from pansophy.forecasting.panel import as_panel
 
 
