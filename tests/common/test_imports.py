@@ -48,6 +48,7 @@ LAYERS = [
     {"compare"},
     {"model_selection"},
     {"interchange"},
+    {"forecasting"},
     {"play"},
     {"serve", "assistant"},
     {"testing"},

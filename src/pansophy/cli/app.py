@@ -82,6 +82,7 @@ COMMANDS = {
     "compare": "compare_commands",
     "rerun": "compare_commands",
     "explore": "compare_commands",
+    "forecast": "forecast_command",
     "demo": "compare_commands",
     "methods": "library_command",
     "predict": "model_commands",

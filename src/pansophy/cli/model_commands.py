@@ -70,6 +70,9 @@ def predict(
         from ..persist import load
 
         kept = load(model)
+        if type(kept).__name__ == "ForecastModel":
+            write_forecasts(kept, model, table, out, level, overwrite)
+            return
         check_is_table_model(kept, model)
         with model_faults_as_value_error(model):
             done = predict_stream(
@@ -89,6 +92,23 @@ def predict(
             print_json(told)
         elif out is not None:
             print_error(f"Wrote {done.rows} predictions to {out}.")
+
+
+def write_forecasts(kept, model, table, out, level, overwrite):
+    """Forecasts of a model of `forecast`, after the later rows of a table."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    if out is not None and out.exists() and not overwrite:
+        raise ValueError(f"{out} exists already: give --overwrite to replace it.")
+    with model_faults_as_value_error(model):
+        levels = None if level is None else [100 * level if level < 1 else level]
+        found = kept.predict_table(table, level=levels)
+        sink = sys.stdout.buffer if out is None else pa.OSFile(str(out), "wb")
+        pyarrow.csv.write_csv(found, sink)
+        if out is not None:
+            sink.close()
+            print_error(f"Wrote {len(found)} forecasts to {out}.")
 
 
 def model_file(path) -> Path:

@@ -416,6 +416,7 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
                 and not name.startswith("_")
                 and cls.__module__.startswith(module.__name__)
                 and not takes_texts(cls)
+                and not takes_panels(cls)
             ):
                 result[cls] = name  # two packages may have a class of one name
     pairs = [(name, cls) for cls, name in result.items()]
@@ -441,6 +442,25 @@ def all_generators() -> list[tuple[str, type]]:
 def takes_texts(cls) -> bool:
     """Whether an estimator is fitted to texts and not to rows."""
     return getattr(cls, "_takes_texts", False)
+
+
+def takes_panels(cls) -> bool:
+    """Whether an estimator is fitted to panels of time series and not to rows."""
+    return getattr(cls, "_takes_panels", False)
+
+
+def panel_estimators() -> list[tuple[str, type]]:
+    """(name, class) of every estimator that forecasts time series, sorted by name.
+
+    Examples
+    --------
+    >>> from pansophy.testing import panel_estimators
+    >>> "Theta" in dict(panel_estimators())
+    True
+    """
+    module = importlib.import_module("pansophy.forecasting")
+    members = inspect.getmembers(module, takes_panels)
+    return sorted((name, cls) for name, cls in members if inspect.isclass(cls))
 
 
 def text_estimators() -> list[tuple[str, type]]:
