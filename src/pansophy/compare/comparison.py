@@ -236,6 +236,8 @@ class Comparison:
                 "worse": None if odds is None else odds.worse,
                 "verdict": str(row.standing),
                 "kept": row.method == self.winner,
+                "fits": row.n_fits,
+                "stopped": row.stopped is not None,
                 "fit_seconds": row.fit_seconds,
                 "predict_micros": row.predict_micros,
                 "remarks": describe_warnings(row),
@@ -299,6 +301,11 @@ class Comparison:
                 "selection_bias": self.selection_bias,
                 "shuffled_score": optional(self.shuffled_score),
                 "other_units_score": optional(self.other_units_score),
+                "stopped": [
+                    {"method": r.method, **r.stopped._asdict()}
+                    for r in self.leaderboard
+                    if r.stopped is not None
+                ],
                 "complete": self.complete,
                 "disqualified": self.disqualified,
                 "not_run": self.not_run,

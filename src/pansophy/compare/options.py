@@ -331,6 +331,21 @@ class Options:
         ),
         affects_scores=True,
     )
+    race: Flag | None = option(
+        None,
+        "bool or None",
+        "Whether a method stops after some of the cross-validations when chance can no "
+        "longer bring it to the top; it keeps its place in the ranking. By default if "
+        "all suitable methods are tried.",
+        CommandLineFlag(
+            "Stop methods that can no longer come first, or fit all of them to the "
+            "end.",
+            RUNNING,
+            bool | None,
+            declarations=("--race/--no-race",),
+        ),
+        affects_scores=True,
+    )
     calibrate: Flag = option(
         False,
         "bool",

@@ -114,7 +114,15 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         with background_warm_up(work, limits):
             exploration = explore_dataset(dataset, split, options.by)
         trials, finished = run_trials(
-            methods, data, schema, metrics, split, limits, folder, progress
+            methods,
+            data,
+            schema,
+            metrics,
+            split,
+            limits,
+            folder,
+            progress,
+            race=options.methods is None if options.race is None else options.race,
         )
     if wants_blend(options.blend, options.methods, options.exclude):
         trials, skip = with_blend_trial(trials, data, schema, metrics, split, limits)

@@ -266,10 +266,12 @@ def design_of(split, data) -> CrossValidationDesign:
     )
 
 
-def estimate_scores(losses, design, names, metric=None) -> ScoreEstimates:
+def estimate_scores(losses, design, names, metric=None, stopped=None) -> ScoreEstimates:
     """Eqs. (1)-(4) for losses (R, n, M) of a metric that is a mean over rows.
 
     Rows that were never held out are NaN. Without a metric the score is the mean loss.
+    `stopped` (M,) are methods whose losses are filled in for some repeats, which tell
+    nothing of how much folds change them: their T is the most it can be.
     """
     losses = np.asarray(losses, dtype=float)
     seen = np.isfinite(losses).all((0, 2))
@@ -286,6 +288,9 @@ def estimate_scores(losses, design, names, metric=None) -> ScoreEstimates:
         splits = np.atleast_2d(np.cov(repeat_means, rowvar=False)) / R
         training = training_variance(losses, design.fold_of, design.ratio, design.folds)
         training = np.minimum(training, design.ratio * of_rows)
+        if stopped is not None:
+            either = np.logical_or.outer(stopped, stopped)
+            training = np.where(either, design.ratio * of_rows, training)
     else:
         splits = np.zeros((M, M))
         along = units.kind is TestKind.TIME

@@ -37,6 +37,7 @@ class MethodState(Enum):
     RUNNING = auto()
     SLOW = auto()  # one of its fits takes unusually long
     DONE = auto()
+    STOPPED = auto()  # in the race
     FAILED = auto()
 
 
@@ -92,10 +93,28 @@ class ProgressDisplay:
 
     def fits_left(self) -> list[int]:
         """Fits to come, of each method."""
+        stopped = self.aggregator.race.stops
         return [
-            0 if self.aggregator.failure(m) else self.total - len(done)
+            0 if m in stopped or self.aggregator.failure(m) else self.total - len(done)
             for m, done in enumerate(self.aggregator.done)
         ]
+
+    def expected_fits(self) -> list[float]:
+        """Fits to come of each method, fewer where some are likely to be stopped.
+
+        Of the methods that race and are not decided, as many are taken to go on as of
+        those that are, and at first a half.
+        """
+        race = self.aggregator.race
+        done = self.aggregator.done
+        finished = sum(len(done[m]) == self.total for m in race.racers)
+        go_on = (1 + finished) / (2 + finished + len(race.stops))
+        first = race.split.per_repeat
+        out = [float(k) for k in self.fits_left()]
+        for m in race.racers:
+            sure = max(first - len(done[m]), 0)
+            out[m] = sure + (out[m] - sure) * go_on if out[m] else 0.0
+        return out
 
     def predicted_fits(self) -> list[float]:
         """Seconds of one fit of each method, as `costs` predicts."""
@@ -107,7 +126,7 @@ class ProgressDisplay:
 
     def time_left(self) -> str:
         """The time left in all, once a method is done; else nothing."""
-        left = self.fits_left()
+        left = self.expected_fits()
         before = [self.seconds(m) for m in range(len(self.names))]
         if not sum(left) or not any(len(b) == self.total for b in before):
             return ""
@@ -121,7 +140,7 @@ class ProgressDisplay:
     def so_far(self) -> str:
         """Fits done, the time they took, and the time left in all."""
         done = sum(len(d) for d in self.aggregator.done)
-        every = len(self.names) * self.total
+        every = done + sum(self.fits_left())
         elapsed = format_elapsed(time.monotonic() - self.begun)
         parts = [f"{done} of {every} fits", elapsed, self.time_left()]
         return ", ".join(part for part in parts if part)
@@ -130,7 +149,9 @@ class ProgressDisplay:
         """Announcement of the number of fits and of the expected time."""
         left = [self.total - len(done) for done in self.aggregator.done]
         fits, names = sum(left), sum(k > 0 for k in left)
-        size = f"{fits} fits of {names} methods"
+        racing = any(left[m] for m in self.aggregator.race.racers)
+        size = f"{'up to ' if racing else ''}{fits} fits of {names} methods"
+        size = size[:1].upper() + size[1:]
         if self.limits.cluster is not None or not fits:
             return f"{size}."
         n = self.limits.workers
@@ -138,7 +159,7 @@ class ProgressDisplay:
         where = f" in {n} processes" if n > 1 else ""
         work = self.work
         seconds, unknown = expected_duration(
-            work.methods, left, work.schema, work.folds, n
+            work.methods, self.expected_fits(), work.schema, work.folds, n
         )
         about = "at least" if unknown else "about"
         duration = format_duration(max(seconds, 1.0))
@@ -150,6 +171,8 @@ class ProgressDisplay:
         """The state of method m, and the slow fold if there is one."""
         if self.aggregator.failure(m):
             return MethodState.FAILED, None
+        if m in self.aggregator.race.stops:
+            return MethodState.STOPPED, None
         if len(self.aggregator.done[m]) == self.total:
             return MethodState.DONE, None
         slow = self.slow(m)
@@ -161,6 +184,9 @@ class ProgressDisplay:
         state, slow = self.state(m)
         if state is MethodState.FAILED:
             return f"out: {self.aggregator.failure(m)}"
+        if state is MethodState.STOPPED:
+            stop = self.aggregator.race.stops[m]
+            return f"stopped after {stop.fits} of {stop.planned} fits"
         if state is MethodState.SLOW:
             fold, seconds = slow
             limit = self.limits.time_limit
@@ -211,7 +237,7 @@ class ProgressDisplay:
             if quiet or key in self.reported:
                 continue
             self.reported.add(key)
-            done = state is MethodState.DONE
+            done = state in (MethodState.DONE, MethodState.STOPPED)
             score = f", {self.metric} {self.score(m)}" if done else ""
             text = f"{name}: {self.describe_state(m)}{score} ({self.so_far()})"
             yield " ".join(plain_text(text).split())

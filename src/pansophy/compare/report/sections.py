@@ -339,6 +339,13 @@ def method_block(c, row) -> MethodBlock:
         f"{format_seconds(max(trial.fit_seconds))} at most, "
         f"{format_seconds(float(np.sum(trial.fit_seconds)))} in all."
     )
+    if row.stopped is not None:
+        stop = row.stopped
+        chance = "below 0.001" if stop.p < 0.001 else f"{stop.p:.3f}"
+        paragraphs.append(
+            f"Stopped after {stop.fits} of {stop.planned} fits: the probability of "
+            f"overtaking {stop.leader} in the rest was {chance}."
+        )
     paragraphs += [f"Warning: {describe_warnings(row)}."] if row.warnings else []
     if row.method == c.winner:
         paragraphs.append("Its pictures are in the section of the kept model.")
