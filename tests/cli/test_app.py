@@ -73,14 +73,14 @@ def test_lists_may_be_given_in_parts():
         (lambda f, t, p: ("compare", t, "-t", "y", "--task", "odd"), "task must be"),
         (
             lambda f, t, p: ("compare", t, "-t", "y", "--metric", "odd"),
-            "metric must be",
+            "no metric 'odd'; there are",
         ),
         (lambda f, t, p: ("compare", t, "-t", "y", "--folds", "1"), "folds must be"),
         (lambda f, t, p: ("compare", t, "-t", "y", "--methods", "odd"), "no method"),
         (lambda f, t, p: bad("x\n1\n", f, p), "lacks the column 'c'"),
         (lambda f, t, p: bad("x,c\none,u\n", f, p), "should hold numbers"),
         (lambda f, t, p: ("predict", p / "no", t), "There is no file"),
-        (lambda f, t, p: ("predict", t, t), "not a whole pansophy model"),
+        (lambda f, t, p: ("predict", t, t), "not a model that pansophy has saved"),
         (lambda f, t, p: ("methods", "--family", "odd"), "There is no family 'odd'"),
     ],
 )

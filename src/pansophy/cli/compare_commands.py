@@ -26,6 +26,7 @@ from .compare_options import (
     options_from_flags,
     takes_options,
 )
+from .early_checks import check_columns, check_compare_options
 
 SCHEMA_ROWS = 100_000  # rows from which a schema is inferred
 
@@ -65,13 +66,14 @@ def run_compare(table, as_json, quiet, flags):
     """The comparison, with worker processes that start while the rest is imported."""
     from ..compare.execution.process_handles import fork_server_ahead
 
+    options = options_from_flags(flags)
+    stem = f"{table.name.split('.')[0]}-pansophy"
+    options["folder"] = options["folder"] or default_folder(stem, options["resume"])
+    check_compare_options(options, table)
     with fork_server_ahead(flags["workers"] != 0 and flags["cluster"] is None):
         from ..compare import compare as run
 
-        options = options_from_flags(flags)
         target = options.pop("target")
-        stem = f"{table.name.split('.')[0]}-pansophy"
-        options["folder"] = options["folder"] or default_folder(stem, options["resume"])
         result = run(
             table,
             target if len(target) > 1 else target[0],
@@ -179,6 +181,8 @@ def explore(
         for path in (table, other):
             if path is not None:
                 check_file(path, "a table")
+        named = [name for name in (by, group, time) if name]
+        check_columns(table, [*(target or ()), *named])
         from ..diagnose import explore as look
         from ..tables import infer_schema, sample_table_rows
 

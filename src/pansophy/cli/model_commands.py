@@ -18,6 +18,7 @@ from .app import (
     print_error,
     split_names,
 )
+from .early_checks import check_model_file
 
 Overwrite = Annotated[
     bool,
@@ -58,6 +59,7 @@ def predict(
     with errors_as_one_sentence():
         model = model_file(model)
         check_file(model, "a model")
+        check_model_file(model)
         check_file(table, "a table")
         if out is not None and out.exists() and out.samefile(model):
             raise ValueError("The predictions cannot replace the model they are of.")
@@ -150,6 +152,7 @@ def serve(
     with errors_as_one_sentence():
         model = model_file(model)
         check_file(model, "a model")
+        check_model_file(model)
         from .. import serve as server
 
         server.run(

@@ -509,8 +509,8 @@ class Options:
                 "gap is for folds along time: name the column of times."
             )
         if self.by is not None and self.by not in table.column_names:
+            from ..core.suggestions import unknown_column_message
             from ..tables import TableError
-            from ..tables.targets import unknown_column_message
 
             raise TableError(unknown_column_message(self.by, table.column_names))
         if self.costs is not None:

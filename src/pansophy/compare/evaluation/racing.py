@@ -29,8 +29,10 @@ f share among k folds there, so that
 with (r - 1) k degrees of freedom.
 
 After the first repeat rows and folds cannot be told apart; there s^2 is the whole
-variance of d over the rows (or groups of rows), which holds that of (2) and far more:
-a method that stops then is worse than the leader beyond chance for new rows as well.
+variance of the mean of d over the rows (or groups of rows), or over the k folds if that
+is larger, as it is where single fits fail. Both hold far more than (2), for hard rows
+do not come back easier: a method that stops then is worse than the leader beyond chance
+for new rows as well.
 A metric that is no mean over rows has the scores of its folds, with the corrected
 variance of Nadeau and Bengio in place of s^2.
 
@@ -52,7 +54,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from .paired_tests import covariance_of_means, row_units
+from .paired_tests import between_fold_variance, covariance_of_means, row_units
 from .statistics import corrected_standard_error, studentized_range_tail
 
 ALPHA = 0.05  # of comparisons in which a method that would have come first is stopped
@@ -96,7 +98,8 @@ def loss_reach(differences, repeats, design) -> tuple[float, float, float]:
     if r == 1:
         units = row_units(d.shape[1], part.group, part.time)
         covariance, df = covariance_of_means(d.T, units, w)
-        variance = float(covariance[0, 0])
+        between = between_fold_variance(d, part.fold_of[:1], design.folds, w)
+        variance = max(float(covariance[0, 0]), float(between[0, 0]))
     else:
         variance, df = fold_variance(d, part.fold_of[:r], design.folds, w)
     left = (repeats - r) / repeats if r == 1 else (repeats - r) / (repeats * r)
