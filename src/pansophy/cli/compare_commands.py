@@ -108,9 +108,7 @@ def print_and_write(result, as_json, quiet=False):
         from ..compare.report.terminal import print_comparison as on_terminal
 
         on_terminal(result)
-    if not quiet:
-        print_error("Writing the model and the report ...")
-    written = result.write()
+    written = result.write(progress=not quiet)
     say = print_error if as_json else print_text
     say("")
     for name, path in written.items():

@@ -350,11 +350,14 @@ class Comparison:
 
         return verdict_sentence(self.leaderboard, self.kept)
 
-    def write(self, folder=None) -> dict[str, Path]:
-        """Write results, report and model to a folder; their names and places."""
+    def write(self, folder=None, *, progress=False) -> dict[str, Path]:
+        """Write results, report and model to a folder; their names and places.
+
+        `progress` says whether steps are shown: None, on a terminal only.
+        """
         from .report.html import write_results
 
-        return write_results(self, Path(folder or self.folder or "."))
+        return write_results(self, Path(folder or self.folder or "."), progress)
 
     def report(self, path=None) -> Path:
         """Write everything as one HTML page that needs no other file.

@@ -23,6 +23,7 @@ from .evaluation.ranking import (
 from .execution.background_warm_up import background_warm_up
 from .execution.blend_trial import with_blend_trial
 from .execution.plan import ExecutionLimits, data_hash, make_plan, recorded_versions
+from .execution.progress import StepDisplay
 from .execution.run_folder import check_run_folder, open_run, refuse_own_input
 from .execution.trials import make_workload, run_trials
 from .holdout import evaluate_on_holdout, load_holdout, overlap_notes
@@ -125,7 +126,11 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
             race=options.methods is None if options.race is None else options.race,
         )
     if wants_blend(options.blend, options.methods, options.exclude):
-        trials, skip = with_blend_trial(trials, data, schema, metrics, split, limits)
+        with StepDisplay(progress) as steps:
+            steps.tell("weighing the methods for a blend")
+            trials, skip = with_blend_trial(
+                trials, data, schema, metrics, split, limits
+            )
         skipped = skipped if skip is None else [skip, *skipped]
     elif options.methods is None:
         skipped = [SkippedMethod(BLEND, "turned off", SkipKind.UNSUITED), *skipped]

@@ -27,6 +27,7 @@ from ..methods.costs import (
 
 SLOW_SECONDS = 10.0  # seconds after which a fit may be called slow
 SLOW_FACTOR = 5.0  # as long as the method's other fits
+STEP_SECONDS = 5.0  # between plain lines of one step after the fits
 SILENCE_SECONDS = 60.0  # after which a plain line says how far it is
 
 
@@ -275,6 +276,56 @@ class ProgressDisplay:
         rank = lambda m: (not self.at_work(m), waiting(m), -m)
         keep = sorted(every, key=rank)[:room]
         return sorted(keep), len(self.names) - len(keep)
+
+
+class StepDisplay:
+    """Shows what is done after the fits: on a terminal one line that changes, elsewhere
+    a line a step, and one every few seconds within a long step.
+
+    `tell` is called when a step begins and when a part of it is done.
+    """
+
+    def __init__(self, wanted):
+        self.live = wanted is not False and sys.stderr.isatty()
+        self.plain = wanted is True and not self.live
+        self.step = ""
+        self.begun = self.last_line = time.monotonic()
+        self.screen: Any = None
+
+    def __enter__(self):
+        if self.live:
+            from rich.console import Console
+
+            self.screen = Console(stderr=True).status("")
+            self.screen.start()
+        return self
+
+    def __exit__(self, *_):
+        if self.screen is not None:
+            self.screen.stop()
+
+    def tell(self, step, done=0, total=0) -> None:
+        now = time.monotonic()
+        is_new = step != self.step
+        if is_new:
+            self.step, self.begun = step, now
+        text = self.describe(now, done, total)
+        if self.screen is not None:
+            self.screen.update(plain_text(text))
+        elif self.plain and (is_new or now - self.last_line > STEP_SECONDS):
+            self.last_line = now
+            print(plain_text(text), file=sys.stderr, flush=True)
+
+    def describe(self, now, done, total) -> str:
+        """`drawing figures (12 of 30, 4.0 s, about 6 s left)`."""
+        if not total:
+            return f"{self.step} ..."
+        elapsed = now - self.begun
+        parts = [f"{done} of {total}", format_elapsed(elapsed)]
+        if done:
+            left = format_duration(max(elapsed / done * (total - done), 1.0))
+            parts.append(f"about {left} left")
+        return f"{self.step} ({', '.join(parts)})"
 
 
 def format_elapsed(seconds) -> str:
