@@ -54,7 +54,7 @@ COUNTS = ("poisson regression", "nearest neighbours", "decision tree")
 class Made(NamedTuple):
     """A table with known truth."""
 
-    rows: pd.DataFrame  # to be compared, with the target 'y'
+    rows: pd.DataFrame  # to be compared
     new: pd.DataFrame  # of the same kind
     noisy: np.ndarray | None = None  # new rows of the subgroup with the largest errors
 
@@ -69,6 +69,7 @@ class Setting(NamedTuple):
     design: str = ""  # "entity", "time", "event", "cells"
     leak: str = ""  # the column that gives the answer away
     options: dict = {}
+    target: str = "y"
     scored: bool = True  # whether new rows are of the kind that the score is about
 
 
@@ -180,7 +181,7 @@ def follow_up(rng, n) -> Made:
     event = rng.exponential(10 * np.exp(-0.8 * frame["x0"]))
     until = rng.uniform(2, 25, len(frame))
     frame["months"] = np.minimum(event, until).round(2)
-    frame["y"] = (event <= until).astype(int)
+    frame["died"] = (event <= until).astype(int)
     return cut(frame, n)
 
 
@@ -262,7 +263,7 @@ SETTINGS = {
         design="cells",
     ),
     "time to an event, 300 rows": Setting(
-        lambda rng: follow_up(rng, 300), design="event", scored=False
+        lambda rng: follow_up(rng, 300), design="event", target="died", scored=False
     ),
     "leak: a copy with noise": Setting(
         lambda rng: with_leak(
@@ -312,7 +313,7 @@ def run(name, seed) -> dict:
         warnings.simplefilter("ignore")
         c = compare(
             made.rows,
-            "y",
+            setting.target,
             methods=list(setting.methods),
             repeats=1 if setting.design in ("time", "cells") else 2,
             workers=0,
