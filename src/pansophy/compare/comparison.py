@@ -14,6 +14,7 @@ from ..diagnose.findings import as_dicts, json_ready
 from ..tables import Schema
 from .evaluation.adaptive_conformal import AdaptiveScores
 from .evaluation.bayesian_tests import default_rope
+from .evaluation.paired_tests import DUMMY
 from .evaluation.ranking import (
     BaselineComparison,
     KeepReason,
@@ -23,6 +24,7 @@ from .evaluation.ranking import (
     compare_with_baselines,
     tradeoff_of_best,
     without_selection_bias,
+    without_share_optimism,
 )
 from .evaluation.statistics import Interval
 from .metrics import Metric, metrics_for
@@ -152,9 +154,16 @@ class Comparison:
     def expected_score(self) -> Interval:
         """Score of the kept method to expect on new rows, with its interval.
 
-        Where it was picked for scoring best, without the luck of being picked.
+        Where it was picked for scoring best, without the luck of being picked; of the
+        dummy, without that of test rows that have the very shares of classes.
         """
-        score = self.row(self.winner).scores[self.metric]
+        row = self.row(self.winner)
+        score = row.scores[self.metric]
+        stratified = self.split.kind.startswith("stratified")
+        if row.method == DUMMY and self.metric == "log loss" and stratified:
+            counts = np.bincount(self.data.y.astype(int), minlength=1)
+            if self.data.weight is None and self.schema.task == "classification":
+                return without_share_optimism(score, counts, row.df)
         picked = self.winner == self.leaderboard[0].method
         bias = self.selection_bias if picked else 0.0
         return without_selection_bias(score, bias, self.metrics[0])

@@ -43,7 +43,7 @@ from .paired_tests import (
     score_interval,
 )
 from .racing import RaceStop, filled
-from .statistics import Interval
+from .statistics import Interval, optimism_of_shares, student_quantile
 
 LAST_VALUE = "last value"  # along time
 LINEAR_BASELINES = (  # of each task
@@ -431,6 +431,18 @@ def optimism_of_best(estimates, greater) -> float:
     if not best_again.any():
         return 0.0
     return max(float(2 * errors[best_again, best].mean()), 0.0)
+
+
+def without_share_optimism(score, counts, df) -> Interval:
+    """The log loss of the dummy and its interval, as new rows would have them.
+
+    Its score on stratified folds is too good: `optimism_of_shares`.
+    """
+    optimism = optimism_of_shares(counts)
+    error = float(np.hypot(score.error, np.sqrt(optimism.variance)))
+    wider = (student_quantile(0.95, df) if np.isfinite(df) else 1.96) * error
+    mean = score.mean + optimism.bias
+    return Interval(mean, max(mean - wider, 0.0), mean + wider, error)
 
 
 def without_selection_bias(score, bias, metric) -> Interval:
