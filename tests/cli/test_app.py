@@ -294,3 +294,10 @@ def test_other_mistakes_on_the_command_line_are_told_as_before():
     ):
         done = call(*words)
         assert done.exit_code == 2 and says in " ".join(done.stderr.split())
+
+
+def test_help_is_a_command_too():
+    for words in (("help",), ("help", "compare")):
+        done = call(*words)
+        assert done.exit_code == 0 and "Usage: pansophy" in done.stdout
+    assert "--target" in done.stdout

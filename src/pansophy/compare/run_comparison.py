@@ -21,7 +21,7 @@ from .evaluation.ranking import (
     score_estimates,
 )
 from .execution.background_warm_up import background_warm_up
-from .execution.blend_trial import with_blend_trial
+from .execution.blend_trial import MIN_BLEND_ROWS, with_blend_trial
 from .execution.plan import ExecutionLimits, data_hash, make_plan, recorded_versions
 from .execution.progress import StepDisplay
 from .execution.run_folder import check_run_folder, open_run, refuse_own_input
@@ -127,7 +127,8 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         )
     if wants_blend(options.blend, options.methods, options.exclude):
         with StepDisplay(progress) as steps:
-            steps.tell("weighing the methods for a blend")
+            if len(data) >= MIN_BLEND_ROWS:
+                steps.tell("weighing the methods for a blend")
             trials, skip = with_blend_trial(
                 trials, data, schema, metrics, split, limits
             )

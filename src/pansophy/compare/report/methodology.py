@@ -1,6 +1,7 @@
 """Methodology section: the rule, the procedure, terms, commands to repeat the run."""
 
 import shlex
+from pathlib import Path
 
 from ..evaluation.paired_tests import DUMMY, TestKind
 from ..evaluation.ranking import LINEAR_BASELINES, KeepReason
@@ -231,7 +232,9 @@ def commands_to_repeat(c) -> list[str]:
     has_levels = any(not isinstance(role, str) for role in roles)
     if has_user_methods or has_levels or not is_file_path(c.dataset.source):
         return [python]  # a command line has no words for these
-    words = ["pansophy", "compare", str(s.get("source", "TABLE"))]
+    # the name of the file alone: the page may be passed on
+    source = Path(str(s.get("source", "TABLE"))).name
+    words = ["pansophy", "compare", source]
     for name in targets:
         words += ["--target", name]
     for name, value in options.items():

@@ -146,10 +146,10 @@ def runner_up_sentence(c) -> str:
     p = type(rows[0].probabilities)(*rows[0].probabilities[::-1])
     if max(p) < PROBABLE and p.worse < 1 - ALMOST_CERTAIN:
         return (
-            f"Against the runner-up alone, {best} {verb_for(best)} hardly worse than "
-            f"{other} ({format_percent(p.worse)}); whether it is better by enough to "
-            f"matter is open: better {format_percent(p.better)}, practically equal "
-            f"(within {c.rope:.2g} of {c.metric}) {format_percent(p.equivalent)}."
+            f"Against the runner-up alone, {best} {verb_for(best)} better than {other} "
+            f"with a probability of {format_percent(p.better)}, practically equal "
+            f"(within {c.rope:.2g} of {c.metric}) with {format_percent(p.equivalent)} "
+            f"and worse with {format_percent(p.worse)}."
         )
     text = describe_probabilities(p, best, other, c.rope, c.metric, whether="whether")
     return f"Against the runner-up alone, {text}"
