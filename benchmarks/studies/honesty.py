@@ -361,6 +361,9 @@ def found_designs(c) -> list[str]:
 
 def truths(c, made) -> dict:
     """The score of the kept model on new rows, and what its bands hold there."""
+    if c.schema.task == "classification":  # a class may be too rare to be seen
+        seen = made.new["y"].isin(made.rows["y"].unique())
+        made = made._replace(new=made.new[seen])
     X = made.new.drop(columns="y")
     y = c.schema.target_values(as_arrow(made.new))
     metric = c.metrics[0]

@@ -16,9 +16,8 @@ def comparison():
     x = rng.normal(size=200)
     y = np.where(rng.random(200) < 1 / (1 + np.exp(-2 * x)), "ill", "well")
     table = pa.table({"x": x, "y": y})
-    return compare(
-        table, "y", methods=["logistic regression"], repeats=1, workers=0, positive="ill"
-    )
+    named = ["logistic regression"]
+    return compare(table, "y", methods=named, repeats=1, workers=0, positive="ill")
 
 
 def test_rates_are_those_of_the_held_out_rows(comparison):
