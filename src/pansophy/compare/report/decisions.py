@@ -7,8 +7,8 @@ depend on it.
 import numpy as np
 
 from ...core.random import make_rng
+from ...diagnose.data.row_counts import are_whole, effective_counts
 from ...diagnose.intervals import rate_interval
-from ...diagnose.row_counts import are_whole, effective_counts
 from ...plot.style import short_name
 from ..evaluation.conformal_scores import fit_conformal_scores
 from ..evaluation.decision_threshold import advise_threshold
