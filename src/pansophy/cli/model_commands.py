@@ -20,6 +20,7 @@ from .app import (
     print_json,
     split_names,
 )
+from .early_checks import check_model_file
 
 Overwrite = Annotated[
     bool,
@@ -61,6 +62,7 @@ def predict(
     with errors_as_one_sentence():
         model = model_file(model)
         check_file(model, "a model")
+        check_model_file(model)
         check_file(table, "a table")
         if as_json and out is None:
             raise ValueError("--json tells of the file of --out, which is not given.")
@@ -179,6 +181,7 @@ def serve(
     with errors_as_one_sentence():
         model = model_file(model)
         check_file(model, "a model")
+        check_model_file(model)
         from .. import serve as server
 
         server.run(
