@@ -46,6 +46,7 @@ LAYERS = [
     {"play"},
     {"serve"},
     {"testing"},
+    {"accelerate"},
     {"cli"},
     {"__main__"},
 ]  # fmt: skip
