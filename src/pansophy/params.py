@@ -285,6 +285,17 @@ SYNONYMS = (
     ("max_depth", "depth"),
     ("tol", "tolerance", "eps", "rtol"),
     ("dropout", "dropout_rate", "p_dropout"),
+    ("optimiser", "optimizer", "opt"),
+    ("schedule", "scheduler", "lr_scheduler", "lr_schedule", "learning_rate"),
+    ("loss", "criterion", "loss_fn", "loss_function", "objective"),
+    ("valid", "validation_data", "val_data", "valid_data", "val_loader", "validation"),
+    ("lr", "learning_rate", "learning_rate_init", "eta"),
+    ("epochs", "n_epochs", "max_epochs", "num_epochs", "max_iter"),
+    ("clip", "max_grad_norm", "grad_clip", "gradient_clip_val", "clip_norm"),
+    ("accumulate", "accumulate_grad_batches", "gradient_accumulation_steps"),
+    ("amp", "mixed_precision", "use_amp", "precision"),
+    ("stop", "early_stopping", "patience"),
+    ("module_options", "module_kwargs", "module_params"),
 )
 
 

@@ -321,15 +321,15 @@ def our_parameters(estimator) -> dict:
     """The parameters that are not at the original's defaults, in our words."""
     home = next(c for c in type(estimator).__mro__ if "_original" in vars(c))
     parameters = {}
-    for name, parameter in signature_of(home._original).items():
+    for name, parameter in class_parameters(home._original).items():
         value = getattr(estimator, name)
         if not is_same(value, parameter.default):
             parameters[name] = our_value(value)
-    if "random_state" in signature_of(home._original):
+    if "random_state" in class_parameters(home._original):
         parameters["random_state"] = random_stream(estimator) or estimator.random_state
     if OURS in vars(estimator):  # it may have been fitted with other values before
-        known = set(signature_of(home._original)) - set(parameters)
-        defaults = signature_of(our_class(type(estimator)))
+        known = set(class_parameters(home._original)) - set(parameters)
+        defaults = class_parameters(our_class(type(estimator)))
         for name in known & set(defaults):
             if defaults[name].default is not inspect.Parameter.empty:
                 parameters[name] = defaults[name].default
@@ -337,7 +337,7 @@ def our_parameters(estimator) -> dict:
 
 
 @functools.cache
-def signature_of(cls) -> dict[str, inspect.Parameter]:
+def class_parameters(cls) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(cls).parameters)
 
 

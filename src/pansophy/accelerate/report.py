@@ -101,11 +101,11 @@ def unreplaced_estimators() -> list[str]:
         cls = value if isinstance(value, type) else type(value)
         library = cls.__module__.partition(".")[0]
         if library in ("sklearn", "hmmlearn") and issubclass(cls, base.BaseEstimator):
-            names.add(f"{public_module(cls)}.{cls.__name__}")
+            names.add(f"{module_without_private_parts(cls)}.{cls.__name__}")
     return sorted(names - set(FITS))
 
 
-def public_module(cls) -> str:
+def module_without_private_parts(cls) -> str:
     """The module of a class without its private parts."""
     parts = cls.__module__.split(".")
     return ".".join(part for part in parts if not part.startswith("_"))
