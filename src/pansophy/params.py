@@ -319,6 +319,8 @@ def check_keywords(cls, keywords) -> None:
     near = difflib.get_close_matches(given.lower(), folded, 1, 0.6)
     meant = synonym_of(given, names) or (folded[near[0]] if near else None)
     advice = f"Did you mean {meant!r}?" if meant else ""
+    own_words = getattr(cls, "_keyword_advice", None)  # of libraries like this class
+    advice = (own_words and own_words(given, names)) or advice
     raise TypeError(
         f"{cls.__name__} got an unexpected keyword argument {given!r}. "
         + (advice or f"It takes {', '.join(names) or 'none'}.")

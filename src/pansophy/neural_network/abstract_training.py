@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -24,13 +24,32 @@ from ..core.inherited_docs import inherit_descriptions
 from ..core.random import draw_seed
 from ..nn.optimisers import OPTIMISER_NAMES, make_optimiser
 from ..nn.schedules import make_schedule
-from ..params import Count, Flag, FractionBelowOne, NonNegative, Positive, Verbosity
+from ..params import (
+    Count,
+    Flag,
+    FractionBelowOne,
+    NonNegative,
+    ParameterRule,
+    Positive,
+    Verbosity,
+)
 from ..typing import Seed
 from .mlp import DeviceName
 
 LearningRate = (
     Literal["cosine", "constant", "linear", "warmdown", "one_cycle"] | Callable
 )
+OptimiserChoice = Annotated[
+    Any,
+    ParameterRule(
+        "a name, a rule of pansophy.nn or a class of torch.optim",
+        lambda v: (
+            isinstance(v, (str, nn.ParameterGroups))
+            or hasattr(v, "step")
+            or callable(v)
+        ),
+    ),
+]
 BLOCK_VALUES = 1 << 20  # input values that go through a net at once
 WARM_UP = 0.1  # of the steps, in which the rate rises
 
@@ -89,7 +108,7 @@ function, default="cosine"
     weight_decay: NonNegative = 1e-4
     batch_size: Literal["auto"] | Count = "auto"
     learning_rate: LearningRate = "cosine"
-    optimiser: Any = "adamw"
+    optimiser: OptimiserChoice = "adamw"
     learning_rate_init: Positive = 0.001
     n_epochs: Count = 30
     early_stopping: Flag = False
@@ -128,7 +147,11 @@ function, default="cosine"
         }
 
     def _optimiser(self, net) -> Any:
-        """The optimiser of a name, class or rule, at the rate of the estimator."""
+        """The optimiser of a net: of `optimiser`, at the rate of the estimator."""
+        return self._make_optimiser(self.learning_rate_init)
+
+    def _make_optimiser(self, rate):
+        """The optimiser of the name, class or rule that was given, at this rate."""
         if isinstance(self.optimiser, torch.optim.Optimizer):
             raise ValueError(
                 "optimiser is an object of torch that belongs to other parameters: "
@@ -136,7 +159,7 @@ function, default="cosine"
             )
         name = self.optimiser.lower() if isinstance(self.optimiser, str) else None
         decay = {"decay": self.weight_decay} if name in OPTIMISER_NAMES else {}
-        return make_optimiser(self.optimiser, self.learning_rate_init, **decay)
+        return make_optimiser(self.optimiser, rate, **decay)
 
     def _batch_size(self, n):
         """Few enough rows that an epoch has some twenty steps, from 32 up to 256."""

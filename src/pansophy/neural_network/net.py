@@ -23,21 +23,36 @@ Shapes    X (n, ...)   y (n,) or (n, outputs)   F (n, k)
 import copy
 import inspect
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import host_array
+from ..losses import Loss
 from ..nn.supervised_losses import SupervisedLosses
-from ..params import Flag, Positive, check_params
+from ..params import Flag, ParameterRule, Positive, check_params
 from .abstract_net import AbstractNet, AbstractNetClassifier, AbstractNetRegressor
 
 INPUT_NAMES = ("n_features", "n_inputs", "in_features", "input_size", "input_dim")
 OUTPUT_NAMES = ("n_outputs", "n_classes", "out_features", "output_size", "output_dim")
 SCALE_FREE_LOSSES = ("squared_error", "absolute_error", "mse", "mae", "l1", "l2")
 PREFIX = "module__"
+LossChoice = Annotated[
+    Any,
+    ParameterRule(
+        "a name, a torch loss, a Loss or a function of (output, target)",
+        lambda v: isinstance(v, (str, Loss)) or callable(v),
+    ),
+]
+ModuleChoice = Annotated[
+    Any,
+    ParameterRule(
+        "a torch module, its class, a function that makes one, or None",
+        lambda v: v is None or callable(v),
+    ),
+]
 
 
 def default_module(n_features, n_outputs):
@@ -98,7 +113,7 @@ class AbstractModuleNet(AbstractNet):
         Arguments of the class; in searches they are `module__<name>`.
     """
 
-    module: Any = None
+    module: ModuleChoice = None
     _: KW_ONLY
     module_options: dict | None = None
     learning_rate_init: Positive = 0.01
@@ -312,7 +327,7 @@ default="auto"
     """
 
     _: KW_ONLY
-    loss: Any = "auto"
+    loss: LossChoice = "auto"
 
     def _loss(self, net):
         if not isinstance(self.loss, str) or self.loss != "auto":
@@ -371,7 +386,7 @@ default="squared_error"
     """
 
     _: KW_ONLY
-    loss: Any = "squared_error"
+    loss: LossChoice = "squared_error"
     normalize_y: Flag | Literal["auto"] = "auto"
 
     def _loss(self, net):

@@ -448,7 +448,8 @@ def make_optimiser(value, lr=None, **options):
         return TorchOptimiser(value, {} if lr is None else {"lr": lr})
     if lr is not None and hasattr(value, "lr"):
         return value._replace(lr=lr)
-    if not hasattr(value, "init") or not hasattr(value, "step"):
+    is_rule = hasattr(value, "init") and hasattr(value, "step")
+    if not is_rule and not isinstance(value, ParameterGroups):
         raise TypeError(
             "optimiser must be a name, a rule of pansophy.nn, or a class or object of "
             f"torch.optim, got {value!r}."
