@@ -39,6 +39,7 @@ PARAMETER_WORDS = {
     "seed": "random_state",
     "verbosity": "verbose",
 }
+THREADS = "threads are those the process may use; threadpoolctl limits them."
 # parameters of the class without one of ours -> why
 WITHOUT_COUNTERPART = {
     "colsample_bytree": "columns are drawn at each node: see max_features.",
@@ -49,10 +50,9 @@ WITHOUT_COUNTERPART = {
     "lambda_l1": "leaf values have a squared penalty only: see l2_regularization.",
     "min_child_weight": "leaves are limited by rows: see min_samples_leaf.",
     "min_sum_hessian_in_leaf": "leaves are limited by rows: see min_samples_leaf.",
-    "n_jobs": "threads are those the process may use; see threadpoolctl to limit them.",
-    "nthread": "threads are those the process may use; see threadpoolctl to limit them.",
-    "num_threads": "threads are those the process may use; see threadpoolctl to limit "
-    "them.",
+    "n_jobs": THREADS,
+    "nthread": THREADS,
+    "num_threads": THREADS,
     "device": "trees are grown on the processor.",
     "device_type": "trees are grown on the processor.",
     "tree_method": "trees are always grown on histograms.",

@@ -505,7 +505,7 @@ def initial_raw_prediction(loss, y, w, K):
 
 
 def first_scores(init_score, y, w, K) -> Any:
-    """(K, n) raw predictions that the user's rows of positive weight start from, or 0."""
+    """(K, n) raw predictions that rows of positive weight start from, or 0."""
     if init_score is None or np.ndim(init_score) == 0:
         return 0.0
     start = np.asarray(init_score, float)
