@@ -24,8 +24,8 @@ from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
 from .. import links
-from ..core import arrays
-from ..core.formulas import EXTRA
+from ..core.arrays import arrays
+from ..core.arrays.formulas import EXTRA
 from ..params import ParameterError
 from .summary import Summary, coefficient_names
 
@@ -238,7 +238,8 @@ def read_equations(text, names) -> tuple[np.ndarray, np.ndarray]:
         raise ImportError(EXTRA) from error
     special = [re.escape(name) for name in names if not name.isidentifier()]
     if special:  # quoted by the reader's rules
-        known = "|".join(sorted(special, key=len, reverse=True))
+        special.sort(key=len, reverse=True)
+        known = "|".join(special)
         text = re.sub(f"`[^`]*`|({known})", quoted_match, text)
     text = re.sub(r"=\s*(?=[+-])", "= 0 ", text)  # which it reads as an operator
     try:

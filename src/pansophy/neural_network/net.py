@@ -6,8 +6,8 @@ to minimise the mean of a loss l over rows,
     (1/n) sum_i l(f(x_i), y_i),                                                   (1)
 
 by the drivers, ensembles and dropout passes of `abstract_net`. Dtypes and shapes of
-targets follow the rule of `nn.supervised_losses`, which also finds the loss: a name, a
-torch loss, a `pansophy.losses.Loss`, or any function of (output, target).
+targets follow the rule of `nn.training.supervised_losses`, which also finds the loss:
+a name, a torch loss, a `pansophy.losses.Loss`, or a function of (output, target).
 
 Scores of a classifier become probabilities by softmax; one column of scores, for two
 classes, by the logistic function. Outputs of a log-softmax are left as they are by
@@ -31,7 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import host_array
 from ..losses import Loss
-from ..nn.supervised_losses import SupervisedLosses
+from ..nn.training.supervised_losses import SupervisedLosses
 from ..params import Flag, ParameterRule, Positive, check_params
 from .abstract_net import AbstractNet, AbstractNetClassifier, AbstractNetRegressor
 
