@@ -76,8 +76,8 @@ FIT_WORDS = {
     "eval_sample_weight": "write sample_weight_val.",
     "xgb_model": "set warm_start=True and call fit again.",
     "init_model": "set warm_start=True and call fit again.",
-    "group": "there is no ranking objective here.",
-    "qid": "there is no ranking objective here.",
+    "group": "the ranking objective has it: loss=losses.LambdaRank(group).",
+    "qid": "the ranking objective has sizes of queries: loss=losses.LambdaRank(sizes).",
 }
 
 
