@@ -52,6 +52,7 @@ LAYERS = [
     {"play"},
     {"serve", "assistant"},
     {"testing"},
+    {"accelerate"},
     {"cli"},
     {"__main__"},
 ]  # fmt: skip

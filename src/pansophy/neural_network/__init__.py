@@ -5,6 +5,7 @@ from .bernoulli_rbm import BernoulliRBM
 from .conv import ConvClassifier, ConvRegressor
 from .ft_transformer import FTTransformerClassifier, FTTransformerRegressor
 from .mlp import MLPClassifier, MLPRegressor
+from .net import NetClassifier, NetRegressor
 from .neural_ode import NeuralODEClassifier, NeuralODEDynamics, NeuralODERegressor
 from .sequence import SequenceClassifier, SequenceRegressor, SequenceTagger
 from .tabular_resnet import TabularResNetClassifier, TabularResNetRegressor
@@ -17,6 +18,8 @@ __all__ = [
     "FTTransformerRegressor",
     "MLPClassifier",
     "MLPRegressor",
+    "NetClassifier",
+    "NetRegressor",
     "NeuralODEClassifier",
     "NeuralODEDynamics",
     "NeuralODERegressor",

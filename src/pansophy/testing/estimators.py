@@ -288,6 +288,7 @@ EXACT = {  # weights equal repeated rows
 }  # fmt: skip
 SMALL_CONV = {"n_filters": (4,), "hidden_layer_sizes": (16,), **EXACT}
 SMALL_TABULAR = {"n_blocks": 1, "hidden_size": 16, "n_members": 2, **EXACT}
+SMALL_MODULE = {"n_epochs": 60, "batch_size": 1000, "dtype": "float64"}
 SMALL_TRANSFORMER = {
     "n_blocks": 1, "hidden_size": 8, "n_heads": 2, **EXACT
 }  # fmt: skip
@@ -339,6 +340,8 @@ QUICK: dict[str, dict] = {
     "ScoreModel": {"n_levels": 3, "n_steps": 3, **SMALL_DIFFUSION},
     "ConvClassifier": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
     "ConvRegressor": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
+    "NetClassifier": SMALL_MODULE,
+    "NetRegressor": SMALL_MODULE,
     "NeuralODEClassifier": SMALL_FLOW,
     "NeuralODERegressor": SMALL_FLOW,
     "SequenceClassifier": {"hidden_size": 8, "n_epochs": 15, **SMALL_SEQUENCE},
