@@ -73,6 +73,7 @@ from .abstract_boosting import (
     classes_from_raw,
     classification_loss,
     concatenate_trees,
+    keeps_best_rounds,
     probabilities_from_raw,
     regression_loss,
     set_classes,
@@ -255,8 +256,9 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         """The rounds, with their scores and the stopping rule."""
         scores = BoostingEarlyStopping(self, booster)
         if warm:
-            scores.train = list(self.train_score_)
-            scores.validation = list(self.validation_score_)
+            done = len(state.trees) // booster.K
+            scores.train = list(self.train_score_[: done + 1])
+            scores.validation = list(self.validation_score_[: done + 1])
         else:
             scores.record(state)
         before = getattr(self, "history_", {}) if warm else {}
@@ -270,8 +272,14 @@ class AbstractHistGradientBoosting(AbstractBoosting):
                 "trees_": concatenate_trees(s.trees, self.n_features_in_)
             },
         )
-        self.trees_ = concatenate_trees(result.state.trees, self.n_features_in_)
-        self.n_iter_ = self.trees_.n_trees // booster.K
+        trees = result.state.trees
+        self.n_iter_ = len(trees) // booster.K
+        self.best_iteration_ = self.n_iter_
+        if scores.validation:
+            self.best_iteration_ = max(1, int(np.argmax(scores.validation)))
+        if keeps_best_rounds(self, booster):
+            trees = trees[: self.best_iteration_ * booster.K]
+        self.trees_ = concatenate_trees(trees, self.n_features_in_)
         for name, values in before.items():
             self.history_[name] = np.concatenate((values, self.history_.get(name, [])))
         self.train_score_ = np.array(scores.train)
@@ -579,6 +587,10 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
         Rounds without improvement until a stop.
     tol : float, default=1e-7
         Smaller improvements do not count.
+    keep_best : "auto" or bool, default="auto"
+        Whether the model ends with the round of the best validation score; otherwise
+        it has all rounds that were done (as scikit-learn's has). "auto" is True where
+        rows are held out, unless warm_start is set.
     verbose : int, default=0
         Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=None
@@ -591,6 +603,9 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
     baseline_ : array of shape (1,)
         The raw prediction before the first tree.
     n_iter_ : int
+        Rounds that were done.
+    best_iteration_ : int
+        Rounds up to the best validation score; n_iter_ without one.
     n_trees_per_iteration_ : int
     train_score_, validation_score_ : arrays of shape (n_iter_ + 1,)
         Scores before the first round and after each; empty without early stopping.
@@ -645,6 +660,7 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
     validation_fraction: Count | OpenFraction | Splitter | None = 0.1
     n_iter_no_change: Count = 10
     tol: NonNegative = 1e-7
+    keep_best: Literal["auto"] | Flag = "auto"
     verbose: Verbosity = 0
     random_state: Seed = None
 
@@ -732,6 +748,10 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
         Rounds without improvement until a stop.
     tol : float, default=1e-7
         Smaller improvements do not count.
+    keep_best : "auto" or bool, default="auto"
+        Whether the model ends with the round of the best validation score; otherwise
+        it has all rounds that were done (as scikit-learn's has). "auto" is True where
+        rows are held out, unless warm_start is set.
     verbose : int, default=0
         Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=None
@@ -747,6 +767,9 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
     baseline_ : array of shape (n_trees_per_iteration_,)
         The raw predictions before the first tree.
     n_iter_ : int
+        Rounds that were done.
+    best_iteration_ : int
+        Rounds up to the best validation score; n_iter_ without one.
     n_trees_per_iteration_ : int
         1 for two classes, else one per class.
     train_score_, validation_score_ : arrays of shape (n_iter_ + 1,)
@@ -790,6 +813,7 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
     validation_fraction: Count | OpenFraction | Splitter | None = 0.1
     n_iter_no_change: Count = 10
     tol: NonNegative = 1e-7
+    keep_best: Literal["auto"] | Flag = "auto"
     verbose: Verbosity = 0
     random_state: Seed = None
     class_weight: dict | Literal["balanced"] | None = None
