@@ -235,7 +235,9 @@ def test_a_loss_of_ones_own_pickles_with_its_functions():
 
 
 def own_loss(values, gradients, curvatures):
-    return losses.Loss("own", -1, "real", values, gradients, curvatures, mean_of_targets)
+    return losses.Loss(
+        "own", -1, "real", values, gradients, curvatures, mean_of_targets
+    )
 
 
 @pytest.mark.parametrize("loss", [losses.huber(2.0), losses.quantile(0.3)])

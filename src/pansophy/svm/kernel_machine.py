@@ -36,6 +36,7 @@ from ..base import Estimator
 from ..core import arrays, threads
 from ..core.iterate import Result
 from ..core.overflow import refuse_overflowing_squares
+from ..core.unreadable import array_of_rows
 from ..core.weighted import check_sample_weight
 from ..kernels import AbstractKernel, Sigmoid
 from ..kernels.base import object_rows, warn_if_indefinite
@@ -414,7 +415,7 @@ def machine_weights(sample_weight, X):
     """
     if sample_weight is None:
         return None
-    w = arrays.to_numpy(sample_weight)
+    w = array_of_rows(sample_weight, "sample_weight")
     if w.ndim == 1 and w.dtype.kind in "fiu":
         w = np.maximum(w, 0)  # NaN stays
         if w.size and not (w != 0).any():
