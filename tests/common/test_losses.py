@@ -9,8 +9,8 @@ import pytest
 
 import pansophy
 from pansophy import links, losses
+from pansophy.core.loops.compiled import compiled
 from pansophy.ensemble import HistGradientBoostingRegressor
-from pansophy.core.compiled import compiled
 from pansophy.losses import LOSSES, _pointwise, get_family, glm_loss
 from pansophy.typing import Loss
 

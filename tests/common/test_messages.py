@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 import pytest
 
-from pansophy.core.unreadable import array_of_rows, what_is_unreadable
+from pansophy.core.arrays.unreadable import array_of_rows, what_is_unreadable
 from pansophy.testing import all_estimators, quick_instance, usual_table
 
 N = 20

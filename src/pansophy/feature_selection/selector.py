@@ -10,8 +10,8 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, Transformer, check_sparse_structure
-from ..core.labels import plain_numbers
-from ..core.unreadable import array_of_rows
+from ..core.arrays.labels import plain_numbers
+from ..core.arrays.unreadable import array_of_rows
 
 
 class AbstractSelector(SelectorMixin, Transformer, Estimator):

@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
 from ..core.recipes import reduce_to_recipe
 from ..links import Link, identity
 

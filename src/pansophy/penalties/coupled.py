@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from ..core.arrays import asarray, device, namespace
+from ..core.arrays.arrays import asarray, device, namespace
 from ..core.numerics import safe_divide
 from ..core.recipes import remakeable
 from . import base as kinds
