@@ -65,6 +65,12 @@ class Column(NamedTuple):
     period: float = 0.0  # of an angle
     form: str = ""  # of numbers or dates written as text; see `number_formats`
     missing: tuple[str, ...] = ()  # words that count as missing
+    boolean: bool = False  # whether the column held true and false
+
+    @property
+    def takes_booleans(self) -> bool:
+        """Whether true and false are values of the column (`why` in older files)."""
+        return self.boolean or self.why == "true or false"
 
 
 def column_format(c) -> str:
@@ -108,7 +114,7 @@ def find_role(column, name) -> Column:
     if t.is_time(kind):
         return Column(name, "angle", "times of the day", period=DAY)
     if t.is_boolean(kind):
-        return Column(name, "number", "true or false")
+        return Column(name, "number", "true or false", boolean=True)
     if t.is_duration(kind):
         return Column(name, "number", "lengths of time, in seconds")
     if not column_values.is_numeric_type(kind):
@@ -286,7 +292,7 @@ def as_role(column, name, role) -> Column:
     result = find_role(column, name)
     if role == result.role or role in UNUSED:
         return result._replace(role=role, why="as asked")
-    made = Column(name, role, "as asked")
+    made = Column(name, role, "as asked", boolean=result.boolean)
     if role in ("category", "ordinal"):
         levels = result.levels or sorted_levels(
             column_values.column_as_texts(column, name)
