@@ -91,11 +91,10 @@ def _counts(ordered, values):
     if is_torch(values):
         import torch
 
-        values = values.contiguous()
-        return (
-            torch.searchsorted(ordered, values).to(values.dtype),
-            torch.searchsorted(ordered, values, right=True).to(values.dtype),
-        )
+        ordered, values = ordered.contiguous(), values.contiguous()
+        below = torch.searchsorted(ordered, values)
+        through = torch.searchsorted(ordered, values, right=True)
+        return below.to(values.dtype), through.to(values.dtype)
     below = np.empty_like(values)
     through = np.empty_like(values)
     for place in np.ndindex(values.shape[:2]):
