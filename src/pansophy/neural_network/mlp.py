@@ -8,7 +8,6 @@ Shapes    X (n, d)   y (n,), (n, labels) or (n, outputs)
 """
 
 import math
-import re
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -40,7 +39,7 @@ from ..params import (
     Positive,
     Verbosity,
 )
-from ..typing import Seed
+from ..typing import DeviceName, Seed
 from .lbfgs_training import train_lbfgs
 from .run_tag import run_tag
 
@@ -60,13 +59,6 @@ def are_layer_sizes(value):
 
 LayerSizes = Annotated[
     Any, ParameterRule("whole numbers above 0, one per hidden layer", are_layer_sizes)
-]
-DeviceName = Annotated[
-    str,
-    ParameterRule(
-        '"auto", "cpu", "cuda" or "cuda:" and a number',
-        lambda v: re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", v) is not None,
-    ),
 ]
 PatienceCount = (
     Count | Annotated[float, ParameterRule("infinity", lambda v: v == math.inf)]

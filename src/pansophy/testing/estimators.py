@@ -180,7 +180,18 @@ TOO_FEW_FOR_A_DRAW = ExpectedFailure(
     ValueError,
     "`min_samples` may not be larger than number of samples",
 )
+BLOCKS_ROUND = ExpectedFailure(
+    "products of float32 matrices round the last bits by the place of a row in them",
+    AssertionError,
+    "Not equal to tolerance",
+)
+FLOAT32_ROWS = {
+    "check_methods_sample_order_invariance": BLOCKS_ROUND,
+    "check_methods_subset_invariance": BLOCKS_ROUND,
+}
 EXPECTED: dict[str, dict[str, ExpectedFailure]] = {
+    "PretrainedTableClassifier": FLOAT32_ROWS,
+    "PretrainedTableRegressor": FLOAT32_ROWS,
     "AttackGenerator": unlike_repetitions(
         "gradients summed by weight and by rows differ by rounding, which training "
         "magnifies",
@@ -347,6 +358,8 @@ QUICK: dict[str, dict] = {
     "TabularResNetRegressor": {"n_epochs": 40, **SMALL_TABULAR},
     "FTTransformerClassifier": {"n_epochs": 30, **SMALL_TRANSFORMER},
     "FTTransformerRegressor": {"n_epochs": 40, **SMALL_TRANSFORMER},
+    "PretrainedTableClassifier": {"n_members": 1},
+    "PretrainedTableRegressor": {"n_members": 1},
     "AdaBoostClassifier": FEW,
     "AdaBoostRegressor": FEW,
     "ExtraTreesClassifier": FEW,
