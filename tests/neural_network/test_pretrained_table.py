@@ -118,7 +118,7 @@ def test_categories_and_constant_columns(random_network):
     np.testing.assert_array_equal(P, gaps)  # a new level is a missing value
     assert (P[::3] != model.predict_proba(new.assign(city="Oslo"))[::3]).any()
     alone = PretrainedTableRegressor(1, random_state=0).fit(np.ones((9, 1)), y[:9])
-    assert np.ptp(alone.predict(np.arange(3.0)[:, None])) == 0
+    assert np.ptp(alone.predict(np.arange(3.0)[:, None])) < 1e-5
 
 
 def test_one_class_is_certain(random_network):

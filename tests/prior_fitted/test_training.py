@@ -12,6 +12,7 @@ from pansophy.prior_fitted.training import (
     PriorTraining,
     initial_weights,
     read_weights,
+    step_inputs,
     table_loss,
 )
 
@@ -25,7 +26,7 @@ def test_loss_of_numbers_and_classes_falls_in_a_few_steps_on_one_batch():
     source = RandomSource(0, "cpu")
     for numbers in (False, True):
         tables = draw_tables(source, 4, 60, 3, numbers)
-        identities = source.normal(4, 3, 16)
+        inputs = step_inputs(tables, 40, source.normal(4, 3, 16), 1.0)
         weights = {
             name: w.requires_grad_()
             for name, w in initial_weights(TOY_SHAPE, source).items()
@@ -33,7 +34,7 @@ def test_loss_of_numbers_and_classes_falls_in_a_few_steps_on_one_batch():
         optimiser = torch.optim.Adam(weights.values(), 3e-3)
         losses = []
         for _ in range(25):
-            loss = table_loss(weights, TOY_SHAPE, tables, 40, identities)
+            loss = table_loss(weights, TOY_SHAPE, inputs)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -47,10 +48,10 @@ def test_every_weight_gets_a_gradient():
         name: (0.1 * source.normal(*w.shape) + w).requires_grad_()
         for name, w in initial_weights(TOY_SHAPE, source).items()
     }
-    identities = source.normal(2, 4, 16)
     for numbers in (False, True):
         tables = draw_tables(source, 2, 40, 4, numbers)
-        table_loss(weights, TOY_SHAPE, tables, 25, identities).backward()
+        inputs = step_inputs(tables, 25, source.normal(2, 4, 16), 1.0)
+        table_loss(weights, TOY_SHAPE, inputs).backward()
     silent = [name for name, w in weights.items() if not w.grad.abs().any()]
     assert not silent
 

@@ -31,11 +31,12 @@ import json
 import time
 from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
-from torch.nn import functional
 
 from ..nn.checkpoint import read_checkpoint, write_checkpoint
 from ..nn.optimisers import Adam, Muon, ParameterGroups, pack_parameters
@@ -103,19 +104,89 @@ def initial_weights(shape: NetworkShape, source: RandomSource) -> dict[str, Tens
     return weights
 
 
-def table_loss(weights, shape: NetworkShape, tables: TableBatch, n: int, identities):
-    """Equation (1): mean loss of the rows after the first n."""
+class StepInputs(NamedTuple):
+    """All that a step reads: the tables, and what is to be answered."""
+
+    cells: Tensor  # (B, N, d, n_cell_features)
+    targets: Tensor  # (B, n, n_targets) of the training rows
+    answers: Tensor  # (B, N - n, n_outputs): shares of the new rows' targets
+    possible: Tensor  # (n_outputs,), which outputs are in the softmax
+    identities: Tensor  # (B, d, IDENTITY)
+    weight: Tensor  # () of the loss
+
+
+def step_inputs(tables: TableBatch, n: int, identities, weight: float) -> StepInputs:
+    """Tables of which the first n rows are for training, for `table_loss`."""
     X, y, n_classes = tables
-    dtype = weights["cell"].dtype
-    cells = encode_cells(describe_columns(X[:, :n]), X).to(dtype)
+    B, N = y.shape
     targets, mean, scale = encode_targets(y[:, :n], n_classes)
-    outputs, _ = forward(weights, shape, cells, targets.to(dtype), identities.to(dtype))
-    outputs = outputs.float()
+    answers = torch.zeros(B, N - n, N_CLASSES + N_KNOTS, device=y.device)
+    possible = torch.zeros(N_CLASSES + N_KNOTS, dtype=torch.bool, device=y.device)
     if n_classes:
-        logits = outputs[..., :n_classes].flatten(0, 1)
-        return functional.cross_entropy(logits, y[:, n:].flatten())
-    log_p = torch.log_softmax(outputs[..., N_CLASSES:], -1)
-    return -(hat_weights((y[:, n:] - mean) / scale) * log_p).sum(-1).mean()
+        answers.scatter_(2, y[:, n:, None], 1.0)
+        possible[:n_classes] = True
+    else:
+        answers[..., N_CLASSES:] = hat_weights((y[:, n:] - mean) / scale)
+        possible[N_CLASSES:] = True
+    weight = torch.full((), weight, device=y.device)
+    cells = encode_cells(describe_columns(X[:, :n]), X)
+    return StepInputs(cells, targets, answers, possible, identities, weight)
+
+
+def table_loss(weights, shape: NetworkShape, inputs: StepInputs) -> Tensor:
+    """Equation (1) or (2): mean loss of the rows that are not for training."""
+    dtype = weights["cell"].dtype
+    cells, targets = inputs.cells.to(dtype), inputs.targets.to(dtype)
+    outputs, _ = forward(weights, shape, cells, targets, inputs.identities.to(dtype))
+    scores = outputs.float().masked_fill(~inputs.possible, -1e9)
+    return -(inputs.answers * torch.log_softmax(scores, -1)).sum(-1).mean()
+
+
+class RecordedSteps:
+    """Steps as CUDA graphs, one for each shape of the tables and one for the update.
+
+    A step is a thousand kernels that take half as long to run as to launch. All graphs
+    share one pool of memory, since they never run at the same time.
+    """
+
+    def __init__(self):
+        self.pool = torch.cuda.graph_pool_handle()
+        self.stream = torch.cuda.Stream()
+        self.steps: dict[tuple, tuple[torch.cuda.CUDAGraph, StepInputs, Tensor]] = {}
+        self.update_graph: torch.cuda.CUDAGraph | None = None
+
+    def _record(self, work) -> tuple[torch.cuda.CUDAGraph, Any]:
+        """Graph of a call of `work`, which is run once before, and its result."""
+        graph = torch.cuda.CUDAGraph()
+        self.stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.stream):
+            work()
+        torch.cuda.current_stream().wait_stream(self.stream)
+        with torch.cuda.graph(graph, pool=self.pool, stream=self.stream):
+            result = work()
+        return graph, result
+
+    def gradients(self, work, inputs: StepInputs) -> Tensor:
+        """The result of `work(inputs)`, valid until the next step."""
+        shape = (*inputs.cells.shape, inputs.targets.shape[1])
+        if shape not in self.steps:
+            buffers = StepInputs(*(t.clone() for t in inputs))
+            graph, loss = self._record(lambda: work(buffers))
+            self.steps[shape] = graph, buffers, loss
+        graph, buffers, loss = self.steps[shape]
+        for buffer, values in zip(buffers, inputs, strict=True):
+            buffer.copy_(values)
+        graph.replay()
+        return loss
+
+    def update(self, work, state: list[Tensor]) -> None:
+        """Do what `work` does to the state."""
+        if self.update_graph is None:
+            before = [t.clone() for t in state]
+            self.update_graph, _ = self._record(work)
+            for t, value in zip(state, before, strict=True):
+                t.copy_(value)
+        self.update_graph.replay()
 
 
 @dataclass
@@ -136,7 +207,7 @@ class PriorTraining:
     seconds: float | None = None  # the time of the whole run
     rows_per_step: int = 32_768
     cells_per_step: int = 500_000
-    share_of_numbers: float = 0.35
+    share_of_numbers: float = 0.3
     weight_of_numbers: float = 0.5
     learning_rate: float = 1e-3
     decay_share: float = 0.4  # of the run, in which the rate falls
@@ -168,6 +239,8 @@ class PriorTraining:
         self.average = [pack.flat.w.clone() for pack in self.packs]
         self.names = {id(p): name for name, p in self.named.items()}
         self.schedule = warmdown(self.decay_share, warmup=300)
+        self.rate = torch.zeros((), device=self.device)
+        self.recorded = RecordedSteps() if self.device.startswith("cuda") else None
 
     @property
     def progress(self) -> float:
@@ -205,14 +278,19 @@ class PriorTraining:
         return self.schedule(progress)
 
     def _draw_shape(self, source: RandomSource) -> tuple[int, int, int, int]:
-        """Tables, rows, columns and training rows of a step."""
+        """Tables, rows, columns and training rows of a step.
+
+        A pair of rows and columns has two numbers of training rows, so that there are
+        few enough shapes to record a graph of each.
+        """
         host = source.host
         sizes, chances = zip(*SIZES_OF_TABLES.items(), strict=True)
         N = int(host.choice(sizes, p=chances))
         N = min(N, self.rows_per_step)
         d = int(source.pick(COLUMN_COUNTS))
         B = min(self.rows_per_step // N, self.cells_per_step // (N * d), MOST_TABLES)
-        n = int(N * host.uniform(0.3, 0.92))
+        shares = np.random.default_rng((N, d)).uniform((0.3, 0.61), (0.61, 0.92))
+        n = int(N * shares[host.integers(2)])
         return max(B, 1), N, d, max(n, 2)
 
     def _take_step(self, numbers: bool) -> Tensor:
@@ -220,35 +298,58 @@ class PriorTraining:
         with torch.no_grad():
             tables = draw_tables(self.source, B, N, d, numbers)
             identities = self.source.normal(B, d, IDENTITY)
-        dtype = torch.bfloat16 if self.device.startswith("cuda") else torch.float32
-        leaves = [pack.flat.w.to(dtype).clone().requires_grad_() for pack in self.packs]
-        weights = {}
-        for pack, leaf in zip(self.packs, leaves, strict=True):
-            parts = torch.split(leaf, [p.numel() for p in pack.flat.params])
-            for p, part in zip(pack.flat.params, parts, strict=True):
-                weights[self.names[id(p)]] = part.view(p.shape)
-        loss = table_loss(weights, self.shape, tables, n, identities)
-        (loss * (self.weight_of_numbers if numbers else 1.0)).backward()
-        self._update([leaf.grad for leaf in leaves])
-        self.n_tables += B
-        return loss.detach()
-
-    def _update(self, gradients: list[Tensor]) -> None:
-        squares = [g.float().square().sum() for g in gradients]
-        norm = torch.stack(squares).sum().sqrt()
-        finite = torch.isfinite(norm)
-        factor = torch.where(finite, (1 / norm).clamp(max=1.0), 0.0)
-        rate = self._rate()
-        for pack, gradient in zip(self.packs, gradients, strict=True):
-            scaled = gradient.float() * factor
-            pack.flat.g.copy_(torch.where(finite, scaled, 0.0))
-            pack.rule.step(pack.flat, pack.state, rate)
+            weight = self.weight_of_numbers if numbers else 1.0
+            inputs = step_inputs(tables, n, identities, weight)
+        self.rate.fill_(self._rate())
+        if self.recorded:
+            loss = self.recorded.gradients(self._gradients, inputs)
+            self.recorded.update(self._update, self._state())
+        else:
+            loss = self._gradients(inputs)
+            self._update()
         self.step += 1
+        self.n_tables += B
         if self.step % AVERAGE_EVERY == 0:
             share = 1 - self.averaging**AVERAGE_EVERY
             share = max(share, AVERAGE_EVERY / (self.step + AVERAGE_EVERY))
             for mean, pack in zip(self.average, self.packs, strict=True):
                 mean.lerp_(pack.flat.w, share)
+        return loss
+
+    def _gradients(self, inputs: StepInputs) -> Tensor:
+        """Put the gradients of the loss into the packs, and give the loss back."""
+        dtype = torch.bfloat16 if self.device.startswith("cuda") else torch.float32
+        leaves = [
+            pack.flat.w.detach().to(dtype).clone().requires_grad_()
+            for pack in self.packs
+        ]
+        weights = {}
+        for pack, leaf in zip(self.packs, leaves, strict=True):
+            parts = torch.split(leaf, [p.numel() for p in pack.flat.params])
+            for p, part in zip(pack.flat.params, parts, strict=True):
+                weights[self.names[id(p)]] = part.view(p.shape)
+        loss = table_loss(weights, self.shape, inputs)
+        gradients = torch.autograd.grad(loss * inputs.weight, leaves)
+        for pack, gradient in zip(self.packs, gradients, strict=True):
+            pack.flat.g.copy_(gradient)
+        return loss.detach()
+
+    @torch.no_grad()
+    def _update(self) -> None:
+        """Move the weights by the gradients in the packs, cut at norm 1."""
+        squares = [pack.flat.g.square().sum() for pack in self.packs]
+        norm = torch.stack(squares).sum().sqrt()
+        finite = torch.isfinite(norm)
+        factor = torch.where(finite, (1 / norm).clamp(max=1.0), 0.0)
+        for pack in self.packs:
+            g = pack.flat.g
+            g.copy_(torch.where(finite, g * factor, 0.0))
+            pack.rule.step(pack.flat, pack.state, self.rate)
+
+    def _state(self) -> list[Tensor]:
+        """All that an update changes."""
+        changed = [pack.flat.w for pack in self.packs]
+        return changed + [t for pack in self.packs for t in pack.state.values()]
 
     def weights(self, averaged: bool = True) -> dict[str, Tensor]:
         """The running mean of the weights, or those of the last step."""
@@ -271,8 +372,8 @@ class PriorTraining:
             B, N, d, n = self._draw_shape(source)
             kind = "numbers" if i % 2 else "classes"
             tables = draw_tables(source, B, N, d, kind == "numbers")
-            identities = source.normal(B, d, IDENTITY)
-            losses[kind].append(table_loss(weights, self.shape, tables, n, identities))
+            inputs = step_inputs(tables, n, source.normal(B, d, IDENTITY), 1.0)
+            losses[kind].append(table_loss(weights, self.shape, inputs))
         return {kind: float(torch.stack(each).mean()) for kind, each in losses.items()}
 
     def save_checkpoint(self, path) -> None:
