@@ -20,7 +20,7 @@ from pansophy.neural_network import (
 )
 from pansophy.neural_network.pretrained_table import (
     median_and_deviation,
-    merge_equal_rows,
+    merge_duplicates_by_weight,
     rows_by_weight,
 )
 from pansophy.prior_fitted.pretrained import VARIABLE, load_pretrained
@@ -155,7 +155,9 @@ def test_rule_of_weights():
     np.testing.assert_array_equal(rows_by_weight(np.full(3, 0.4), 5), [0, 1, 2])
     assert rows_by_weight(np.array([0.4, 0.5]), 5) is None
     X = np.array([[2.0], [np.nan], [2.0], [np.nan], [1.0]])
-    rows, merged = merge_equal_rows(X, np.array([0, 0, 0, 1, 0]), np.arange(1.0, 6))
+    rows, merged = merge_duplicates_by_weight(
+        X, np.array([0, 0, 0, 1, 0]), np.arange(1.0, 6)
+    )
     np.testing.assert_array_equal(rows, [4, 0, 1, 3])
     np.testing.assert_array_equal(merged, [5, 4, 2, 4])
 

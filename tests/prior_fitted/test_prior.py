@@ -5,13 +5,13 @@ import torch
 
 from pansophy.prior_fitted.prior import (
     RandomSource,
-    distorted,
+    distort_columns,
     draw_causes,
     draw_layer,
     draw_tables,
-    repeated_rows,
-    standardised,
+    standardise_tables,
     tree_layer,
+    with_repeated_rows,
 )
 
 
@@ -53,13 +53,15 @@ def test_causes_and_layers_are_standardised():
         assert x.mean(1).abs().max() < 1e-4
         layer = draw_layer(source, x, 6)
         assert layer.shape == (2, 400, 6)
-        torch.testing.assert_close(layer, standardised(layer), atol=1e-3, rtol=1e-3)
+        torch.testing.assert_close(
+            layer, standardise_tables(layer), atol=1e-3, rtol=1e-3
+        )
 
 
 def test_missing_values_appear_at_times_and_never_everywhere():
     source = RandomSource(2, "cpu")
     shares = [
-        torch.isnan(distorted(source, source.normal(2, 50, 6))).float().mean()
+        torch.isnan(distort_columns(source, source.normal(2, 50, 6))).float().mean()
         for _ in range(40)
     ]
     assert 0 < sum(share > 0 for share in shares) < 40
@@ -71,7 +73,7 @@ def test_repeated_rows_keep_their_targets():
     X = source.normal(1, 80, 3)
     y = torch.arange(80)[None]
     for _ in range(6):
-        rows, targets = repeated_rows(source, X, y)
+        rows, targets = with_repeated_rows(source, X, y)
         assert len(targets.unique()) < 80
         error = (rows[0] - X[0, targets[0]]).abs().max()
         assert error < 0.6

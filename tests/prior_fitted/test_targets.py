@@ -7,7 +7,7 @@ from pansophy.prior_fitted.targets import (
     FARTHEST_KNOT,
     encode_targets,
     hat_weights,
-    knots,
+    knot_positions,
     quantiles_on_grid,
 )
 
@@ -41,14 +41,14 @@ def test_hats_share_a_number_between_two_knots():
     z = np.linspace(-FARTHEST_KNOT, FARTHEST_KNOT, 101)
     shares = hat_weights(z)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
-    np.testing.assert_allclose(shares @ knots(z), z, atol=1e-12)
+    np.testing.assert_allclose(shares @ knot_positions(z), z, atol=1e-12)
     assert ((shares > 1e-9).sum(axis=1) <= 2).all()
     np.testing.assert_allclose(hat_weights(np.array([9.0]))[0, -1], 1)
 
 
 def test_quantiles_invert_the_distribution_function_of_hats():
     rng = np.random.default_rng(0)
-    grid = knots(np.zeros(1))
+    grid = knot_positions(np.zeros(1))
     P = rng.dirichlet(np.ones(len(grid)), 2)
     levels = np.array([0.1, 0.5, 0.9])
     Q = quantiles_on_grid(grid, P, levels)

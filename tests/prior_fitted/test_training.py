@@ -10,7 +10,7 @@ from pansophy.prior_fitted.prior import RandomSource, draw_tables
 from pansophy.prior_fitted.training import (
     TOY_SHAPE,
     PriorTraining,
-    initial_weights,
+    initial_network_weights,
     read_weights,
     step_inputs,
     table_loss,
@@ -29,7 +29,7 @@ def test_loss_of_numbers_and_classes_falls_in_a_few_steps_on_one_batch():
         inputs = step_inputs(tables, 40, source.normal(4, 3, 16), 1.0)
         weights = {
             name: w.requires_grad_()
-            for name, w in initial_weights(TOY_SHAPE, source).items()
+            for name, w in initial_network_weights(TOY_SHAPE, source).items()
         }
         optimiser = torch.optim.Adam(weights.values(), 3e-3)
         losses = []
@@ -46,7 +46,7 @@ def test_every_weight_gets_a_gradient():
     source = RandomSource(1, "cpu")
     weights = {
         name: (0.1 * source.normal(*w.shape) + w).requires_grad_()
-        for name, w in initial_weights(TOY_SHAPE, source).items()
+        for name, w in initial_network_weights(TOY_SHAPE, source).items()
     }
     for numbers in (False, True):
         tables = draw_tables(source, 2, 40, 4, numbers)

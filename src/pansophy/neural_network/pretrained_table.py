@@ -72,16 +72,16 @@ from ..prior_fitted.members import (
     Member,
     average_classes,
     average_distributions,
-    binned,
+    bin_column,
     deal_columns,
     draw_groups,
     draw_view,
     member_outputs,
-    read_table,
+    read_training_rows,
     stratified_sample,
 )
 from ..prior_fitted.pretrained import PretrainedNetwork, load_pretrained
-from ..prior_fitted.targets import encode_targets, knots, quantiles_on_grid
+from ..prior_fitted.targets import encode_targets, knot_positions, quantiles_on_grid
 from ..tree.abstract_decision_tree import ColumnSelection
 from ..typing import DeviceName, Seed
 from .table_encoding import TableEncoder, check_new_table, check_table
@@ -105,13 +105,13 @@ def median_and_deviation(x) -> tuple[float, float]:
     return centre, typical or 1.0
 
 
-def is_constant(x) -> bool:
+def has_one_value(x) -> bool:
     """Whether a column has the same value in all rows, or none."""
     missing = np.isnan(x)
     return bool(missing.all() or (not missing.any() and (x == x[0]).all()))
 
 
-def merge_equal_rows(X, y, w) -> tuple[np.ndarray, np.ndarray]:
+def merge_duplicates_by_weight(X, y, w) -> tuple[np.ndarray, np.ndarray]:
     """First places of the distinct rows (X, y) in ascending order, and their weights.
 
     So the order of rows means nothing to the last bit, and two halves are a row.
@@ -226,13 +226,13 @@ default="from_dtype"
         numbers = numbers[there].astype(np.float64)
         both = np.hstack([numbers, codes[there]])
         places = np.unique(y[there], return_inverse=True)[1]
-        rows, w = merge_equal_rows(both, places, w[there])
+        rows, w = merge_duplicates_by_weight(both, places, w[there])
         numbers, codes, y = numbers[rows], codes[there[rows]], y[there[rows]]
         scales = [median_and_deviation(x) for x in numbers.T]
         centre, scale = np.array(scales).reshape(-1, 2).T
         self.table_ = self.table_._replace(centre=centre.copy(), scale=scale.copy())
         prepared = self._prepare((numbers, codes))
-        varying = [j for j, x in enumerate(prepared.T) if not is_constant(x)]
+        varying = [j for j, x in enumerate(prepared.T) if not has_one_value(x)]
         self.columns_ = np.array(varying, int)
         is_categorical = self.columns_ >= numbers.shape[1]
         is_categorical = is_categorical if varying else np.zeros(1, bool)
@@ -273,7 +273,7 @@ default="from_dtype"
         shares = deal_columns(
             rngs[-1],
             X,
-            binned(strata, self._y_kind == "class"),
+            bin_column(strata, self._y_kind == "class"),
             is_categorical,
             len(groups),
             most_columns,
@@ -285,11 +285,12 @@ default="from_dtype"
             if drawn is None:
                 m = min(self.n_rows_, most_rows)
                 drawn = stratified_sample(rngs[i], strata, m, w)
+            mapped = self._y_kind == "class" and i % 2 == 1
             view = draw_view(
-                rngs[i], X[drawn], is_categorical, shares[i], groups[i], i % 2 == 1
+                rngs[i], X[drawn], is_categorical, shares[i], groups[i], mapped
             )
             targets, grid = encode(i, drawn)
-            return read_table(
+            return read_training_rows(
                 network,
                 view,
                 X[drawn],
@@ -470,7 +471,7 @@ class PretrainedTableRegressor(Regressor, AbstractPretrainedTable):
 
         def encode(i, rows):
             targets, mean, scale = encode_targets(z[None, rows], 0)
-            grid = mean[0, 0] + scale[0, 0] * knots(z).astype(np.float64)
+            grid = mean[0, 0] + scale[0, 0] * knot_positions(z).astype(np.float64)
             return targets, grid
 
         groups = [np.zeros(0, int)] * self.n_members

@@ -29,9 +29,16 @@ ENTRIES = 2048  # of a tile of the residual norm
 
 @triton.jit
 def add_norm_kernel(
-    x_ptr, change_ptr, sum_ptr, norm_ptr, rows, width, eps,
-    ROWS: tl.constexpr, WIDTH: tl.constexpr,
-):  # fmt: skip
+    x_ptr,
+    change_ptr,
+    sum_ptr,
+    norm_ptr,
+    rows,
+    width,
+    eps,
+    ROWS: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     column = tl.arange(0, WIDTH)
     inside = (row[:, None] < rows) & (column[None, :] < width)
@@ -48,9 +55,17 @@ def add_norm_kernel(
 
 @triton.jit
 def add_norm_gradient_kernel(
-    sum_ptr, dsum_ptr, dnorm_ptr, dx_ptr, rows, width, eps,
-    HAS_SUM: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr,
-):  # fmt: skip
+    sum_ptr,
+    dsum_ptr,
+    dnorm_ptr,
+    dx_ptr,
+    rows,
+    width,
+    eps,
+    HAS_SUM: tl.constexpr,
+    ROWS: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     column = tl.arange(0, WIDTH)
     inside = (row[:, None] < rows) & (column[None, :] < width)
@@ -100,17 +115,24 @@ class AddNorm(torch.autograd.Function):
         tile, block = norm_tile(width)
         dnorm = dnorm.contiguous()
         add_norm_gradient_kernel[(triton.cdiv(rows, tile),)](
-            total, total if dsum is None else dsum.contiguous(), dnorm, dx,
-            rows, width, ctx.eps,
-            HAS_SUM=dsum is not None, ROWS=tile, WIDTH=block,
-        )  # fmt: skip
+            total,
+            total if dsum is None else dsum.contiguous(),
+            dnorm,
+            dx,
+            rows,
+            width,
+            ctx.eps,
+            HAS_SUM=dsum is not None,
+            ROWS=tile,
+            WIDTH=block,
+        )
         return dx, dx, None
 
 
 @triton.jit
-def probabilities(q, k, n, factor, KEYS: tl.constexpr):
+def softmax_of_scores(q, k, n, KEYS: tl.constexpr, HEAD: tl.constexpr):
     """Softmax of the scores of queries (QUERIES, C) over the first n keys (KEYS, C)."""
-    scores = tl.dot(q, tl.trans(k), input_precision="ieee") * factor
+    scores = tl.dot(q, tl.trans(k), input_precision="ieee") * (HEAD**-0.5)
     scores = tl.where(tl.arange(0, KEYS)[None, :] < n, scores, float("-inf"))
     scores = tl.exp(scores - tl.max(scores, axis=1)[:, None])
     return scores / tl.sum(scores, axis=1)[:, None]
@@ -118,10 +140,18 @@ def probabilities(q, k, n, factor, KEYS: tl.constexpr):
 
 @triton.jit
 def short_attention_kernel(
-    q_ptr, k_ptr, v_ptr, out_ptr, n_queries, n_keys, width, factor,
-    QUERIES: tl.constexpr, KEYS: tl.constexpr, HEAD: tl.constexpr,
-):  # fmt: skip
+    q_ptr,
+    k_ptr,
+    v_ptr,
+    out_ptr,
+    n_queries,
+    n_keys,
+    QUERIES: tl.constexpr,
+    KEYS: tl.constexpr,
+    HEAD: tl.constexpr,
+):
     row = tl.program_id(0).to(tl.int64)
+    width = tl.num_programs(1) * HEAD
     part = tl.program_id(1) * HEAD + tl.arange(0, HEAD)
     i, j = tl.arange(0, QUERIES), tl.arange(0, KEYS)
     q_place = (row * n_queries + i[:, None]) * width + part[None, :]
@@ -130,18 +160,28 @@ def short_attention_kernel(
     q = tl.load(q_ptr + q_place, mask=is_query, other=0.0)
     k = tl.load(k_ptr + k_place, mask=is_key, other=0.0)
     v = tl.load(v_ptr + k_place, mask=is_key, other=0.0)
-    p = probabilities(q, k, n_keys, factor, KEYS)
+    p = softmax_of_scores(q, k, n_keys, KEYS, HEAD)
     out = tl.dot(p.to(v.dtype), v, input_precision="ieee")
     tl.store(out_ptr + q_place, out.to(out_ptr.dtype.element_ty), mask=is_query)
 
 
 @triton.jit
 def short_attention_gradient_kernel(
-    q_ptr, k_ptr, v_ptr, dout_ptr, dq_ptr, dk_ptr, dv_ptr,
-    n_queries, n_keys, width, factor,
-    QUERIES: tl.constexpr, KEYS: tl.constexpr, HEAD: tl.constexpr,
-):  # fmt: skip
+    q_ptr,
+    k_ptr,
+    v_ptr,
+    dout_ptr,
+    dq_ptr,
+    dk_ptr,
+    dv_ptr,
+    n_queries,
+    n_keys,
+    QUERIES: tl.constexpr,
+    KEYS: tl.constexpr,
+    HEAD: tl.constexpr,
+):
     row = tl.program_id(0).to(tl.int64)
+    width = tl.num_programs(1) * HEAD
     part = tl.program_id(1) * HEAD + tl.arange(0, HEAD)
     i, j = tl.arange(0, QUERIES), tl.arange(0, KEYS)
     q_place = (row * n_queries + i[:, None]) * width + part[None, :]
@@ -151,10 +191,10 @@ def short_attention_gradient_kernel(
     k = tl.load(k_ptr + k_place, mask=is_key, other=0.0)
     v = tl.load(v_ptr + k_place, mask=is_key, other=0.0)
     dout = tl.load(dout_ptr + q_place, mask=is_query, other=0.0)
-    p = probabilities(q, k, n_keys, factor, KEYS)
+    p = softmax_of_scores(q, k, n_keys, KEYS, HEAD)
     dv = tl.dot(tl.trans(p.to(dout.dtype)), dout, input_precision="ieee")
     dp = tl.dot(dout, tl.trans(v), input_precision="ieee")
-    ds = p * (dp - tl.sum(p * dp, axis=1)[:, None]) * factor
+    ds = p * (dp - tl.sum(p * dp, axis=1)[:, None]) * (HEAD**-0.5)
     dq = tl.dot(ds.to(k.dtype), k, input_precision="ieee")
     dk = tl.dot(tl.trans(ds.to(q.dtype)), q, input_precision="ieee")
     tl.store(dq_ptr + q_place, dq.to(dq_ptr.dtype.element_ty), mask=is_query)
@@ -188,10 +228,7 @@ class ShortAttention(torch.autograd.Function):
         q, k, v = (x.contiguous() for x in (queries, keys, values))
         out = torch.empty_like(q)
         grid, sizes = attention_tile(q, k, heads)
-        factor = sizes["HEAD"] ** -0.5
-        short_attention_kernel[grid](
-            q, k, v, out, q.shape[1], k.shape[1], q.shape[2], factor, **sizes
-        )
+        short_attention_kernel[grid](q, k, v, out, q.shape[1], k.shape[1], **sizes)
         ctx.save_for_backward(q, k, v)
         ctx.heads = heads
         return out
@@ -201,9 +238,8 @@ class ShortAttention(torch.autograd.Function):
         q, k, v = ctx.saved_tensors
         dq, dk, dv = (torch.empty_like(x) for x in (q, k, v))
         grid, sizes = attention_tile(q, k, ctx.heads)
-        factor = sizes["HEAD"] ** -0.5
+        dout = dout.contiguous()
         short_attention_gradient_kernel[grid](
-            q, k, v, dout.contiguous(), dq, dk, dv,
-            q.shape[1], k.shape[1], q.shape[2], factor, **sizes,
-        )  # fmt: skip
+            q, k, v, dout, dq, dk, dv, q.shape[1], k.shape[1], **sizes
+        )
         return dq, dk, dv, None

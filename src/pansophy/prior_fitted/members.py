@@ -7,8 +7,8 @@ random choices removes most of that. A member draws
 
 - the identities of its columns (random vectors, see `network`);
 - the output that stands for each class;
-- every second member: numbers as normal scores of their ranks, and categories with
-  their codes permuted. The others see both as they are.
+- for classes, every second member: numbers as normal scores of their ranks, and
+  categories with their codes permuted. The others see both as they are.
 
 *More rows than the limit.* Each member reads a sample of its own, stratified by class
 or along the sorted targets. *More columns.* Each reads half as many columns as it may
@@ -41,18 +41,19 @@ import numpy as np
 from scipy.special import log_softmax, ndtri, softmax
 
 from ..persist.saved_state import Each, FloatArray, IntArray, Part, Row, saved_state
-from .cells import Columns, describe_columns, encode_cells
+from .cells import ColumnStatistics, describe_columns, encode_cells
 from .network import IDENTITY, forward
 from .pretrained import PretrainedNetwork
 
 MOST_POINTS = 257  # of a map of a column
 BINS = 8  # of values and of targets, for association
 CODE_STEPS = 100  # of EM
+TEMPERATURE = 0.9  # of the mean of logs; chosen on development tables
 BLOCK = 512  # new rows at a time
 
 
 @saved_state(values=FloatArray("points"), scores=FloatArray("points"))
-class ColumnMap(NamedTuple):
+class ColumnMapping(NamedTuple):
     """A piecewise linear map of a column, constant beyond its ends."""
 
     values: np.ndarray  # ascending
@@ -65,15 +66,15 @@ class ColumnMap(NamedTuple):
 
 @saved_state(
     columns=IntArray("width", low=0),
-    maps=Each(Part(ColumnMap, optional=True), "width"),
+    maps=Each(Part(ColumnMapping, optional=True), "width"),
     groups=IntArray(None, low=0),
     identities=FloatArray(1, "width", IDENTITY),
 )
-class TableView(NamedTuple):
+class MemberView(NamedTuple):
     """How one member sees a table."""
 
     columns: np.ndarray  # of the table, that it reads
-    maps: tuple  # by column a ColumnMap or None
+    maps: tuple  # by column a ColumnMapping or None
     groups: np.ndarray  # output that stands for each class; empty for numbers
     identities: np.ndarray
 
@@ -95,8 +96,8 @@ class KeptRows(NamedTuple):
 
 
 @saved_state(
-    view=Part(TableView),
-    statistics=Part(Columns),
+    view=Part(MemberView),
+    statistics=Part(ColumnStatistics),
     grid=FloatArray(None, finite=True),
     memory=Each(Row(FloatArray(None, None, None), FloatArray(None, None, None))),
     rows=Part(KeptRows, optional=True),
@@ -104,8 +105,8 @@ class KeptRows(NamedTuple):
 class Member(NamedTuple):
     """A view of the table and what was read of it."""
 
-    view: TableView
-    statistics: Columns
+    view: MemberView
+    statistics: ColumnStatistics
     grid: np.ndarray  # targets at the knots; empty for classes
     memory: tuple  # pairs of keys and values in float16; empty with kept rows
     rows: KeptRows | None = None
@@ -114,30 +115,30 @@ class Member(NamedTuple):
 # Views
 
 
-def normal_scores(x) -> ColumnMap:
+def normal_scores(x) -> ColumnMapping:
     """Map of known values to the normal quantiles of their mid-ranks."""
     known = np.sort(x[~np.isnan(x)].astype(np.float64))
     if not len(known):
-        return ColumnMap(np.zeros(1), np.zeros(1))
+        return ColumnMapping(np.zeros(1), np.zeros(1))
     values, counts = np.unique(known, return_counts=True)
     middle = (np.cumsum(counts) - counts / 2) / len(known)
     if len(values) > MOST_POINTS:
         kept = np.linspace(0, len(values) - 1, MOST_POINTS).round().astype(int)
         values, middle = values[kept], middle[kept]
-    return ColumnMap(values, ndtri(middle))
+    return ColumnMapping(values, ndtri(middle))
 
 
-def permuted_levels(x, rng) -> ColumnMap:
+def permuted_levels(x, rng) -> ColumnMapping:
     """Map of the codes of a categorical column to the same codes in another order."""
     levels = np.unique(x[~np.isnan(x)]).astype(np.float64)
     if not len(levels):
-        return ColumnMap(np.zeros(1), np.zeros(1))
-    return ColumnMap(levels, rng.permutation(levels))
+        return ColumnMapping(np.zeros(1), np.zeros(1))
+    return ColumnMapping(levels, rng.permutation(levels))
 
 
-def draw_view(rng, X, is_categorical, columns, groups, mapped: bool) -> TableView:
+def draw_view(rng, X, is_categorical, columns, groups, mapped: bool) -> MemberView:
     """A view of some columns of the table X (n, d)."""
-    maps: list[ColumnMap | None] = [None] * len(columns)
+    maps: list[ColumnMapping | None] = [None] * len(columns)
     if mapped:
         maps = [
             permuted_levels(X[:, j], rng)
@@ -146,7 +147,7 @@ def draw_view(rng, X, is_categorical, columns, groups, mapped: bool) -> TableVie
             for j in columns
         ]
     identities = rng.standard_normal((1, len(columns), IDENTITY)).astype(np.float32)
-    return TableView(np.asarray(columns), tuple(maps), groups, identities)
+    return MemberView(np.asarray(columns), tuple(maps), groups, identities)
 
 
 def draw_groups(rng, n_classes: int, n_outputs: int) -> np.ndarray:
@@ -169,7 +170,7 @@ def stratified_sample(rng, order_by, m: int, w=None) -> np.ndarray:
     return order[np.searchsorted(ends, places, side="right").clip(max=n - 1)]
 
 
-def binned(x, unordered: bool) -> np.ndarray:
+def bin_column(x, unordered: bool) -> np.ndarray:
     """Bins of a column, the last for missing values."""
     known = x[~np.isnan(x)]
     if unordered:
@@ -180,9 +181,9 @@ def binned(x, unordered: bool) -> np.ndarray:
     return np.where(np.isnan(x), len(cuts) + 1, np.searchsorted(cuts, x))
 
 
-def association(x, y, unordered: bool) -> float:
+def excess_chi_squared(x, y, unordered: bool) -> float:
     """Chi-squared of the bins of x and the codes y, less its degrees of freedom."""
-    rows = np.unique(binned(x, unordered), return_inverse=True)[1]
+    rows = np.unique(bin_column(x, unordered), return_inverse=True)[1]
     columns = np.unique(y, return_inverse=True)[1]
     counts = np.zeros((rows.max() + 1, columns.max() + 1))
     np.add.at(counts, (rows, columns), 1)
@@ -199,16 +200,14 @@ def deal_columns(rng, X, y, is_categorical, n_members: int, most: int) -> list:
     d = X.shape[1]
     if d <= most:
         return [np.arange(d)] * n_members
-    scores = [association(X[:, j], y, is_categorical[j]) for j in range(d)]
+    scores = [excess_chi_squared(X[:, j], y, is_categorical[j]) for j in range(d)]
     ranked = np.argsort(scores, kind="stable")[::-1]
-    best, others = ranked[: most // 2], rng.permutation(ranked[most // 2 :])
+    best = ranked[: most // 2]
+    others = rng.permutation(ranked[most // 2 :])
     share = most - len(best)
-    return [
-        np.sort(
-            np.r_[best, np.take(others, range(i * share, (i + 1) * share), mode="wrap")]
-        )
-        for i in range(n_members)
-    ]
+    hands = [range(i * share, (i + 1) * share) for i in range(n_members)]
+    dealt = [np.take(others, hand, mode="wrap") for hand in hands]
+    return [np.sort(np.r_[best, hand]) for hand in dealt]
 
 
 # Reading and answering
@@ -252,9 +251,9 @@ def read_rows(network, view, statistics, seen, targets, device) -> tuple:
     )
 
 
-def read_table(
+def read_training_rows(
     network: PretrainedNetwork,
-    view: TableView,
+    view: MemberView,
     X,
     targets,
     *,
@@ -300,7 +299,7 @@ def average_classes(logits: list, groups: list, n_classes: int) -> np.ndarray:
             log_softmax(z[:, :n_classes].astype(np.float64), axis=1)[:, g]
             for z, g in zip(logits, groups, strict=True)
         ]
-        return softmax(np.mean(logs, axis=0), axis=1)
+        return softmax(np.mean(logs, axis=0) / TEMPERATURE, axis=1)
     predicted = [
         softmax(z.astype(np.float64), axis=1)[:, g]
         for z, g in zip(logits, groups, strict=True)

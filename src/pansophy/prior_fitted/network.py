@@ -106,7 +106,7 @@ class NetworkShape:
         return shapes
 
 
-def attend(weights, name: str, x, normed, keys, values, n_sources: int):
+def attention_block(weights, name: str, x, normed, keys, values, n_sources: int):
     """Equations (2) and (3) for x (..., q, w) with its norm; gives the next x and norm.
 
     Keys and values are (..., n, w), all heads side by side.
@@ -179,12 +179,12 @@ def forward(weights, shape: NetworkShape, cells, targets, identities, memory=Non
             keys, values = keys_values(weights, f"read.{i}", normed[:, :n])
             start = weights[f"inducing.{i}"]
             start = xp.broadcast_to(start, (B * d, *start.shape))
-            return attend(
+            return attention_block(
                 weights, f"read.{i}", start, rms_norm(start), keys, values, n
             )[1]
 
         keys, values = read(f"write.{i}", inducing)
-        x, normed = attend(
+        x, normed = attention_block(
             weights, f"write.{i}", x, normed, keys, values, shape.n_inducing
         )
 
@@ -200,7 +200,9 @@ def forward(weights, shape: NetworkShape, cells, targets, identities, memory=Non
         if i == shape.row_blocks - 1:  # the summaries alone are read from here on
             x, normed = x[:, : shape.n_summaries], normed[:, : shape.n_summaries]
         n_sources = d + shape.n_summaries
-        x, normed = attend(weights, f"row.{i}", x, normed, keys, values, n_sources)
+        x, normed = attention_block(
+            weights, f"row.{i}", x, normed, keys, values, n_sources
+        )
 
     # 3. Context.
     x = x.reshape(B, N, h)
@@ -216,6 +218,8 @@ def forward(weights, shape: NetworkShape, cells, targets, identities, memory=Non
         if i == shape.context_blocks - 1:  # only the new rows are read from here on
             x, normed = x[:, n:], normed[:, n:]
         n_sources = keys.shape[1]
-        x, normed = attend(weights, f"context.{i}", x, normed, keys, values, n_sources)
+        x, normed = attention_block(
+            weights, f"context.{i}", x, normed, keys, values, n_sources
+        )
     hidden = gelu(linear(normed, weights["hidden"]))
     return linear(hidden, weights["output"]), kept

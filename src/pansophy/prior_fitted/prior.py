@@ -86,7 +86,7 @@ class RandomSource:
         return float(np.exp(mean + deviation * self.host.standard_normal()))
 
 
-def standardised(x: Tensor) -> Tensor:
+def standardise_tables(x: Tensor) -> Tensor:
     """Columns of tables (B, N, d) with mean 0 and deviation 1."""
     centred = x - x.mean(1, keepdim=True)
     return centred / (centred.square().mean(1, keepdim=True).sqrt() + 1e-5)
@@ -117,7 +117,7 @@ def draw_causes(source: RandomSource, B: int, N: int, k: int) -> Tensor:
         x = x.clamp(-30, 30)
     if source.chance(0.3):
         x = x + 0.5 * x[..., :1]
-    return standardised(x)
+    return standardise_tables(x)
 
 
 # 2. Layers
@@ -196,9 +196,9 @@ def draw_layer(source: RandomSource, x: Tensor, h: int) -> Tensor:
         out = product_layer(source, x, h)
     else:
         out = net_layer(source, x, h)
-    out = standardised(out)
+    out = standardise_tables(out)
     noise = source.log_normal(-2.5, 1.2)
-    return standardised(out + noise * source.normal(*out.shape))
+    return standardise_tables(out + noise * source.normal(*out.shape))
 
 
 def draw_nodes(source: RandomSource, B: int, N: int, d: int) -> Tensor:
@@ -236,7 +236,7 @@ def draw_scores(source: RandomSource, Z: Tensor, pool: Tensor, m: int) -> Tensor
     elif kind < 0.68:  # a small net
         t = Z
         for width in source.pick(((16,), (16,), (24, 16))):
-            t = standardised(net_layer(source, t, width))
+            t = standardise_tables(net_layer(source, t, width))
         t = torch.bmm(t, source.normal(B, t.shape[2], m))
     elif kind < 0.76:  # smooth
         t = smooth_layer(source, Z, m)
@@ -251,7 +251,7 @@ def draw_scores(source: RandomSource, Z: Tensor, pool: Tensor, m: int) -> Tensor
         t = take_columns_of(pool, source.integers(pool.shape[2], B, m))
     else:  # nothing that could be learnt
         t = source.normal(B, N, m)
-    return standardised(t)
+    return standardise_tables(t)
 
 
 def draw_noise(source: RandomSource) -> float:
@@ -294,7 +294,7 @@ def draw_numbers(source: RandomSource, Z: Tensor, pool: Tensor) -> Tensor:
     scale = draw_noise(source)
     if source.chance(0.2):  # spread that grows with the mean
         scale = scale * torch.exp(0.7 * t)
-    t = standardised(t + scale * noise)[..., 0]
+    t = standardise_tables(t + scale * noise)[..., 0]
     kind = source.host.random()
     if kind < 0.5:
         return t
@@ -312,7 +312,7 @@ def draw_numbers(source: RandomSource, Z: Tensor, pool: Tensor) -> Tensor:
 # 5. Columns as they are in real tables
 
 
-def coded(source: RandomSource, X: Tensor) -> tuple[Tensor, Tensor]:
+def code_columns(source: RandomSource, X: Tensor) -> tuple[Tensor, Tensor]:
     """Columns cut into levels: codes as they are written, and what the levels mean."""
     B, _, d = X.shape
     q = int(source.pick((2, 2, 2, 3, 4, 5, 8, 12, 20)))
@@ -324,7 +324,7 @@ def coded(source: RandomSource, X: Tensor) -> tuple[Tensor, Tensor]:
     if source.chance(0.6):
         code = torch.argsort(source.uniform(B, q, d), dim=1)
         level = torch.gather(code, 1, level)
-    return level.float(), standardised(meaning)
+    return level.float(), standardise_tables(meaning)
 
 
 def draw_columns(source: RandomSource, pool: Tensor, d: int) -> tuple[Tensor, Tensor]:
@@ -334,7 +334,7 @@ def draw_columns(source: RandomSource, pool: Tensor, d: int) -> tuple[Tensor, Te
     meaning = take_columns_of(pool, chosen)
     X = meaning
     if source.chance(0.65):
-        code, of_code = coded(source, X)
+        code, of_code = code_columns(source, X)
         mask = source.uniform(B, 1, d) < source.host.random() ** 0.7
         X = torch.where(mask, code, X)
         if source.chance(0.6):  # the target depends on the code
@@ -349,7 +349,7 @@ def draw_columns(source: RandomSource, pool: Tensor, d: int) -> tuple[Tensor, Te
     return X, meaning
 
 
-def distorted(source: RandomSource, X: Tensor) -> Tensor:
+def distort_columns(source: RandomSource, X: Tensor) -> Tensor:
     """Skewed, rounded and missing values."""
     B, N, d = X.shape
     skewed = source.uniform(B, 1, d) < 0.15
@@ -362,12 +362,14 @@ def distorted(source: RandomSource, X: Tensor) -> Tensor:
         mask = source.uniform(B, 1, d) < 0.4
         missing = source.uniform(B, N, d) < 0.4 * source.host.random()
         if source.chance(0.3):  # large values are missing more often
-            missing = missing & (standardised(X) > source.normal(B, 1, d))
+            missing = missing & (standardise_tables(X) > source.normal(B, 1, d))
         X = torch.where(mask & missing, math.nan, X)
     return X
 
 
-def repeated_rows(source: RandomSource, X: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+def with_repeated_rows(
+    source: RandomSource, X: Tensor, y: Tensor
+) -> tuple[Tensor, Tensor]:
     """Some rows are other rows again, at times with small changes."""
     B, N, d = X.shape
     again = source.uniform(B, N) < source.host.uniform(0.05, 0.7)
@@ -402,7 +404,7 @@ def draw_tables(
     else:
         n_classes = source.pick(CLASS_COUNTS)
         y = draw_classes(source, Z, pool, n_classes)
-    X = distorted(source, X)
+    X = distort_columns(source, X)
     if source.chance(0.12):
-        X, y = repeated_rows(source, X, y)
+        X, y = with_repeated_rows(source, X, y)
     return TableBatch(X, y, n_classes)

@@ -29,7 +29,8 @@ def encode_targets(y, n_classes: int):
 
     For classes (whole numbers below `n_classes`) mean and scale are 0 and 1.
     """
-    xp, where = namespace(y), device(y)
+    xp = namespace(y)
+    where = device(y)
     B, n = y.shape
     if n_classes:
         levels = xp.arange(N_CLASSES, dtype=y.dtype, device=where)
@@ -41,11 +42,12 @@ def encode_targets(y, n_classes: int):
         classes = xp.zeros((B, n, N_CLASSES), dtype=y.dtype, device=where)
         columns = describe_columns(y[..., None])
         cells = encode_cells(columns, y[..., None])[:, :, 0]
-        mean, scale = columns.mean[..., 0], columns.scale[..., 0] + 1e-6
+        mean = columns.mean[..., 0]
+        scale = columns.scale[..., 0] + 1e-6
     return xp.concat([classes, cells], axis=2), mean, scale
 
 
-def knots(like):
+def knot_positions(like):
     """Positions z_k of the knots, of the library and device of `like`."""
     xp = namespace(like)
     return xp.linspace(
@@ -58,7 +60,7 @@ def hat_weights(z):
     xp = namespace(z)
     step = 2 * FARTHEST_KNOT / (N_KNOTS - 1)
     z = xp.clip(z, -FARTHEST_KNOT, FARTHEST_KNOT)
-    return xp.clip(1 - xp.abs(z[..., None] - knots(z)) / step, 0, None)
+    return xp.clip(1 - xp.abs(z[..., None] - knot_positions(z)) / step, 0, None)
 
 
 def quantiles_on_grid(grid: np.ndarray, P: np.ndarray, levels: np.ndarray):

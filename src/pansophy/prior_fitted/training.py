@@ -84,7 +84,9 @@ MOST_TABLES = 256  # of a step
 AVERAGE_EVERY = 20  # steps
 
 
-def initial_weights(shape: NetworkShape, source: RandomSource) -> dict[str, Tensor]:
+def initial_network_weights(
+    shape: NetworkShape, source: RandomSource
+) -> dict[str, Tensor]:
     """Random weights; blocks begin as the identity, since what they add is 0."""
     weights = {}
     for name, size in shape.parameters().items():
@@ -225,7 +227,7 @@ class PriorTraining:
         if (self.n_steps is None) == (self.seconds is None):
             raise ValueError("give n_steps or seconds, the length of the whole run.")
         self.source = RandomSource(self.seed, self.device)
-        weights = self.start or initial_weights(self.shape, self.source)
+        weights = self.start or initial_network_weights(self.shape, self.source)
         self.named = {
             name: torch.nn.Parameter(w.to(self.device, torch.float32).clone())
             for name, w in weights.items()
@@ -252,7 +254,8 @@ class PriorTraining:
 
     def run(self, most_seconds: float | None = None, log=None) -> "PriorTraining":
         """Train to the end of the run, or for so many seconds."""
-        begin, before = time.perf_counter(), self.elapsed
+        begin = time.perf_counter()
+        before = self.elapsed
         totals = torch.zeros(2, 2, device=self.device)  # sum and count, by kind
         while self.progress < 1:
             spent = time.perf_counter() - begin
