@@ -25,7 +25,7 @@ def __getattr__(name):
     if name in ("save", "load"):
         return getattr(importlib.import_module(".persist", __name__), name)
     if name == "Ragged":
-        return importlib.import_module(".core.ragged", __name__).Ragged
+        return importlib.import_module(".core.arrays.ragged", __name__).Ragged
     if not name.startswith("_"):
         try:
             return importlib.import_module(f".{name}", __name__)

@@ -4,7 +4,6 @@
 over it.
 """
 
-import re
 from collections.abc import Callable
 from typing import Annotated, Any, Protocol, runtime_checkable
 
@@ -27,13 +26,6 @@ Seed = Annotated[
     Any,
     ParameterRule(
         "None, a whole number of at least 0, a RandomState or a Generator", _is_seed
-    ),
-]
-DeviceName = Annotated[
-    str,
-    ParameterRule(
-        '"auto", "cpu", "cuda" or "cuda:" and a number',
-        lambda v: re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", v) is not None,
     ),
 ]
 Matrix = Annotated[

@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from pansophy.core.triton_support import has_triton  # noqa: E402
+from pansophy.core.loops.triton_support import has_triton  # noqa: E402
 
 TRITON = [pytest.mark.gpu, pytest.mark.skipif(not has_triton(), reason="no Triton")]
 pytestmark = TRITON

@@ -3,40 +3,35 @@
 All but the pretrained networks for tables need torch. Names load on first use.
 """
 
-import importlib
-import importlib.util
-from typing import Any
-
+from ..core.lazy_names import lazy_names
 from ..scikit_learn import share_names
 
-HOMES = {
-    "bernoulli_rbm": ("BernoulliRBM",),
-    "conv": ("ConvClassifier", "ConvRegressor"),
-    "ft_transformer": ("FTTransformerClassifier", "FTTransformerRegressor"),
-    "mlp": ("MLPClassifier", "MLPRegressor"),
-    "neural_ode": ("NeuralODEClassifier", "NeuralODEDynamics", "NeuralODERegressor"),
-    "pretrained_table": ("PretrainedTableClassifier", "PretrainedTableRegressor"),
-    "sequence": ("SequenceClassifier", "SequenceRegressor", "SequenceTagger"),
-    "tabular_resnet": ("TabularResNetClassifier", "TabularResNetRegressor"),
+_NETS = {
+    ".bernoulli_rbm": "BernoulliRBM",
+    ".conv": "ConvClassifier ConvRegressor",
+    ".ft_transformer": "FTTransformerClassifier FTTransformerRegressor",
+    ".mlp": "MLPClassifier MLPRegressor",
+    ".neural_ode": "NeuralODEClassifier NeuralODEDynamics NeuralODERegressor",
+    ".sequence": "SequenceClassifier SequenceRegressor SequenceTagger",
+    ".tabular_resnet": "TabularResNetClassifier TabularResNetRegressor",
 }
-MODULES = {name: module for module, names in HOMES.items() for name in names}
-WITHOUT_TORCH = HOMES["pretrained_table"]
+_PRETRAINED = {
+    ".pretrained_table": "PretrainedTableClassifier PretrainedTableRegressor",
+}
+_NEEDS = {"torch": " ".join(_NETS.values())}
 
-__all__ = sorted(MODULES)
+_HOMES = {**_NETS, **_PRETRAINED}
+_OURS = frozenset(" ".join(_HOMES.values()).split())
 
-_look_up, _list_names = share_names(__name__)
+__all__, _load_name, _list_ours = lazy_names(__name__, _HOMES, _NEEDS)
+_share_name, _list_shared = share_names(__name__)
 
 
-def __getattr__(name) -> Any:
-    if name not in MODULES:
-        return _look_up(name)
-    value = getattr(importlib.import_module(f".{MODULES[name]}", __name__), name)
-    globals()[name] = value
-    return value
+def __getattr__(name):
+    return _load_name(name) if name in _OURS else _share_name(name)
 
 
 def __dir__() -> list[str]:
-    names = {*_list_names(), *MODULES}
-    if importlib.util.find_spec("torch") is None:
-        names -= set(MODULES) - set(WITHOUT_TORCH)
-    return sorted(names)
+    ours = _list_ours()
+    unusable = _OURS.difference(ours)
+    return sorted({*ours, *_list_shared()} - unusable)

@@ -56,12 +56,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Classifier, Estimator, Regressor
+from ..core.arrays.labels import class_codes
+from ..core.arrays.overflow import refuse_overflowing_squares
 from ..core.inherited_docs import inherit_descriptions
-from ..core.labels import class_codes
-from ..core.overflow import refuse_overflowing_squares
+from ..core.loops.threads import limit_threads, run_tasks, single_blas
 from ..core.random import make_rng, spawn_rngs
-from ..core.threads import limit_threads, run_tasks, single_blas
-from ..params import Count, Flag, Jobs
+from ..params import Count, DeviceName, Flag, Jobs
 from ..persist.saved_state import (
     Each,
     IntArray,
@@ -83,7 +83,7 @@ from ..prior_fitted.members import (
 from ..prior_fitted.pretrained import PretrainedNetwork, load_pretrained
 from ..prior_fitted.targets import encode_targets, knot_positions, quantiles_on_grid
 from ..tree.abstract_decision_tree import ColumnSelection
-from ..typing import DeviceName, Seed
+from ..typing import Seed
 from .table_encoding import TableEncoder, check_new_table, check_table
 
 FARTHEST = 1e9  # median deviations from the median at which numbers are clipped
@@ -144,7 +144,7 @@ def resolve_torch_device(device: str) -> str | None:
         import torch
 
         return "cuda" if torch.cuda.is_available() else None
-    from ..nn.devices import resolve_device
+    from ..nn.training.devices import resolve_device
 
     return str(resolve_device(device))
 

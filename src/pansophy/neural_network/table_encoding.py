@@ -1,7 +1,7 @@
 """Columns of a table as numbers and codes of categories, for networks.
 
 A category gets the number of its level plus 1; 0 is one that is missing or was never
-seen. Levels are read by the encoder of the trees (`tree.input_encoding`).
+seen. Levels are read by the encoder of the trees (`tree.growing.input_encoding`).
 
 Shapes    numbers (n, d) of float, NaN where missing   codes (n, c) of int64
 """
@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ..core.frames import column_names, column_reader
-from ..core.weighted import check_sample_weight
+from ..core.arrays.frames import column_names, column_reader
+from ..core.arrays.weighted import check_sample_weight
 from ..params import check_params
 from ..persist.saved_state import FloatArray, Part, saved_state
-from ..tree.input_encoding import InputEncoder, numeric_column_values
+from ..tree.growing.input_encoding import InputEncoder, numeric_column_values
 
 
 @saved_state(

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..nn.numeric_embeddings import distinct_quantiles
+from ..nn.layers.numeric_embeddings import distinct_quantiles
 from ..params import Flag, FractionBelowOne, NonNegative, TwoOrMore
 from ..tree.abstract_decision_tree import ColumnSelection
 from .abstract_net import AbstractNet

@@ -9,8 +9,8 @@ import sys
 
 import numpy as np
 
-from ..core.arrays import is_torch
-from ..core.triton_support import has_triton
+from ..core.arrays.arrays import is_torch
+from ..core.loops.triton_support import has_triton
 
 EPS = 1e-6  # in the norm
 MOST_SCORES = 1 << 20  # scores of attention that exist at a time

@@ -16,7 +16,7 @@ and it ends at the next, so at the knots the distribution function is exactly
 
 import numpy as np
 
-from ..core.arrays import device, namespace
+from ..core.arrays.arrays import device, namespace
 from .cells import N_CELL_FEATURES, describe_columns, encode_cells
 
 N_CLASSES = 10  # of the head

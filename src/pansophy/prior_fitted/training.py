@@ -38,9 +38,9 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from ..nn.checkpoint import read_checkpoint, write_checkpoint
-from ..nn.optimisers import Adam, Muon, ParameterGroups, pack_parameters
-from ..nn.schedules import TrainingProgress, warmdown
+from ..nn.training.checkpoint import read_checkpoint, write_checkpoint
+from ..nn.training.optimisers import Adam, Muon, ParameterGroups, pack_parameters
+from ..nn.training.schedules import TrainingProgress, warmdown
 from .cells import N_CELL_FEATURES, describe_columns, encode_cells
 from .network import IDENTITY, NetworkShape, forward
 from .pretrained import FORMAT, load_pretrained
