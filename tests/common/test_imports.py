@@ -88,6 +88,7 @@ EXCEPTIONS = {
     ("generative", "mixture"): "clusters of codes start from a mixture",
     ("ensemble", "tree"): "forests and boosters grow trees",
     ("neural_network", "tree"): "nets for tables read categories as trees do",
+    ("neural_network", "prior_fitted"): "estimators on its network and weights",
     ("ensemble", "linear_model"): "gates and final estimators are linear models",
 }
 

@@ -44,12 +44,14 @@ ELSEWHERE = {
 class ExpectedFailure(NamedTuple):
     """Why a check fails, and with what: an exception and a piece of its message.
 
-    The message is that of the exception or of one that caused it.
+    The message is that of the exception or of one that caused it. A check that is not
+    certain to fail depends on the rounding of the processor.
     """
 
     reason: str
     error: type[Exception]
     message: str
+    certain: bool = True
 
 
 # Which of scikit-learn's checks fail, and why that is right. Nothing else may fail.
@@ -180,7 +182,19 @@ TOO_FEW_FOR_A_DRAW = ExpectedFailure(
     ValueError,
     "`min_samples` may not be larger than number of samples",
 )
+BLOCKS_ROUND = ExpectedFailure(
+    "products of float32 matrices round the last bits by the place of a row in them",
+    AssertionError,
+    "is not invariant when applied to a",
+    certain=False,
+)
+FLOAT32_ROWS = {
+    "check_methods_sample_order_invariance": BLOCKS_ROUND,
+    "check_methods_subset_invariance": BLOCKS_ROUND,
+}
 EXPECTED: dict[str, dict[str, ExpectedFailure]] = {
+    "PretrainedTableClassifier": FLOAT32_ROWS,
+    "PretrainedTableRegressor": FLOAT32_ROWS,
     "AttackGenerator": unlike_repetitions(
         "gradients summed by weight and by rows differ by rounding, which training "
         "magnifies",
@@ -350,6 +364,8 @@ QUICK: dict[str, dict] = {
     "TabularResNetRegressor": {"n_epochs": 40, **SMALL_TABULAR},
     "FTTransformerClassifier": {"n_epochs": 30, **SMALL_TRANSFORMER},
     "FTTransformerRegressor": {"n_epochs": 40, **SMALL_TRANSFORMER},
+    "PretrainedTableClassifier": {"n_members": 1},
+    "PretrainedTableRegressor": {"n_members": 1},
     "AdaBoostClassifier": FEW,
     "AdaBoostRegressor": FEW,
     "ExtraTreesClassifier": FEW,

@@ -163,6 +163,13 @@ def method_paragraphs(c) -> list[str]:
         f"Anything worth keeping should beat {held}. A method that failed, ran out of "
         "time or memory in any fold is not ranked."
     )
+    pretrained = [t.method.name for t in c.trials if t.method.pretrained]
+    if pretrained:
+        out.append(
+            f"The weights of the {pretrained[0]} come with the library. They were "
+            "trained on made-up tables only: it had seen none of these rows, and no "
+            "real table, before."
+        )
     if c.selection_bias > 0:
         out.append(
             "The best of several scores is partly luck. Scores drawn around those seen "
