@@ -64,8 +64,8 @@ def test_tests_come_nearest_first(graph):
 
 def test_the_graph_of_this_repository_knows_its_parts():
     graph = ImportGraph(ROOT)
-    users = graph.importers["src/pansophy/core/shrinkage.py"]
+    users = graph.importers["src/pansophy/core/linalg/shrinkage.py"]
     assert "src/pansophy/discriminant_analysis/class_covariances.py" in users
-    near = graph.tests_near(["src/pansophy/linear_model/ridge.py"])
-    assert near[0] == "tests/linear_model/test_ridge.py"
-    assert "tests/linear_model/test_ridge_cv.py" in near
+    near = graph.tests_near(["src/pansophy/linear_model/least_squares/ridge.py"])
+    assert near[0] == "tests/linear_model/least_squares/test_ridge.py"
+    assert "tests/linear_model/least_squares/test_ridge_cv.py" in near
