@@ -127,9 +127,9 @@ def positive_section(c, held_out) -> Section:
     return Section(
         "Right and wrong answers",
         f"Saying {yes!r} from a probability of {threshold:.3g} on, for the held-out "
-        f"rows of the first cross-validation, of which {share:.0f} % are {yes!r}. Where "
-        f"{yes!r} is rarer or commoner than here, the two predictive values change and "
-        "the first two rates do not.",
+        f"rows of the first cross-validation, of which {share:.0f} % are {yes!r}. "
+        f"Where {yes!r} is rarer or commoner than here, the two predictive values "
+        "change and the first two rates do not.",
         HtmlTable("Rates", head, body, [False, False, True, True, True]),
     )
 

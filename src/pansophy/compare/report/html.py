@@ -18,8 +18,8 @@ from ...core.files.previous_files import move_to_previous
 from ...core.plain_text import plain_text
 from ...diagnose.findings import by_severity, merge_notes
 from ...plot.style import short_name
-from ..model.model_card import model_card
 from ..execution.progress import StepDisplay
+from ..model.model_card import model_card
 from . import decisions, holdout_and_groups, methodology, plot_data, sections
 from .first_screen import dot_rows, first_screen
 from .formatting import (

@@ -300,7 +300,8 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         trees = result.state.trees
         self.n_iter_ = len(trees) // booster.K
         self.best_iteration_ = self.n_iter_
-        vars(self).pop("best_score_", None)
+        if hasattr(self, "best_score_"):
+            del self.best_score_
         if scores.validation:
             self.best_iteration_ = max(1, int(np.argmax(scores.validation)))
             self.best_score_ = float(scores.validation[self.best_iteration_])
