@@ -33,6 +33,7 @@ OTHER_NAMES = (
     "settings.json",
     "documents.sqlite",
     "notes.txt",
+    "notes.py",
     "new.csv",
     "runs/settings.json",
     "runs/qlearning-0.json",
@@ -74,10 +75,15 @@ CALLS = {
         ("predict", p.run, p.table, "-o", p.table),
         ("predict", p.run, p.table, "-o", p.run / "model.pansophy"),
     ],
+    "export": lambda p: [
+        ("export", p.run, p.out / "notes.py"),
+        ("export", p.run, p.run / "model.pansophy"),
+    ],
     "serve": lambda p: [
         ("serve", p.out, "--port", p.port),
         ("serve", p.run, "--port", p.port),
     ],
+    "mcp": lambda p: [("mcp", "--folder", p.out / "notes.txt")],
     "plot": lambda p: [
         ("plot", p.out, "roc"),
         ("plot", p.run, "roc", "-o", p.out / "roc.svg"),
