@@ -54,7 +54,7 @@ def lists_of_columns(X):
 
     Examples
     --------
-    >>> from pansophy.core.frames import lists_of_columns
+    >>> from pansophy.core.arrays.frames import lists_of_columns
     >>> lists_of_columns({"a": [1, 2]})
     {'a': [1, 2]}
     >>> lists_of_columns({"a": 1})
