@@ -97,7 +97,6 @@ def test_headings_of_lecture_notes_find_their_row():
         ("imbalanced classes", "K412"),
         ("churn", "K386"),
         ("hidden markov", "K263"),
-        ("support vector machines", "K139"),
         ("Kalman", "K271"),
         ("tsne", "K195"),
         ("T-SNE", "K195"),
