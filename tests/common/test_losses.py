@@ -147,6 +147,19 @@ def test_compiled_twin(loss, rng):
             np.testing.assert_allclose(ours, twin, rtol=1e-11, atol=1e-13)
 
 
+@pytest.mark.parametrize(
+    "loss",
+    [loss for loss in ALL if loss.domain == "real" and loss.link is links.identity],
+    ids=lambda loss: loss.name,
+)
+def test_a_prediction_without_error(loss):
+    """A subgradient of each, where signs of the error are 0."""
+    y = np.array([-2.0, 0.0, 3.0])
+    g = loss.gradient(y, y)
+    lower, upper = (loss.gradient(y, y + d) for d in (-1e-9, 1e-9))
+    assert np.all(lower <= g) and np.all(g <= upper)
+
+
 @by_name
 @pytest.mark.parametrize("library", ["torch", "array_api_strict"])
 def test_backends_agree(loss, library, rng):

@@ -42,6 +42,7 @@ from .pointwise import (
     squared_hinge,
     zero_one,
 )
+from .ranking import LambdaRank
 from .robust import lp, lp_norm, student_t, tukey
 
 pinball = quantile  # the other usual name
@@ -101,6 +102,7 @@ __all__ = [
     "LOSSES",
     "SLACK_CATEGORIES",
     "GLMFamily",
+    "LambdaRank",
     "Loss",
     "absolute",
     "bayes_action",

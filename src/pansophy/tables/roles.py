@@ -65,12 +65,7 @@ class Column(NamedTuple):
     period: float = 0.0  # of an angle
     form: str = ""  # of numbers or dates written as text; see `number_formats`
     missing: tuple[str, ...] = ()  # words that count as missing
-    boolean: bool = False  # whether the column held true and false
-
-    @property
-    def takes_booleans(self) -> bool:
-        """Whether true and false are values of the column (`why` in older files)."""
-        return self.boolean or self.why == "true or false"
+    boolean: bool = False  # a number whose values were true or false
 
 
 def column_format(c) -> str:
@@ -308,6 +303,7 @@ def as_role(column, name, role) -> Column:
 
 def numeric_format(column, made, found) -> Column:
     """A column requested as number, date or angle, with its form and period."""
+    made = made._replace(boolean=found.boolean and made.role == "number")
     present = column_values.without_dictionary(column.drop_null())
     if column_values.is_text(column.type) and len(present):
         find = (

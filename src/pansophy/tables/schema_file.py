@@ -154,7 +154,7 @@ def read_column_entry(name, settings, where, table) -> Column:
         period=float(period),
         form=form,
         missing=text_list(settings, "missing", where),
-        boolean=boolean,
+        boolean=boolean and role == "number",  # the role may have been edited
     )
     lacks = role in ("category", "ordinal") and not c.levels
     lacks = lacks or (role == "angle" and not c.period)

@@ -59,15 +59,18 @@ Refs      [Cox1958]; [Minka2003] a comparison of solvers; [McCullagh1989] ch. 4;
 
 import math
 import warnings
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
+from ... import links
 from ...core.arrays import arrays
 from ...core.arrays.class_weight import compute_class_weight
 from ...core.arrays.rows import DatasetRows
@@ -98,6 +101,7 @@ from ...predictors.abstract_linear import (
     row_major_if_small,
 )
 from ...typing import Seed
+from ..coefficient_tests import CoefficientCovariance, CoefficientTests
 from ..risk import (
     ROWS_PER_COLUMN,
     Risk,
@@ -420,18 +424,21 @@ def null_log_likelihood(y, w, k):
     return float(share @ np.log(share / share.sum()))
 
 
-def logistic_summary(model, X, y, sample_weight=None, level=0.95) -> Summary:
-    """The table of eqs. (2) and (3) for a model and the rows it was fitted to."""
-    X = model._check_new_data(X, accept_sparse="csr")
-    check_unpenalised(model)
-    labels = arrays.to_numpy(model.classes_)
-    codes = np.searchsorted(labels, arrays.to_numpy(y))
-    k = len(labels)
-    w = (
-        np.ones(len(codes))
-        if sample_weight is None
-        else np.asarray(sample_weight, dtype=float)
-    )
+class LogisticInference(NamedTuple):
+    """What eqs. (2) and (3) give of a fit without penalty."""
+
+    coef: np.ndarray  # (k, d + 1), the intercept last, of mean 0 over several classes
+    covariance: np.ndarray  # (k, d + 1, k, d + 1)
+    log_likelihood: float
+    null_log_likelihood: float
+    rows: float
+
+
+def logistic_inference(model, X, codes, w=None) -> LogisticInference:
+    """Covariance and likelihoods at the coefficients of a model and its rows."""
+    codes = np.asarray(codes)
+    k = len(model.classes_)
+    w = np.ones(len(codes)) if w is None else np.asarray(w, dtype=float)
     W, b = (arrays.to_numpy(a).astype(float) for a in (model.coef_, model.intercept_))
     loss = logistic_loss if k == 2 else softmax_loss
     as_x = (
@@ -445,25 +452,34 @@ def logistic_summary(model, X, y, sample_weight=None, level=0.95) -> Summary:
         b = b - b.mean()
     x = np.column_stack([W, b])
     V = logistic_covariance(J, x.ravel())
+    like = -float(J(x.ravel())[0])
+    null = null_log_likelihood(codes, w, k)
+    return LogisticInference(x, V, like, float(null), float(w.sum()))
+
+
+def logistic_summary(model, inference, level=0.95) -> Summary:
+    """The table of eqs. (2) and (3)."""
+    labels = arrays.to_numpy(model.classes_)
+    k = len(labels)
+    x, V, like, null, rows = inference
+    d = x.shape[1] - 1
     error = np.sqrt(np.einsum("aiai->ai", V))
-    order = [J.d, *range(J.d)] if model.fit_intercept else list(range(J.d))
+    order = [d, *range(d)] if model.fit_intercept else list(range(d))
     table = wald_table(x[:, order].T, error[:, order].T, level=level)
     if k == 2:
         table = {name: column[:, 0] for name, column in table.items()}
-    like = -J(x.ravel())[0]
-    null = null_log_likelihood(codes, w, k)
     free = max(k - 1, 1) * len(order)
     ratio = 2 * (like - null)
     header = {
-        "rows": w.sum() if w.sum() != int(w.sum()) else int(w.sum()),
+        "rows": int(rows) if rows == int(rows) else rows,
         "coefficients": free,
         "log-likelihood": like,
         "null log-likelihood": null,
         "pseudo R2": 1 - like / null,
         "likelihood ratio": ratio,
-        "p (likelihood ratio)": float(stats.chi2.sf(ratio, max(k - 1, 1) * J.d)),
+        "p (likelihood ratio)": float(stats.chi2.sf(ratio, max(k - 1, 1) * d)),
         "AIC": aic(like, free),
-        "BIC": bic(like, free, w.sum()),
+        "BIC": bic(like, free, rows),
     }
     return Summary(
         type(model).__name__,
@@ -474,7 +490,7 @@ def logistic_summary(model, X, y, sample_weight=None, level=0.95) -> Summary:
     )
 
 
-class AbstractLogistic(AbstractLinearClassifier):
+class AbstractLogistic(CoefficientTests, AbstractLinearClassifier):
     """Probabilities of classes from log-odds."""
 
     def predict_proba(self, X):
@@ -492,13 +508,14 @@ class AbstractLogistic(AbstractLinearClassifier):
             F = xp.stack([xp.zeros_like(F), F], axis=1)
         return log_softmax(F)
 
-    def summary(self, X, y, sample_weight=None, *, level=0.95):
+    def summary(self, X=None, y=None, sample_weight=None, *, level=0.95):
         """Standard errors, z, p and intervals of a fit without penalty.
 
         Parameters
         ----------
-        X, y, sample_weight : as they were given to `fit`
-            They are passed over once more. Weights count rows.
+        X, y, sample_weight : as they were given to `fit`, or None
+            Needed where `fit` has not kept the covariance: for a table on disk and for
+            more than 1000 coefficients. Weights count rows.
         level : float, default=0.95
             Coverage of the intervals.
 
@@ -508,7 +525,39 @@ class AbstractLogistic(AbstractLinearClassifier):
             Prints as a table; `summary["p"]` and so on are numbers. For more than two
             classes the coefficients are those of mean 0 over classes.
         """
-        return logistic_summary(self, X, y, sample_weight, level)
+        check_is_fitted(self)
+        check_unpenalised(self)
+        if X is None:
+            return logistic_summary(self, self._kept_inference(), level)
+        X = self._check_new_data(X, accept_sparse="csr")
+        codes = np.searchsorted(arrays.to_numpy(self.classes_), arrays.to_numpy(y))
+        found = logistic_inference(self, X, codes, sample_weight)
+        return logistic_summary(self, found, level)
+
+    def _kept_inference(self) -> LogisticInference:
+        found = getattr(self, "_inference", None)
+        if found is None:
+            raise ValueError(
+                "the covariance was not kept, or does not exist: call "
+                "summary(X, y), which says why."
+            )
+        return found
+
+    def _coefficient_covariance(self) -> CoefficientCovariance:
+        check_unpenalised(self)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                "tests of coefficients are for two classes; summary() has a table for "
+                "each of several."
+            )
+        found = self._kept_inference()
+        d = found.coef.shape[1] - 1
+        order = [d, *range(d)] if self.fit_intercept else list(range(d))
+        V = found.covariance[0, :, 0, :][np.ix_(order, order)]
+        return CoefficientCovariance(found.coef[0, order], V, np.inf)
+
+    def _mean_link(self):
+        return links.logit
 
 
 @dataclass(eq=False, repr=False)
@@ -614,6 +663,13 @@ class LogisticRegression(AbstractLogistic):
         self.coef_ = as_x(W)
         self.intercept_ = as_x(b)
         self.n_iter_ = np.array([self.n_iter_], dtype=np.int32)
+        self._inference = None
+        in_memory = not isinstance(X, DatasetRows)
+        if a + b2 == 0 and self.class_weight is None and in_memory and W.size < 1000:
+            with suppress(ValueError):  # `summary` says why there is no covariance
+                codes = arrays.to_numpy(codes)
+                w = None if w is None else arrays.to_numpy(w)
+                self._inference = logistic_inference(self, X, codes, w)
         return self
 
     def _not_converged_text(self, limit):
