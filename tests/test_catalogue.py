@@ -96,6 +96,8 @@ def test_headings_of_lecture_notes_find_their_row():
         ("which model for counts", "K102"),
         ("imbalanced classes", "K412"),
         ("churn", "K386"),
+        ("hidden markov", "K263"),
+        ("Kalman", "K271"),
         ("tsne", "K195"),
         ("T-SNE", "K195"),
         ("backpropagation", "K288"),
@@ -181,6 +183,10 @@ def test_search_within_given_entries():
         ("retrain", "Fitting again on newer rows"),
         ("learning curve", "Would more rows help?"),
         ("survival", "Time to an event: survival"),
+        *(
+            (words, "Rows of the same people, places or batches: mixed effects")
+            for words in ("mixed effects", "random intercept", "lmer", "panel data")
+        ),
     ],
 )
 def test_questions_get_a_guide(question, title):

@@ -32,6 +32,7 @@ from ..compare.evaluation.conformal import (
 from ..core.arrays import arrays
 from ..core.arrays.frames import rows_of_table
 from ..core.arrays.labels import class_codes, refuse_missing
+from ..core.arrays.unreadable import array_of_rows, what_is_unreadable
 from ..core.random import draw_seed, make_rng
 from ..params import Flag, OpenFraction, ParameterError, ParameterRule, check_params
 from ..typing import Fittable, Seed, Splits
@@ -68,6 +69,9 @@ class AbstractConformalEstimator(Estimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
+        name = type(self).__name__
+        X = array_of_rows(X, f"X of {name}") if isinstance(X, (list, tuple)) else X
+        y = array_of_rows(y, f"y of {name}") if isinstance(y, (list, tuple)) else y
         X, y = as_host_array(X), as_host_array(y)
         check_consistent_length(X, y)
         if isinstance(self, Classifier):
@@ -77,7 +81,7 @@ class AbstractConformalEstimator(Estimator):
             self.classes_, y = class_codes(np.asarray(y))
             return X, y
         y = np.asarray(column_or_1d(y, warn=True))
-        if y.dtype.kind not in "fiubO" or not np.isfinite(y.astype(float)).all():
+        if what_is_unreadable(y) or not np.isfinite(y.astype(float)).all():
             raise ValueError(
                 f"y of {type(self).__name__} must hold numbers without NaN or infinity."
             )

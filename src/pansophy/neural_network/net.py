@@ -30,6 +30,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import host_array
+from ..core.arrays.unreadable import array_of_rows
 from ..losses import Loss
 from ..nn.training.supervised_losses import SupervisedLosses
 from ..params import Flag, ParameterRule, Positive, check_params
@@ -198,8 +199,15 @@ class AbstractModuleNet(AbstractNet):
         rows = [cast(torch.from_numpy(np.array(a))) for a in self._first_rows]
         state = net.training
         net.eval()
-        with torch.no_grad():
-            output = net(*rows)
+        try:
+            with torch.no_grad():
+                output = net(*rows)
+        except RuntimeError as error:
+            shapes = " and ".join(str(tuple(row.shape)) for row in rows)
+            raise ValueError(
+                f"the module of {type(self).__name__} does not take rows of the shape "
+                f"{shapes}: {type(error).__name__} in its forward pass."
+            ) from error
         net.train(state)
         if not isinstance(output, torch.Tensor) or output.ndim not in (1, 2):
             shape = getattr(output, "shape", type(output).__name__)
@@ -275,7 +283,7 @@ class TwoColumns:
 def flat_rows(X):
     """X as given or as an array, and its rows as vectors for the checks."""
     if isinstance(X, (list, tuple)):
-        X = np.asarray(X)
+        X = array_of_rows(X)
     if isinstance(X, np.ndarray) and X.ndim > 2:
         return X, X.reshape(len(X), -1)
     return (X if hasattr(X, "shape") else np.asarray(X)), X
