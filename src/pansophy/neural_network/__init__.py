@@ -11,6 +11,7 @@ _NETS = {
     ".conv": "ConvClassifier ConvRegressor",
     ".ft_transformer": "FTTransformerClassifier FTTransformerRegressor",
     ".mlp": "MLPClassifier MLPRegressor",
+    ".net": "NetClassifier NetRegressor",
     ".neural_ode": "NeuralODEClassifier NeuralODEDynamics NeuralODERegressor",
     ".sequence": "SequenceClassifier SequenceRegressor SequenceTagger",
     ".tabular_resnet": "TabularResNetClassifier TabularResNetRegressor",
