@@ -17,9 +17,9 @@ import pansophy
 from pansophy import base
 from pansophy.base import Estimator, InterruptedFitWarning, validate_rows
 from pansophy.cluster import KMeans
-from pansophy.core.iterate import iterate
-from pansophy.core.rows import DatasetRows
-from pansophy.core.weighted import check_sample_weight
+from pansophy.core.arrays.rows import DatasetRows
+from pansophy.core.arrays.weighted import check_sample_weight
+from pansophy.core.drivers.iterate import iterate
 from pansophy.ensemble import HistGradientBoostingRegressor
 from pansophy.linear_model import LinearRegression
 from pansophy.params import Count, ParameterError

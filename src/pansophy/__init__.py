@@ -27,7 +27,7 @@ def __getattr__(name):
     if name == "forecast":
         return importlib.import_module(".forecasting", __name__).forecast
     if name == "Ragged":
-        return importlib.import_module(".core.ragged", __name__).Ragged
+        return importlib.import_module(".core.arrays.ragged", __name__).Ragged
     if not name.startswith("_"):
         try:
             return importlib.import_module(f".{name}", __name__)

@@ -41,20 +41,20 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .core import arrays
-from .core.block_readers import reads_blocks
-from .core.frames import (
+from .core.arrays import arrays
+from .core.arrays.block_readers import reads_blocks
+from .core.arrays.frames import (
     column_names,
     date_column,
     missing_column,
     object_column,
     text_column,
 )
-from .core.iterate import Result, best_of
-from .core.labels import plain_numbers, refuse_missing
-from .core.progress import fit_task
-from .core.rows import DatasetRows, is_arrow_table, is_dataset
-from .core.weighted import check_sample_weight
+from .core.arrays.labels import plain_numbers, refuse_missing
+from .core.arrays.rows import DatasetRows, is_arrow_table, is_dataset
+from .core.arrays.weighted import check_sample_weight
+from .core.drivers.iterate import Result, best_of
+from .core.drivers.progress import fit_task
 from .params import ParameterError, PlainSignature, check_keywords, check_params
 from .scikit_learn import share_names
 

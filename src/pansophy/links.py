@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .core import arrays
+from .core.arrays import arrays
 from .core.numerics import logsumexp, safe_log, sigmoid, softmax
 
 __all__ = [

@@ -16,6 +16,7 @@ import functools
 import inspect
 import math
 import operator
+import re
 import types
 from collections.abc import Callable
 from functools import cache
@@ -142,6 +143,38 @@ def is_jobs(value):
 
 
 Jobs = Annotated[int, ParameterRule("a whole number other than 0", is_jobs)] | None
+
+
+def are_layer_sizes(value):
+    widths = np.atleast_1d(np.asarray(value))
+    whole = widths.size == 0 or widths.dtype.kind in "iu"
+    return widths.ndim == 1 and whole and bool((widths > 0).all())
+
+
+def are_positive_counts(value):
+    sizes = np.asarray(value)
+    whole = sizes.ndim == 1 and sizes.size in (2, 3) and sizes.dtype.kind in "iu"
+    return whole and bool((sizes > 0).all())
+
+
+LayerSizes = Annotated[
+    Any, ParameterRule("whole numbers above 0, one per hidden layer", are_layer_sizes)
+]
+DeviceName = Annotated[
+    str,
+    ParameterRule(
+        '"auto", "cpu", "cuda" or "cuda:" and a number',
+        lambda v: re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", v) is not None,
+    ),
+]
+PatienceCount = Count | Infinite
+ImageShape = Annotated[
+    Any,
+    ParameterRule(
+        "height and width, or height, width and channels", are_positive_counts
+    ),
+]
+Activation = Literal["relu", "leaky", "elu", "tanh", "logistic", "identity"]
 
 
 def rule_of(hint) -> ParameterRule:

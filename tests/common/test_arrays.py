@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from pansophy.core import arrays
+from pansophy.core.arrays import arrays
 from pansophy.linear_model import LinearRegression, Ridge
 
 LIBRARIES = ["torch", "array_api_strict"]

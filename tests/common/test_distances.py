@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from pansophy.core.arrays import to_numpy
+from pansophy.core.arrays.arrays import to_numpy
 from pansophy.distances import (
     METRICS,
-    check_metric,
     cosine,
     mahalanobis,
     manhattan,
@@ -20,6 +19,7 @@ from pansophy.distances import (
     pairwise_argmin,
     squared_euclidean,
 )
+from pansophy.teaching import check_metric
 
 COV = np.array([[2.0, 0.3, 0, 0, 0.1], [0.3, 1, 0, 0, 0], [0, 0, 3, 0.5, 0],
                 [0, 0, 0.5, 1, 0], [0.1, 0, 0, 0, 1]])  # fmt: skip

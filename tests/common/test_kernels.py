@@ -8,7 +8,7 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise as svm
 
 from pansophy import typing
-from pansophy.core.arrays import to_numpy
+from pansophy.core.arrays.arrays import to_numpy
 from pansophy.kernels import (
     HISTOGRAM_KERNELS,
     KERNELS,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pansophy import links, losses
-from pansophy.core.compiled import compiled
+from pansophy.core.loops.compiled import compiled
 from pansophy.losses import LOSSES, _pointwise, get_family, glm_loss
 from pansophy.typing import Loss
 

@@ -15,8 +15,8 @@ import torch
 from pansophy.base import InterruptedFitWarning
 from pansophy.persist import load, save
 from pansophy.rl import A2C, DQN, PPO, REINFORCE, SAC, TD3, evaluate_agent, gather
-from pansophy.rl.agent_comparison import RandomAgent
 from pansophy.rl.envs import CartPole, Corridor, ProbeWorld
+from pansophy.rl.experience.agent_comparison import RandomAgent
 from pansophy.typing import Agent
 
 COMMON = {"hidden_layer_sizes": (32,), "gamma": 0.9, "random_state": 0}

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from pansophy.core import arrays, numerics
+from pansophy.core import numerics
+from pansophy.core.arrays import arrays
 
 A = np.array([[-1e4, 0.0, 3.0], [-np.inf, 700.0, -800.0]])
 

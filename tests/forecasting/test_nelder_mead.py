@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize
 
-from pansophy.core.compiled import compiled
+from pansophy.core.loops.compiled import compiled
 from pansophy.forecasting._nelder_mead import (
     make_simplex_search,
     start_search,

@@ -5,7 +5,7 @@ import pytest
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from pansophy.core.triton_support import has_triton  # noqa: E402
+from pansophy.core.loops.triton_support import has_triton  # noqa: E402
 
 pytestmark = [
     pytest.mark.gpu,

@@ -296,7 +296,7 @@ def small_limits(monkeypatch):
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("C", [1.0, 1e3])
 def test_cached_rows_give_the_same_model(small_limits, monkeypatch, k, C):
-    from pansophy.optim.smo import RowCache
+    from pansophy.optim.constraints.smo import RowCache
 
     plain = RowCache.square
 

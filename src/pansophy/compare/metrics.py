@@ -19,7 +19,7 @@ import numpy as np
 from scipy import special
 from sklearn import metrics as sk
 
-from ..core.threshold_counts import average_precision, roc_auc
+from ..core.arrays.threshold_counts import average_precision, roc_auc
 
 TINY_PROBABILITY = 1e-15  # a probability of 0 is read as this
 MIN_COUNT = 1e-9  # and an expected count of 0 as this

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from ..diagnose.findings import by_severity
-from ..diagnose.suspicious_scores import too_good_score
+from ..diagnose.leakage.suspicious_scores import too_good_score
 from ..tables import TableError
 from ..tables.targets import as_name_list
 from .comparison import Comparison, dataframe_library

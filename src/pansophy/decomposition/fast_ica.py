@@ -32,13 +32,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core.iterate import iterate
-from ..core.linalg import one_thread_if_small
-from ..core.overflow import refuse_overflowing_squares
-from ..core.progress import SILENT
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.arrays.rows import as_rows
+from ..core.drivers.iterate import iterate
+from ..core.drivers.progress import SILENT
+from ..core.linalg.linalg import one_thread_if_small
+from ..core.linalg.truncated_svd import svd_flip
 from ..core.random import make_rng
-from ..core.rows import as_rows
-from ..core.truncated_svd import svd_flip
 from ..params import Count, Flag, NonNegative
 from ..typing import Matrix, Seed
 from .abstract_pca import center_and_project

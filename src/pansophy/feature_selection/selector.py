@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, Transformer, check_sparse_structure
-from ..core.labels import plain_numbers
+from ..core.arrays.labels import plain_numbers
 
 
 class AbstractSelector(SelectorMixin, Transformer, Estimator):

@@ -28,9 +28,9 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv, cross_val_score
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from ..core.iterate import iterate
-from ..core.overflow import refuse_overflowing_squares
-from ..core.routing import refuse_unrouted, routed_params, routing_enabled
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.drivers.iterate import iterate
+from ..core.drivers.routing import refuse_unrouted, routed_params, routing_enabled
 from ..params import Count, Fraction, Jobs, Number
 from ..typing import Fittable, Splits
 from .selector import AbstractSelector, estimator_or_least_squares

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..core.compiled import compiled
+from ..core.loops.compiled import compiled
 from ._nelder_mead import make_simplex_search, start_search, take_value
 
 LARGEST = 0.9995  # partial correlation: roots stay off the unit circle

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.compiled import compiled
+from ..core.loops.compiled import compiled
 from ._nelder_mead import make_simplex_search, start_search, take_value
 from ._seasonality import classical_indices, fill_gaps, longest_series
 

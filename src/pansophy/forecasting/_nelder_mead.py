@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.compiled import compiled
+from ..core.loops.compiled import compiled
 
 FIRST, REFLECT, EXPAND, CONTRACT, SHRINK = range(5)
 PHASE, VERTEX, COUNT, LIMIT = range(4)

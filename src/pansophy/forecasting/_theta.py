@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.compiled import compiled
+from ..core.loops.compiled import compiled
 from ._nelder_mead import make_simplex_search, start_search, take_value
 
 GRID = 24  # smoothing weights tried before the search between two of them

@@ -28,7 +28,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
-from ..core.ragged import Ragged
+from ..core.arrays.ragged import Ragged
 from ..core.random import make_rng
 from ..params import check_count, check_params
 from .panel import Panel, as_panel, ragged_range

@@ -40,8 +40,8 @@ from ..optim import bfgs
 from ..optim.numeric_derivatives import numeric_gradient
 from ..params import Count, Flag, Natural, ParameterRule
 from ..state_space.forecast import observation_moments
-from ..state_space.kalman_recursions import run_filter
-from ..state_space.linear_gaussian import LinearGaussianModel, stationary_moments
+from ..state_space.kalman.kalman_recursions import run_filter
+from ..state_space.kalman.linear_gaussian import LinearGaussianModel, stationary_moments
 from . import _arima
 from .abstract_forecaster import AbstractForecaster
 from .seasonality import season_of

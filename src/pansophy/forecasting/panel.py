@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..core.ragged import Ragged, is_list_of_arrays
+from ..core.arrays.ragged import Ragged, is_list_of_arrays
 from .frequency import Frequency, infer_frequency
 
 EXAMPLES = 3  # of what is wrong, in an error

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..core.codes import without_dictionary
-from ..core.ragged import Ragged
+from ..core.arrays.codes import without_dictionary
+from ..core.arrays.ragged import Ragged
 from ..tables import read_table
 from ..tables.column_values import (
     TableError,

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
-from ..core.ragged import Ragged
+from ..core.arrays.ragged import Ragged
 from .panel import Panel
 
 TOTAL = "(all)"

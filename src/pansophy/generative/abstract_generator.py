@@ -42,18 +42,18 @@ from torch import Tensor
 
 from .. import nn
 from ..base import Density, host_array
-from ..core.labels import class_codes, refuse_missing
-from ..core.overflow import refuse_overflowing_squares
+from ..core.arrays.labels import class_codes, refuse_missing
+from ..core.arrays.overflow import refuse_overflowing_squares
 from ..core.random import draw_seed, make_rng
-from ..neural_network.abstract_training import (
+from ..nn.nets.heads import positive_total
+from ..nn.training.abstract_training import (
     BLOCK_VALUES,
     AbstractTraining,
     detached_net,
     tensor_blocks,
 )
-from ..neural_network.run_tag import run_tag
-from ..nn.devices import resolve_device, seeded_torch
-from ..nn.heads import positive_total
+from ..nn.training.devices import resolve_device, seeded_torch
+from ..nn.training.run_tag import run_tag
 from ..params import Natural, check_count
 
 LARGEST_IMAGE_RANK = 4  # axes of a stack of images with channels

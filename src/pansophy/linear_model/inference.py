@@ -26,10 +26,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from ..core import arrays
+from ..core.arrays import arrays
 from ..core.information_criteria import aic, bic
-from ..core.least_squares import inverse_triangle, least_squares
-from ..core.least_squares_passes import on_device, prepare_least_squares
+from ..core.linalg.least_squares import inverse_triangle, least_squares
+from ..core.linalg.least_squares_passes import on_device, prepare_least_squares
 from .summary import Summary, coefficient_names, wald_table
 
 COVARIANCE_TYPES = ("nonrobust", "HC0", "HC1", "HC2", "HC3")

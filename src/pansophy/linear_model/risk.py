@@ -44,10 +44,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..core import arrays, threads
-from ..core.linalg import cholesky, solve_cholesky
+from ..core.arrays import arrays
+from ..core.arrays.rows import DatasetRows, Rows, slice_rows, sum_statistics
+from ..core.linalg.linalg import cholesky, solve_cholesky
+from ..core.loops import threads
 from ..core.numerics import softmax
-from ..core.rows import DatasetRows, Rows, slice_rows, sum_statistics
 from ..losses.multiclass import as_one_hot
 
 ROUGH_ROWS = 50_000  # with more rows than this a rough Hessian uses every s-th

@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
 from ..links import Link, identity
 
 # What targets a loss takes: any real number, a fraction from 0 to 1, a sign -1 or

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
 from ..core.numerics import xlogy
 from ..links import Link, identity, inverse, inverse_squared, log, logit, multinomial
 from . import base as kinds

@@ -23,7 +23,7 @@ Shapes    y, f, z, s (n,)
 import dataclasses
 from typing import Any, NamedTuple
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
 from . import base as kinds
 from .base import Loss
 from .pointwise import (

@@ -21,9 +21,9 @@ Shapes    y, f, result (n,)
 Refs      [Huber1964] [Koenker1978] [Freund1997] [McCullagh1989] [Zhang2004] eq. (9)
 """
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
+from ..core.arrays.weighted import weighted_quantile
 from ..core.numerics import log1pexp, sigmoid
-from ..core.weighted import weighted_quantile
 from ..links import log, logit
 from ..links import sigmoid_slope as logistic_slope
 from . import base as kinds

@@ -22,8 +22,8 @@ import math
 
 import numpy as np
 
-from ..core.arrays import namespace
-from ..core.weighted import weighted_quantile
+from ..core.arrays.arrays import namespace
+from ..core.arrays.weighted import weighted_quantile
 from . import base as kinds
 from .base import Loss, constant_by_bisection, weighted_row_mean
 

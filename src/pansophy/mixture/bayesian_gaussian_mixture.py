@@ -39,12 +39,12 @@ import numpy as np
 from scipy.special import betaln, digamma, gammaln
 from sklearn.utils.validation import check_is_fitted
 
-from ..core import arrays
-from ..core.em import em
+from ..core.arrays import arrays
+from ..core.arrays.rows import is_dataset
+from ..core.drivers.em import em
 from ..core.random import make_rng, spawn_rngs
-from ..core.rows import is_dataset
-from ..distributions.covariance import SHAPES
-from ..distributions.normal import Moments, Normal
+from ..distributions.gaussian.covariance import SHAPES
+from ..distributions.gaussian.normal import Moments, Normal
 from ..params import (
     Count,
     Flag,

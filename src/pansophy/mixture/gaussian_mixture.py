@@ -33,12 +33,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..core import arrays
+from ..core.arrays import arrays
+from ..core.arrays.rows import is_dataset
 from ..core.information_criteria import aic, bic
 from ..core.random import make_rng, spawn_rngs
-from ..core.rows import is_dataset
-from ..distributions.covariance import SHAPES, factor_analysis
-from ..distributions.normal import Normal
+from ..distributions.gaussian.covariance import SHAPES, factor_analysis
+from ..distributions.gaussian.normal import Normal
 from ..params import (
     AtLeastOne,
     Count,

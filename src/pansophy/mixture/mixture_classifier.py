@@ -21,8 +21,8 @@ import numpy as np
 from sklearn.base import clone
 
 from ..base import Classifier, Estimator
-from ..core import arrays
-from ..core.labels import class_codes
+from ..core.arrays import arrays
+from ..core.arrays.labels import class_codes
 from ..core.numerics import log_softmax, logsumexp, safe_log, softmax
 from ..params import ParameterError, ParameterRule
 from ..typing import ListLike, Matrix

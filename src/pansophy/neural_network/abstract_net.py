@@ -31,25 +31,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import nn
 from ..base import Classifier, Regressor
-from ..core.class_weight import apply_class_weight
-from ..core.iterate import Result
-from ..core.labels import class_codes
+from ..core.arrays.class_weight import apply_class_weight
+from ..core.arrays.labels import class_codes
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.arrays.ragged import Ragged
+from ..core.arrays.weighted import check_sample_weight
+from ..core.drivers.iterate import Result
 from ..core.numerics import softmax
-from ..core.overflow import refuse_overflowing_squares
-from ..core.ragged import Ragged
 from ..core.random import draw_seed, make_rng
-from ..core.weighted import check_sample_weight
-from ..nn.devices import resolve_device, seeded_torch
-from ..params import Count, Natural, check_params
-from ..persist.saved_state import Whole, saved_state
-from .abstract_training import (
+from ..nn.training.abstract_training import (
     BLOCK_VALUES,
     AbstractTraining,
     detached_net,
     tensor_blocks,
 )
+from ..nn.training.devices import resolve_device, seeded_torch
+from ..nn.training.run_tag import run_tag
+from ..params import Count, Natural, check_params
+from ..persist.saved_state import Whole, saved_state
 from .image_files import ImageFiles
-from .run_tag import run_tag
 
 MAX_PASSES = 100_000  # of one net for a prediction, as far as model files are trusted
 

@@ -3,7 +3,7 @@
 Numbers are centred and scaled by the mean and standard deviation of the training rows
 (weighted), NaN stays NaN, and the net learns what a missing number means. A category
 gets the number of its level plus 1; 0 is one that is missing or was never seen. Levels
-are read by the encoder of the trees (`tree.input_encoding`).
+are read by the encoder of the trees (`tree.growing.input_encoding`).
 
 Shapes    numbers (n, d) of float, NaN where missing   codes (n, c) of int64
 """
@@ -14,13 +14,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ..core.frames import column_names, column_reader
-from ..core.weighted import check_sample_weight
-from ..nn.numeric_embeddings import distinct_quantiles
+from ..core.arrays.frames import column_names, column_reader
+from ..core.arrays.weighted import check_sample_weight
+from ..nn.layers.numeric_embeddings import distinct_quantiles
 from ..params import Flag, FractionBelowOne, NonNegative, TwoOrMore, check_params
 from ..persist.saved_state import FloatArray, Part, saved_state
 from ..tree.abstract_decision_tree import ColumnSelection
-from ..tree.input_encoding import InputEncoder, numeric_column_values
+from ..tree.growing.input_encoding import InputEncoder, numeric_column_values
 from .abstract_net import AbstractNet
 
 ENOUGH_ROWS = 200  # of which a tenth can tell when to stop

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
 
 # How compiled loops tell the separable penalties apart.
 L1 = 0

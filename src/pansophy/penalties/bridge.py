@@ -21,7 +21,7 @@ Refs      [Frank1993] bridge; [Tibshirani1996] section 5
 
 import math
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
 from . import base as kinds
 from .base import Penalty, check_nonnegative
 from .separable import elastic_penalty

@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from ..core.arrays import asarray, device, namespace
+from ..core.arrays.arrays import asarray, device, namespace
 from ..core.numerics import safe_divide
 from . import base as kinds
 from .base import Penalty, check_nonnegative, euclidean_norm, indicator_value

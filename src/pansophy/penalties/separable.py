@@ -14,7 +14,7 @@ Refs      [Tibshirani1996] [Zou2005] [Parikh2014]
 
 import math
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
 from . import base as kinds
 from .base import Penalty, check_nonnegative, indicator_value, soft_threshold
 

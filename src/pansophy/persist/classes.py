@@ -98,8 +98,31 @@ FUNCTIONS = (
     )
 )
 BUILTINS = {t.__name__: t for t in (bool, int, float, complex, str, bytes, object)}
+# Packages that classes have left, to where they are today.
+MOVED = {
+    ("compare", "model_selection"): """ArchitectureRow ArchitectureComparison NetSize
+        ClusteringRow ClusteringComparison CurveDominance FriedmanTest MethodPair
+        MultiDatasetResult NestedResult LockedRows LeakGuard PresetAndFitted
+        ThreeWaySplit CandidateLoss SelectionResult TuningResult ScaledResiduals
+        ConformalRegressor ConformalClassifier""",
+    ("nn", "teaching"): """Neuron BackwardPass TimeGradients Approximation
+        ApproximationCurve GraphReport""",
+    ("optim", "teaching"): "Convexity CriticalPoint ConvexState StepReport",
+    ("graphical", "teaching"): "ExplainingAway TwoStage ProbabilityRule Plate",
+    ("tree", "teaching"): "GrowthCurve",
+    ("diagnose", "teaching"): """MeasurementRisk Attribution SimulatedRisk SampleError
+        Optimism""",
+    ("distances", "teaching"): "MetricReport",
+    ("kernel_model", "teaching"): "KernelExpansion",
+    ("kernel_model", "kernels"): "KernelTestResult Discrepancy",
+    ("recommend", "metrics"): "Hits",
+}
 # Names that classes had in older releases, to their names of today.
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {
+    f"pansophy.{before}.{name}": f"pansophy.{now}.{name}"
+    for (before, now), names in MOVED.items()
+    for name in names.split()
+}
 CLASS_LINE = re.compile(r"^class (\w+)", flags=re.MULTILINE)
 _registered: dict[str, type] = {}
 
@@ -195,7 +218,7 @@ def public_name(path) -> str:
     Examples
     --------
     >>> from pansophy.persist.classes import public_name
-    >>> public_name("pansophy.cluster.kmeans.KMeans")
+    >>> public_name("pansophy.cluster.centers.kmeans.KMeans")
     'pansophy.cluster.KMeans'
     """
     root, package, *_, last = path.split(".")

@@ -17,8 +17,8 @@ import math
 
 import numpy as np
 
-from ..core._intrinsics import float32_of_bits
-from ..core.compiled import FASTMATH_FUSED, FASTMATH_NO_NAN, compiled
+from ..core.loops._intrinsics import float32_of_bits
+from ..core.loops.compiled import FASTMATH_FUSED, FASTMATH_NO_NAN, compiled
 
 F = np.float32
 ZERO, HALF, ONE = F(0), F(0.5), F(1)

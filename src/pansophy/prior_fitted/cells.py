@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.arrays import is_torch, namespace
+from ..core.arrays.arrays import is_torch, namespace
 
 N_CELL_FEATURES = 24
 FARTHEST = 30.0  # |z| is clipped here

@@ -47,7 +47,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
 from .operations import attention, gelu, linear, rms_norm
 
 IDENTITY = 16  # length of the random vector that tells columns apart

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from ..core.arrays import is_torch
+from ..core.arrays.arrays import is_torch
 
 EPS = 1e-6  # in the norm
 MOST_SCORES = 1 << 20  # scores of attention that exist at a time

@@ -25,16 +25,16 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..base import Classifier, Estimator
-from ..core import arrays
-from ..core.rows import is_dataset
-from ..core.weighted import check_sample_weight
+from ..core.arrays import arrays
+from ..core.arrays.rows import is_dataset
+from ..core.arrays.weighted import check_sample_weight
 from ..params import Count, NonNegative, ParameterRule, TwoOrMore, number_rule
 from ..persist.saved_state import Part, saved_state
 from . import multiway_tree
 from .abstract_decision_tree import splits_match_inputs
-from .additive_trees import additive_multiway_tree, require_no_missing_values
-from .input_encoding import InputEncoder
+from .growing.input_encoding import InputEncoder
 from .multiway_tree import MultiwayTree
+from .storage.additive_trees import additive_multiway_tree, require_no_missing_values
 
 PositiveUpToHalf = Annotated[
     float, number_rule("a number above 0, up to 0.5", 0, 0.5, open_low=True)
@@ -169,7 +169,7 @@ class AbstractMultiwayTree(Estimator):
         return tags
 
     def __str__(self):
-        from .export import export_text
+        from .explanation.export import export_text
 
         if not hasattr(self, "tree_"):
             return repr(self)

@@ -23,7 +23,7 @@ class Threads(RegressorMixin, BaseEstimator):
     def fit(self, X, y):
         import threadpoolctl
 
-        from pansophy.core import threads
+        from pansophy.core.loops import threads
 
         X @ X.T  # BLAS is loaded
         pools = [k["num_threads"] for k in threadpoolctl.threadpool_info()]

@@ -19,7 +19,7 @@ from pansophy.compare.methods.method import EXTERNAL_LIBRARIES, FitContext
 from pansophy.compare.methods.method_choice import FitLimits
 from pansophy.compare.methods.pipelines import fit_pipeline, make_pipeline
 from pansophy.compare.methods.portfolio import METHODS
-from pansophy.core import threads
+from pansophy.core.loops import threads
 from pansophy.tables import Column, MixedFrame, Schema
 
 

@@ -18,7 +18,7 @@ from pansophy.compare.report.html import (
 )
 from pansophy.compare.report.methodology import commands_to_repeat
 from pansophy.diagnose import explore, make_finding
-from pansophy.diagnose.overview import overview
+from pansophy.diagnose.data.overview import overview
 from tests.compare.comparisons import EVIL, TASKS, made, ready
 from tests.compare.report.pages import parsed
 

@@ -82,7 +82,7 @@ def writers():
     from pansophy.play.episode_film import Film, save_film
     from pansophy.plot.style import save
     from pansophy.tables import infer_schema
-    from pansophy.tree.tree_drawing import return_or_write
+    from pansophy.tree.explanation.tree_drawing import return_or_write
 
     frame = Image.new("RGB", (4, 4))
     _, axes = plt.subplots()

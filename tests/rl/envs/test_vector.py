@@ -5,7 +5,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
-from pansophy.core import threads
+from pansophy.core.loops import threads
 from pansophy.rl import gather
 from pansophy.rl.envs import (
     Acrobot,

@@ -35,14 +35,14 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
+from ...core.arrays.weighted import check_sample_weight
 from ...core.random import make_rng
 from ...core.score_calibration import (
     fit_inverse_temperature,
     fit_platt_sigmoid,
     scale_temperature,
 )
-from ...core.weighted import check_sample_weight
-from ...diagnose.row_counts import effective_counts
+from ...diagnose.data.row_counts import effective_counts
 from .statistics import check_level, finite_array
 
 TINY = 1e-12

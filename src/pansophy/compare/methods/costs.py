@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.threads import single_blas
+from ...core.loops.threads import single_blas
 from ...tables.prepare import ONE_HOT
 from ..resource_limits import default_memory, default_workers, format_bytes
 

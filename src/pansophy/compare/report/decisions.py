@@ -7,7 +7,7 @@ depend on it.
 import numpy as np
 
 from ...core.random import make_rng
-from ...diagnose.row_counts import are_whole, effective_counts
+from ...diagnose.data.row_counts import are_whole, effective_counts
 from ..evaluation.conformal_scores import fit_conformal_scores
 from ..evaluation.decision_threshold import advise_threshold
 from ..model.kept_model import (

@@ -115,7 +115,7 @@ class ForecastModel:
                 y, X = joined_rows(old, i, new, places[name])
             series.append(y)
             known.append(X)
-        from ...core.ragged import Ragged
+        from ...core.arrays.ragged import Ragged
 
         panel = Panel(
             Ragged.from_list(series),
