@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from .app import (
+    AsJson,
     HelpfulCommand,
     ModelFile,
     TableFile,
@@ -16,8 +17,10 @@ from .app import (
     check_file,
     errors_as_one_sentence,
     print_error,
+    print_json,
     split_names,
 )
+from .early_checks import check_model_file
 
 Overwrite = Annotated[
     bool,
@@ -53,12 +56,16 @@ def predict(
         bool, typer.Option(help="Add what each column did for each row.")
     ] = False,
     overwrite: Overwrite = False,
+    as_json: AsJson = False,
 ):
     """Predict for the rows of a table, of any size, with a saved model."""
     with errors_as_one_sentence():
         model = model_file(model)
         check_file(model, "a model")
+        check_model_file(model)
         check_file(table, "a table")
+        if as_json and out is None:
+            raise ValueError("--json tells of the file of --out, which is not given.")
         if out is not None and out.exists() and out.samefile(model):
             raise ValueError("The predictions cannot replace the model they are of.")
         from ..compare.model.streaming import predict_stream
@@ -81,7 +88,11 @@ def predict(
             )
         for finding in done.findings:
             print_error(str(finding))
-        if out is not None:
+        if as_json:
+            findings = [str(finding) for finding in done.findings]
+            told = {"written": str(out), "rows": done.rows, "findings": findings}
+            print_json(told)
+        elif out is not None:
             print_error(f"Wrote {done.rows} predictions to {out}.")
 
 
@@ -170,6 +181,7 @@ def serve(
     with errors_as_one_sentence():
         model = model_file(model)
         check_file(model, "a model")
+        check_model_file(model)
         from .. import serve as server
 
         server.run(
@@ -250,6 +262,7 @@ def plot(
         Path | None, typer.Option(help="The table, if it has moved.")
     ] = None,
     overwrite: Overwrite = False,
+    as_json: AsJson = False,
 ):
     """Draw one picture of a comparison: of all methods, or of one of them."""
     with errors_as_one_sentence():
@@ -272,4 +285,7 @@ def plot(
             refuse_foreign_picture(out)
         out = out or free_picture_path(folder / f"{kind}.svg")
         save(drawing(**options), out)
-        print_error(f"Wrote {out}.")
+        if as_json:
+            print_json({"written": str(out), "kind": kind, **options})
+        else:
+            print_error(f"Wrote {out}.")
