@@ -161,7 +161,7 @@ def test_rows_that_come_later_leave_a_gap():
 
 @pytest.mark.parametrize("bad", [np.zeros((2, 3)), [], ["a"], np.array([np.inf])])
 def test_bad_series(bad):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"series|numbers|infinite"):
         as_panel(bad)
 
 
