@@ -63,9 +63,6 @@ BLENDS = {
     "median of ETS, dynamic theta, theta": (
         "exponential smoothing", "dynamic theta", "theta",
     ),
-    "median of ETS, dynamic theta, ridge, booster": (
-        "exponential smoothing", "dynamic theta", "global ridge", "global booster",
-    ),
 }  # fmt: skip
 
 
