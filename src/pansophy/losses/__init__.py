@@ -4,6 +4,7 @@
 finds one by name, with its parameter: `get_loss("huber", 1.5)`.
 """
 
+from ..core.recipes import remember_recipe
 from .base import Loss
 from .decisions import (
     bayes_action,
@@ -93,6 +94,9 @@ def get_loss(name: str, parameter: float | None = None) -> Loss:
     known = ", ".join(sorted(loss.name for loss in LOSSES))
     raise ValueError(f"no loss is called {name!r}; there are {known}.")
 
+
+for _loss in LOSSES:
+    remember_recipe(_loss, get_loss, _loss.name)
 
 __all__ = [
     "LOSSES",

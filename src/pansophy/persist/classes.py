@@ -97,6 +97,20 @@ FUNCTIONS = (
         linear_kernel polynomial_kernel rbf_kernel sigmoid_kernel""",
     )
 )
+# Functions of ours that make values of functions again, such as a loss: `core.recipes`.
+MAKERS = (
+    qualified_names("pansophy.links", "get_link")
+    | qualified_names(
+        "pansophy.losses",
+        """class_weighted_loss epsilon_insensitive get_family get_loss glm_loss huber lp
+        quantile squared_epsilon_insensitive student_t tukey tweedie""",
+    )
+    | qualified_names(
+        "pansophy.penalties",
+        """affine ball box elastic_net from_prior group_l2 half_space l1 l2 lq
+        nonnegative simplex""",
+    )
+)
 BUILTINS = {t.__name__: t for t in (bool, int, float, complex, str, bytes, object)}
 # Packages that classes have left, to where they are today.
 MOVED = {
@@ -327,6 +341,21 @@ def function_of(name):
     if module == "numpy" and isinstance(vars(np).get(last), np.ufunc):
         return vars(np)[last]
     raise PersistError(f"the file asks for {name!r}, which is not an allowed function")
+
+
+def maker_name(make) -> str | None:
+    """The name under which a recipe's function may be written, or None."""
+    package = ".".join(make.__module__.split(".")[:2])
+    name = f"{package}.{make.__name__}"
+    return name if name in MAKERS and maker_of(name) is make else None
+
+
+def maker_of(name):
+    """The function of a recipe in a manifest: one of `MAKERS`."""
+    if name not in MAKERS:
+        raise PersistError(f"the file asks for {name!r}, which makes no values")
+    module, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(module), last)
 
 
 @cache

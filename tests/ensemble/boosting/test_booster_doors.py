@@ -57,7 +57,7 @@ def test_rounds_after_the_best_are_left_out():
     whole = HistGradientBoostingClassifier(keep_best=False, **options)
     whole.fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
     best = int(whole.validation_score_.argmax())
-    assert cut.best_iteration_ == whole.best_iteration_ == cut.n_iter_ == best
+    assert cut.best_iteration_ == whole.best_iteration_ == cut.trees_.n_trees == best
     assert whole.n_iter_ > best
     assert cut.best_score_ == whole.validation_score_.max()
     np.testing.assert_array_equal(
@@ -69,8 +69,8 @@ def test_rounds_after_the_best_are_left_out():
     with pytest.raises(ValueError, match="n_rounds must be from 0 to"):
         cut.predict(X, n_rounds=best + 1)
     held_out = HistGradientBoostingClassifier(early_stopping=True, **options)
-    held_out.fit(X, y)  # rows of the training table: scikit-learn's behaviour
-    assert held_out.n_iter_ > held_out.best_iteration_
+    held_out.fit(X, y)  # rows of the training table
+    assert held_out.n_iter_ > held_out.best_iteration_ == held_out.trees_.n_trees
     assert not hasattr(cut.set_params(early_stopping=False).fit(X, y), "best_score_")
 
 

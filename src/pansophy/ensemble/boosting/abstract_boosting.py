@@ -156,6 +156,13 @@ def tree_dtype(a):
     return {"i": np.int64, "f": np.float64}.get(a.dtype.kind, a.dtype)
 
 
+def keeps_best_rounds(model, booster):
+    """Whether the rounds after the best one on held-out rows are dropped."""
+    if booster.validation is None:
+        return False
+    return not model.warm_start if model.keep_best == "auto" else bool(model.keep_best)
+
+
 def concatenate_trees(trees, n_features) -> BoostedTrees:
     """`BoostedTrees` of a list of trees."""
     trees = list(trees)

@@ -74,6 +74,7 @@ from .abstract_boosting import (
     classes_from_raw,
     classification_loss,
     concatenate_trees,
+    keeps_best_rounds,
     probabilities_from_raw,
     regression_loss,
     set_classes,
@@ -264,7 +265,6 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         )
         booster = Booster(table, rows, options, self._seed, validation)
         self._run_rounds(booster, booster.initial_state(kept), warm, X, y)
-        self._note_best_round(held_out is not None)
         return self
 
     def _rows_to_predict(self, X):
@@ -277,33 +277,13 @@ class AbstractHistGradientBoosting(AbstractBoosting):
             )
         return X
 
-    def _note_best_round(self, has_validation_rows):
-        """Set `best_iteration_` and `best_score_`; cut the rounds after the best."""
-        for name in ("best_iteration_", "best_score_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        if not has_validation_rows or not len(self.validation_score_):
-            return
-        best = max(int(np.argmax(self.validation_score_)), 1)
-        best = min(best, self.n_iter_)
-        self.best_iteration_ = best
-        self.best_score_ = float(self.validation_score_[best])
-        keep = self.keep_best
-        if keep == "auto":
-            keep = self._has_own_validation_rows
-        if keep and best < self.n_iter_:
-            trees = self.trees_.to_list()[: best * self.n_trees_per_iteration_]
-            self.trees_ = concatenate_trees(trees, self.n_features_in_)
-            self.n_iter_ = best
-            self.train_score_ = self.train_score_[: best + 1]
-            self.validation_score_ = self.validation_score_[: best + 1]
-
     def _run_rounds(self, booster, state, warm, X, y):
         """The rounds, with their scores and the stopping rule."""
         scores = BoostingEarlyStopping(self, booster)
         if warm:
-            scores.train = list(self.train_score_)
-            scores.validation = list(self.validation_score_)
+            done = len(state.trees) // booster.K
+            scores.train = list(self.train_score_[: done + 1])
+            scores.validation = list(self.validation_score_[: done + 1])
         else:
             scores.record(state)
         before = getattr(self, "history_", {}) if warm else {}
@@ -317,8 +297,17 @@ class AbstractHistGradientBoosting(AbstractBoosting):
                 "trees_": concatenate_trees(s.trees, self.n_features_in_)
             },
         )
-        self.trees_ = concatenate_trees(result.state.trees, self.n_features_in_)
-        self.n_iter_ = self.trees_.n_trees // booster.K
+        trees = result.state.trees
+        self.n_iter_ = len(trees) // booster.K
+        self.best_iteration_ = self.n_iter_
+        if hasattr(self, "best_score_"):
+            del self.best_score_
+        if scores.validation:
+            self.best_iteration_ = max(1, int(np.argmax(scores.validation)))
+            self.best_score_ = float(scores.validation[self.best_iteration_])
+        if keeps_best_rounds(self, booster):
+            trees = trees[: self.best_iteration_ * booster.K]
+        self.trees_ = concatenate_trees(trees, self.n_features_in_)
         for name, values in before.items():
             self.history_[name] = np.concatenate((values, self.history_.get(name, [])))
         self.train_score_ = np.array(scores.train)
@@ -664,9 +653,10 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
         Rounds without improvement until a stop.
     tol : float, default=1e-7
         Smaller improvements do not count.
-    keep_best : bool or "auto", default="auto"
-        Whether the rounds after the best one of the validation rows are left out.
-        "auto": if the rows are your own (X_val or eval_set).
+    keep_best : "auto" or bool, default="auto"
+        Whether the model ends with the round of the best validation score; otherwise
+        it has all rounds that were done (as scikit-learn's has). "auto" is True where
+        rows are held out, unless warm_start is set.
     verbose : int, default=0
         Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=None
@@ -679,13 +669,14 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
     baseline_ : array of shape (1,)
         The raw prediction before the first tree.
     n_iter_ : int
+        Rounds that were done.
+    best_iteration_ : int
+        Rounds up to the best validation score; n_iter_ without one.
+    best_score_ : float
+        The best validation score; only with validation rows.
     n_trees_per_iteration_ : int
     train_score_, validation_score_ : arrays of shape (n_iter_ + 1,)
-        Scores before the first round and after each kept one; empty without early
-        stopping.
-    best_iteration_, best_score_ : int, float
-        Rounds with the highest validation score, and that score; only with validation
-        rows.
+        Scores before the first round and after each; empty without early stopping.
     do_early_stopping_ : bool
     is_categorical_ : mask of shape (n_features,) or None
     feature_importances_ : array of shape (n_features,)
@@ -740,7 +731,7 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
     validation_fraction: Count | OpenFraction | Splitter | None = 0.1
     n_iter_no_change: Count = 10
     tol: NonNegative = 1e-7
-    keep_best: Flag | Literal["auto"] = "auto"
+    keep_best: Literal["auto"] | Flag = "auto"
     verbose: Verbosity = 0
     random_state: Seed = None
 
@@ -775,7 +766,6 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
             raw predictions by you.
         """
         X_val, y_val = pair_of_eval_set(eval_set, X_val, y_val)
-        self._has_own_validation_rows = X_val is not None
         X, y, w = self._check_inputs(X, y, sample_weight, "number")
         y = np.asarray(y, float)
         used = y if w is None else y[w > 0]
@@ -853,9 +843,10 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
         Rounds without improvement until a stop.
     tol : float, default=1e-7
         Smaller improvements do not count.
-    keep_best : bool or "auto", default="auto"
-        Whether the rounds after the best one of the validation rows are left out.
-        "auto": if the rows are your own (X_val or eval_set).
+    keep_best : "auto" or bool, default="auto"
+        Whether the model ends with the round of the best validation score; otherwise
+        it has all rounds that were done (as scikit-learn's has). "auto" is True where
+        rows are held out, unless warm_start is set.
     verbose : int, default=0
         Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=None
@@ -871,14 +862,15 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
     baseline_ : array of shape (n_trees_per_iteration_,)
         The raw predictions before the first tree.
     n_iter_ : int
+        Rounds that were done.
+    best_iteration_ : int
+        Rounds up to the best validation score; n_iter_ without one.
+    best_score_ : float
+        The best validation score; only with validation rows.
     n_trees_per_iteration_ : int
         1 for two classes, else one per class.
     train_score_, validation_score_ : arrays of shape (n_iter_ + 1,)
-        Scores before the first round and after each kept one; empty without early
-        stopping.
-    best_iteration_, best_score_ : int, float
-        Rounds with the highest validation score, and that score; only with validation
-        rows.
+        Scores before the first round and after each; empty without early stopping.
     do_early_stopping_ : bool
     is_categorical_ : mask of shape (n_features,) or None
     feature_importances_ : array of shape (n_features,)
@@ -920,7 +912,7 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
     validation_fraction: Count | OpenFraction | Splitter | None = 0.1
     n_iter_no_change: Count = 10
     tol: NonNegative = 1e-7
-    keep_best: Flag | Literal["auto"] = "auto"
+    keep_best: Literal["auto"] | Flag = "auto"
     verbose: Verbosity = 0
     random_state: Seed = None
     class_weight: dict | Literal["balanced"] | None = None
@@ -956,7 +948,6 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
             raw predictions by you.
         """
         X_val, y_val = pair_of_eval_set(eval_set, X_val, y_val)
-        self._has_own_validation_rows = X_val is not None
         X, y, w = self._check_inputs(X, y, sample_weight, "class")
         w = apply_class_weight(self.class_weight, y, w)
         codes = set_classes(self, y, least=1)

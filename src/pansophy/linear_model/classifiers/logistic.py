@@ -14,17 +14,20 @@ the sub-differential) exceeds tol:
                      iteratively reweighted least squares; shortened where eq. (1)
                      would rise
     lbfgs            many columns or classes: quasi-Newton steps, preconditioned where
-                     there are many rows for each column (`risk.whitening_factor`)
+                     there are many rows for each column (`risk.whitening_factor`),
+                     and then up to tol / 4
     newton-cg        sparse rows of many columns: products with the Hessian, with a
                      block Jacobi preconditioner (`risk.block_jacobi_preconditioner`)
     coordinate       rho > 0: proximal Newton steps, `logistic_l1.py`
     saga, sag        one row at a time, `saga.py`
 
-"auto" takes coordinate for rho > 0, newton-cholesky up to 512 coefficients, newton-cg
-for wide sparse rows and lbfgs for the rest. Newton's steps are then cheaper than those
-of solver="newton-cholesky": a factor is reused while it is good, and with more than
-50 000 rows the first Hessian is that of a part of them (`optim/smooth/newton.py`). The
-gradient always uses all rows, so the optimum is the same.
+"auto" takes coordinate for rho > 0; newton-cholesky up to 512 coefficients if X is
+small, sparse or has few rows for its columns, and along paths of C, where a Hessian
+serves several fits; newton-cg for wide sparse rows; and lbfgs for the rest. Newton's
+steps are then cheaper than those of solver="newton-cholesky": a factor is reused while
+it is good, and with more than 50 000 rows the first Hessian is that of a part of them
+(`optim/smooth/newton.py`). The gradient always uses all rows, so the optimum is the
+same.
 
 "liblinear" solves another problem: x gets a last entry s = `intercept_scaling`, and the
 intercept is b = s w_{d+1}, which is penalised with the rest. Its optimum (primal and
@@ -99,7 +102,12 @@ from ...predictors.abstract_linear import (
 )
 from ...typing import Seed
 from ..coefficient_tests import CoefficientCovariance, CoefficientTests
-from ..risk import Risk, block_jacobi_preconditioner, whitening_factor
+from ..risk import (
+    ROWS_PER_COLUMN,
+    Risk,
+    block_jacobi_preconditioner,
+    whitening_factor,
+)
 from ..summary import Summary, coefficient_names, wald_table
 
 LogisticSolver = Literal[
@@ -113,7 +121,9 @@ LogisticSolver = Literal[
     "liblinear",
 ]
 MAX_HESSIAN_WIDTH = 512  # coefficients up to which a Hessian is made
+MIN_WHITENED_ENTRIES = 1 << 16  # entries of dense X from which "auto" takes lbfgs
 WIDE_COLUMNS = 1000  # columns above which sparse rows go by products with the Hessian
+WHITENED_TOL = 0.25  # tol of lbfgs with a factor over `tol`
 LIBLINEAR_TOL = 1e-3  # tol of liblinear's problem over `tol`: Newton's last step
 # what users of scikit-learn know; others say that the solver failed to converge
 NOT_CONVERGED = {
@@ -184,12 +194,17 @@ def append_constant_column(X, s):
     return xp.concat([X, xp.zeros_like(X[:, :1]) + s], axis=1)
 
 
-def choose_logistic_solver(solver, l1, X, k):
-    """The solver for "auto"; otherwise a check that the given one can do the job."""
+def choose_logistic_solver(solver, l1, X, k, *, C=1.0, reused=False):
+    """The solver for "auto"; otherwise a check that the given one can do the job.
+
+    `reused` says that the same rows are fitted several times.
+    """
     if solver == "auto":
         if l1 > 0:
             return "coordinate"
-        if (X.shape[1] + 1) * k <= MAX_HESSIAN_WIDTH:
+        narrow = (X.shape[1] + 1) * k <= MAX_HESSIAN_WIDTH
+        # without a penalty Newton's steps tell sooner that classes are separable
+        if narrow and (reused or math.isinf(C) or not pays_to_whiten(X)):
             return "newton-cholesky"
         return "newton-cg" if sp.issparse(X) and X.shape[1] > WIDE_COLUMNS else "lbfgs"
     if l1 > 0 and solver not in ("coordinate", "saga", "liblinear"):
@@ -206,9 +221,16 @@ def choose_logistic_solver(solver, l1, X, k):
     return solver
 
 
+def pays_to_whiten(X):
+    """Whether quasi-Newton steps with a factor of some rows take less than Newton's."""
+    n, d = X.shape
+    enough = n * d >= MIN_WHITENED_ENTRIES and n >= ROWS_PER_COLUMN * d
+    return enough and not sp.issparse(X) and not arrays.is_foreign(X)
+
+
 def liblinear_solver(l1, X, k):
     """The Newton solver that minimises liblinear's problem."""
-    solver = choose_logistic_solver("auto", l1, X, k)
+    solver = choose_logistic_solver("auto", l1, X, k, reused=True)
     return "newton-cg" if solver == "lbfgs" else solver
 
 
@@ -325,7 +347,10 @@ class LogisticProblem:
         x = np.column_stack(start).ravel()
         limits = {"max_iter": max_iter, "tol": tol, "task": task}
         if solver == "lbfgs":
-            return lbfgs(J, x, root=whitening_factor(J, x), **limits)
+            root = whitening_factor(J, x)
+            if root is not None:  # a last step more is cheap, and as exact as Newton's
+                limits["tol"] = WHITENED_TOL * tol
+            return lbfgs(J, x, root=root, **limits)
         if solver == "newton-cholesky":
             if self.every_hessian:
                 return newton(J, J.hessian, x, keep=0.0, **limits)
@@ -624,7 +649,7 @@ class LogisticRegression(AbstractLogistic):
         k = int(classes.shape[0])
         k = 1 if k == 2 else k
         a, b2 = penalty_strengths(C, ratio, V)
-        solver = choose_logistic_solver(self.solver, a, X, k)
+        solver = choose_logistic_solver(self.solver, a, X, k, C=C)
         check_rows_in_memory(solver, X)
         self.classes_ = classes
         self.solver_ = solver

@@ -67,7 +67,8 @@ class AbstractTraining(Estimator):
     learning_rate : {"cosine", "constant", "linear", "warmdown", "one_cycle"} or \
 function, default="cosine"
         The rate over the run: "cosine" and "linear" rise for a tenth of the steps and
-        then fall to 0. A function of a `nn.schedules.TrainingProgress` gives a factor.
+        then fall to 0. A function of a `nn.training.schedules.TrainingProgress` gives
+        a factor.
     optimiser : str, rule of `pansophy.nn`, or class of `torch.optim`, default="adamw"
         "adamw", "adam", "sgd", "momentum", "lion", "muon", "rmsprop", ... Its rate is
         `learning_rate_init`, and rules of `pansophy.nn` decay by `weight_decay`.
