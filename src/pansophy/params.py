@@ -318,7 +318,7 @@ SYNONYMS = (
     ("max_depth", "depth"),
     ("tol", "tolerance", "eps", "rtol"),
     ("dropout", "dropout_rate", "p_dropout"),
-    ("optimiser", "optimizer", "opt"),
+    ("optimiser", "optimizer", "opt", "solver"),
     ("schedule", "scheduler", "lr_scheduler", "lr_schedule", "learning_rate"),
     ("loss", "criterion", "loss_fn", "loss_function", "objective"),
     ("valid", "validation_data", "val_data", "valid_data", "val_loader", "validation"),

@@ -265,6 +265,7 @@ def test_hmmlearn():
         assert OURS in vars(model)
         np.testing.assert_allclose(model.means_.ravel(), [5.0, 0.0], atol=0.1)
         assert model.predict(X)[0] == 1
+        assert model.n_features == 1
         assert model.monitor_.converged in (True, False)
 
 

@@ -142,8 +142,11 @@ def test_logistic_regression(frame):
     frame = frame.assign(word=np.where(frame.yes == 1, "yes", "no"))
     words = LogisticRegression(C=np.inf).fit("word ~ x", frame)
     assert words.classes_.tolist() == ["no", "yes"]
+    penalised = LogisticRegression().fit("yes ~ x", frame)
+    with pytest.raises(AttributeError, match="penalised coefficients"):
+        _ = penalised.pvalues
     with pytest.raises(ValueError, match="penalised coefficients"):
-        _ = LogisticRegression().fit("yes ~ x", frame).pvalues
+        penalised.conf_int()
     three = LogisticRegression(C=np.inf).fit("k ~ x", frame)
     assert three.summary()["p"].shape == (2, 3)
     with pytest.raises(ValueError, match="are for two classes"):

@@ -203,6 +203,8 @@ def get_fitted_attribute(self, name):
         raise AttributeError(
             f"{type(self).__name__!r} object has no attribute {name!r}"
         )
+    if name == "n_features" and not hasattr(ours, name):
+        name = "n_features_in_"  # hmmlearn's own name for it
     return getattr(ours, name)
 
 

@@ -81,12 +81,12 @@ class CoefficientTests:
     @property
     def bse(self):
         """Standard errors of the coefficients (p,), the intercept first."""
-        return np.sqrt(np.diagonal(self.cov_params()))
+        return np.sqrt(np.diagonal(self._covariance_of_property().covariance))
 
     @property
     def pvalues(self):
         """p values of "the coefficient is 0" (p,), the intercept first."""
-        found = self._checked_covariance()
+        found = self._covariance_of_property()
         with np.errstate(divide="ignore", invalid="ignore"):
             t = found.coef / np.sqrt(np.diagonal(found.covariance))
         return 2 * distribution_of(found.df).sf(np.abs(t))
@@ -201,6 +201,13 @@ class CoefficientTests:
 
     def _offset(self, offset, exposure, like) -> Any:
         raise ValueError(f"{type(self).__name__} has neither offset nor exposure.")
+
+    def _covariance_of_property(self) -> CoefficientCovariance:
+        """As `_checked_covariance`; where there is none, `hasattr` is False."""
+        try:
+            return self._checked_covariance()
+        except ValueError as error:
+            raise AttributeError(str(error)) from error
 
     def _checked_covariance(self) -> CoefficientCovariance:
         check_is_fitted(self)
