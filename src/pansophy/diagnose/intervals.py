@@ -105,7 +105,7 @@ def wilson_limits(k, n, level=0.95):
     >>> [round(float(limit), 3) for limit in wilson_limits(10, 10)]
     [0.722, 1.0]
     """
-    k, n = np.asarray(k, float), np.asarray(n, float)
+    k, n = np.broadcast_arrays(np.asarray(k, float), np.asarray(n, float))
     z = special.ndtri((1 + level) / 2)
     variance = np.divide(k * (n - k), n, out=np.zeros(np.shape(n)), where=n > 0)
     half_width = z * np.sqrt(variance + z * z / 4)
