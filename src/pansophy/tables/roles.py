@@ -287,7 +287,7 @@ def as_role(column, name, role) -> Column:
     result = find_role(column, name)
     if role == result.role or role in UNUSED:
         return result._replace(role=role, why="as asked")
-    made = Column(name, role, "as asked")
+    made = Column(name, role, "as asked", boolean=result.boolean)
     if role in ("category", "ordinal"):
         levels = result.levels or sorted_levels(
             column_values.column_as_texts(column, name)

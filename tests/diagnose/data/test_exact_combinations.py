@@ -86,7 +86,7 @@ def test_a_regression_is_not_told_about_right_rows():
 
 
 @pytest.mark.parametrize(
-    "exponents, formula",
+    ("exponents", "formula"),
     [
         ((1, 1), "'a' x 'b'"),
         ((1, -1), "'a' / 'b'"),
@@ -121,3 +121,19 @@ def test_what_is_nearly_a_product_is_none():
     assert find_exact_product(X, X[:, 0] ** 2, list("abcdef")) is None  # a copy
     assert find_exact_product(X - 5, X[:, 0] * X[:, 1], list("abcdef")) is None
     assert find_exact_product(X, X[:, 0] * X[:, 1] - 20, list("abcdef")) is None
+
+
+def test_products_of_columns_with_signs():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    for y, exponents in (
+        (2 * X[:, 0] * X[:, 1], [1, 1]),
+        (X[:, 0] / X[:, 1], [1, -1]),
+        (-3 * X[:, 0] ** 2 / X[:, 1], [2, -1]),
+    ):
+        found = find_exact_product(X, y, list("abcdef"))
+        assert found.columns == ["a", "b"] and found.exponents == exponents
+    without_signs = np.abs(X[:, 0]) * X[:, 1]  # eq. (2) has the sign of both
+    assert find_exact_product(X, without_signs, list("abcdef")) is None
+    X[0, 2] = 0.0  # a column with a zero is no part of a product
+    assert find_exact_product(X, X[:, 0] * X[:, 2], list("abcdef")) is None

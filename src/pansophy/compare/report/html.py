@@ -18,7 +18,10 @@ from ...core.files.previous_files import move_to_previous
 from ...core.plain_text import plain_text
 from ...diagnose.findings import by_severity, merge_notes
 from ...plot.style import short_name
+from ..execution.progress import StepDisplay
+from ..model.model_card import model_card
 from . import decisions, holdout_and_groups, methodology, plot_data, sections
+from .first_screen import dot_rows, first_screen
 from .formatting import (
     describe_blend,
     describe_warnings,
@@ -39,14 +42,20 @@ from .sentences import (
 from .shared_figures import SharedFigures
 
 MAX_TARGET_LETTERS = 48  # letters of the target that a heading shows
+STEP_NAMES = {
+    "Results": "writing the results",
+    "Model": "fitting {} on all rows",
+    "Report": "drawing the figures of the report",
+}
 FIGURES = "figures"  # key of figures that are being drawn
 MAX_OPEN_ROWS = 20  # methods of the leaderboard that are not folded
 
 
-def write_results(comparison, folder) -> dict[str, Path]:
+def write_results(comparison, folder, progress=False) -> dict[str, Path]:
     """Write results, report and model to a folder; their names and places.
 
     Each is written even if another cannot be; then OSError names those that failed.
+    `progress` is True, False or None for a terminal only.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if not is_own_folder(comparison, folder):
@@ -60,13 +69,16 @@ def write_results(comparison, folder) -> dict[str, Path]:
     }
     written: dict[str, Path] = {}
     problems = []
-    for name, (path, write) in writers.items():
-        try:
-            write(comparison, path)
-        except OSError as error:
-            problems.append(str(error))
-        else:
-            written[name] = path.resolve()
+    with StepDisplay(progress) as steps:
+        for name, (path, write) in writers.items():
+            steps.tell(STEP_NAMES[name].format(comparison.winner))
+            more = {"tell": steps.tell} if name == "Report" else {}
+            try:
+                write(comparison, path, **more)
+            except OSError as error:
+                problems.append(str(error))
+            else:
+                written[name] = path.resolve()
     if problems:
         there = [path.name for path in written.values()]
         rest = f"What could be written is there: {', '.join(there)}." if there else ""
@@ -86,11 +98,14 @@ def write_json(comparison, path) -> Path:
     return write_text_file(path, text + "\n")
 
 
-def write_report(comparison, path) -> Path:
-    """Render and write the page; the folder is made if need be."""
+def write_report(comparison, path, tell=None) -> Path:
+    """Render and write the page; the folder is made if need be.
+
+    `tell` is called with each step of drawing, as `StepDisplay.tell` is.
+    """
     path = Path(os.fspath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    return write_text_file(path, render_report(comparison))
+    return write_text_file(path, render_report(comparison, tell))
 
 
 def load_template(name):
@@ -162,11 +177,18 @@ def probability_bar(row) -> list[tuple[str, str]]:
     return [(k, f"{100 * v:.1f}") for k, v in parts]
 
 
-def render_report(c) -> str:
+def render_report(c, tell=None) -> str:
     """The page as text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return load_template("report.html").render(**report_context(c))
+        return load_template("report.html").render(**report_context(c, tell))
+
+
+def without_folders(c, text) -> str:
+    """The sentence with the name of the run's folder in place of its path."""
+    if c.folder is None:
+        return text
+    return text.replace(f"{c.folder}/", f"{Path(c.folder).name}/")
 
 
 def begin_figures(c) -> None:
@@ -178,10 +200,10 @@ def begin_figures(c) -> None:
         plot_data.begin_learning_curve(c)
 
 
-def report_context(c) -> dict:
+def report_context(c, tell=None) -> dict:
     """Everything the page shows, in its order."""
     begin_figures(c)
-    figures = c._views.pop(FIGURES).drawn()
+    figures = c._views.pop(FIGURES).drawn(tell)
     in_section = lambda name: [
         f for (s, _), k in figures.items() if s == name for f in k
     ]
@@ -189,6 +211,8 @@ def report_context(c) -> dict:
     if sections.has_learning_curve(c):
         kept.append(sections.learning_curve_figure(c))
     findings = merge_notes(by_severity(c.findings))
+    first = first_screen(c)
+    first = first._replace(next=[without_folders(c, text) for text in first.next])
     return {
         "c": c,
         "version": __version__,
@@ -201,7 +225,11 @@ def report_context(c) -> dict:
             c.schema.target, short_name(c.schema.target, MAX_TARGET_LETTERS)
         )
         + positive_clause(c.schema),
-        "headline": headline_sentences(c),
+        "headline": [
+            without_folders(c, text)
+            for text in headline_sentences(c)
+            if not text.startswith("Next: ")  # stands on the first screen
+        ],
         "sentences": [capitalised(c.verdict), *supporting_sentences(c)],
         "alarms": [f for f in findings if f.severity == "alarm"],
         "findings": findings,
@@ -231,6 +259,9 @@ def report_context(c) -> dict:
         ],
         "holds": sections.column_contents(c),
         "decisions": decisions.decision_sections(c),
+        "first": first,
+        "dots": [] if first.dots is None else dot_rows(first.dots),
+        "card": model_card(c),
         "blocks": sections.method_blocks(c, figures),
         "not_run": sections.skipped_groups(c),
         "how": methodology.method_paragraphs(c),

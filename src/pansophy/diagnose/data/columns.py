@@ -16,6 +16,7 @@ import scipy.stats
 
 from ...core.arrays.codes import encode_values
 from ...core.random import make_rng
+from ...core.suggestions import unknown_column_message
 from ...tables import TableError, read_table
 from ...tables.column_values import (
     HUGE,
@@ -27,7 +28,6 @@ from ...tables.column_values import (
     without_dictionary,
 )
 from ...tables.roles import find_role
-from ...tables.targets import unknown_column_message
 
 DAY = 86400.0
 VERY_SKEWED = 2.0  # skewness; that of an exponential distribution

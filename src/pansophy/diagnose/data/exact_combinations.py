@@ -14,8 +14,8 @@ A product or a ratio is a sum of logarithms,
 
     y_i = c prod_j x_ij^e_j,   e_j whole or half numbers,                        (2)
 
-for columns above 0: the exponents of the trimmed fit of log y are rounded, and eq. (2)
-is checked on y itself, within the same rounding.
+for columns without zeros: the exponents of the trimmed fit of log |y| are rounded, and
+eq. (2) is checked on y itself, signs included, within the same rounding.
 The rounding of y is the last decimal place that its values use; numbers without one are
 compared at a millionth of their spread.
 
@@ -132,34 +132,44 @@ class ExactProduct(NamedTuple):
 
 
 def find_exact_product(X, y, names) -> ExactProduct | None:
-    """Eq. (2) for columns X (n, d) without missing values; None if there is none."""
+    """Eq. (2) for columns X (n, d) without missing values; None if there is none.
+
+    Columns may have signs, but no zeros.
+    """
     spread = float(np.std(y))
     unit = rounding_of(y)
-    positive = np.flatnonzero((X > 0).all(0) & (X.std(0) > 0))
-    n, d = len(y), len(positive)
-    if d < 2 or n < 3 * d + 20 or not (y > 0).all():
+    usable = np.flatnonzero((X != 0).all(0) & (X.std(0) > 0))
+    n, d = len(y), len(usable)
+    if d < 2 or n < 3 * d + 20 or not (y != 0).all():
         return None
     if spread == 0 or 1.5 * unit > COARSE * spread:
         return None
-    logs = np.log(X[:, positive])
+    logs = np.log(np.abs(X[:, usable]))
     logs = logs - logs.mean(0)
     scale = logs.std(0)
     if not (scale > 0).all():
         return None
-    z = np.log(y)
+    z = np.log(np.abs(y))
     fitted = trimmed_fit(np.column_stack([np.ones(n), logs / scale]), z)[1:] / scale
     exponents = np.round(2 * fitted) / 2
     terms = np.flatnonzero(exponents)
     if not 2 <= len(terms) <= MOST_TERMS:
         return None
-    product = np.log(X[:, positive[terms]]) @ exponents[terms]
-    factor = float(np.exp(np.median(z - product)))
-    error = np.abs(y - factor * np.exp(product))
-    share = float(np.mean(error <= 1.5 * unit + 1e-9 * y))
+    parts = X[:, usable[terms]]
+    exponents = exponents[terms]
+    signed = (parts < 0).any(0)
+    if np.any(signed & (exponents % 1 != 0)):  # a root of a negative number
+        return None
+    odd = exponents % 2 == 1
+    product = np.exp(np.log(np.abs(parts)) @ exponents)
+    product = product * np.prod(np.where(odd, np.sign(parts), 1.0), axis=1)
+    factor = float(np.median(y / product))
+    error = np.abs(y - factor * product)
+    share = float(np.mean(error <= 1.5 * unit + 1e-9 * np.abs(y)))
     if share < EXACT_ROWS:
         return None
-    columns = [names[positive[j]] for j in terms]
-    return ExactProduct(columns, exponents[terms].tolist(), factor, share)
+    columns = [names[usable[j]] for j in terms]
+    return ExactProduct(columns, exponents.tolist(), factor, share)
 
 
 def product_leak(X, y, names, target_name):
