@@ -94,6 +94,25 @@ def counted_mean_variance(values, counts=None):
     return n, mean, c @ (v - mean) ** 2 / (n - 1) if n >= 2 else np.nan
 
 
+def wilson_limits(k, n, level=0.95):
+    """Wilson's lower and upper limits of the rates of k in n rows, eq. (2).
+
+    Arrays give arrays; without rows the limits are 0 and 1.
+
+    Examples
+    --------
+    >>> from pansophy.diagnose.intervals import wilson_limits
+    >>> [round(float(limit), 3) for limit in wilson_limits(10, 10)]
+    [0.722, 1.0]
+    """
+    k, n = np.broadcast_arrays(np.asarray(k, float), np.asarray(n, float))
+    z = special.ndtri((1 + level) / 2)
+    variance = np.divide(k * (n - k), n, out=np.zeros(np.shape(n)), where=n > 0)
+    half_width = z * np.sqrt(variance + z * z / 4)
+    low, high = ((s * half_width + k + z * z / 2) / (n + z * z) for s in (-1, 1))
+    return np.maximum(low, 0.0), np.minimum(high, 1.0)
+
+
 def rate_interval(k, n, level=0.95) -> Interval:
     """Wilson's interval of a rate of k in n rows, eq. (2).
 
@@ -105,11 +124,9 @@ def rate_interval(k, n, level=0.95) -> Interval:
     """
     if n <= 0:
         return Interval(np.nan, 0.0, 1.0, np.nan)
-    z = special.ndtri((1 + level) / 2)
-    reach = z * np.sqrt(k * (n - k) / n + z * z / 4)
-    low, high = (np.array([-reach, reach]) + k + z * z / 2) / (n + z * z)
+    low, high = wilson_limits(k, n, level)
     p = k / n
-    low, high = min(max(low, 0.0), p), max(min(high, 1.0), p)
+    low, high = min(low, p), max(high, p)
     return Interval(float(p), float(low), float(high), float(np.sqrt(p * (1 - p) / n)))
 
 

@@ -60,21 +60,19 @@ def test_the_band_of_a_curve_covers(rng):
 
 def test_the_band_of_a_curve_is_not_sure_at_its_ends():
     """Where all draws agree, what is known is a share of so many rows."""
+    from pansophy.diagnose.intervals import wilson_limits
     from pansophy.plot.classification.precision_recall import recall_and_precision
     from pansophy.plot.classification.roc import false_and_true_positive_rates
-    from pansophy.plot.classification.threshold_curves import (
-        curve_band,
-        wilson_interval,
-    )
+    from pansophy.plot.classification.threshold_curves import curve_band
 
     yes, grid = np.arange(60) % 3 == 0, np.array([0.0, 0.5, 1.0])
     low, high = curve_band(
         false_and_true_positive_rates, yes, yes + 0.0, grid
     )  # told apart without a mistake
     assert high.tolist() == [1, 1, 1]
-    assert low == pytest.approx(wilson_interval(1.0, 20)[0])
+    assert low == pytest.approx(wilson_limits(20, 20)[0])
     assert curve_band(recall_and_precision, yes, yes + 0.0, grid)[0] == pytest.approx(
-        wilson_interval(1.0, 20)[0]
+        wilson_limits(20, 20)[0]
     )
 
 

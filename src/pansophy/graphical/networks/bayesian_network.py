@@ -39,6 +39,7 @@ from ...core.random import make_rng
 from ...distributions.gaussian.normal import Normal
 from ...graphs.directed import moral_graph, topological_order
 from ...params import Count, NonNegative, ParameterError, Positive, check_params
+from ...sampling.particles.resampling import systematic_copies
 from ...typing import Seed
 from ..inference import row_inference
 from ..inference.clique_tree import MAX_TABLE_CELLS, InferenceCost
@@ -392,7 +393,8 @@ class BayesianNetwork(Density, Estimator):
         """
         A, w = self._weighted_rows(n, evidence, random_state)
         if evidence:
-            A = A[queries.systematic_resample(w, make_rng(random_state))]
+            copies = systematic_copies(w, len(w), make_rng(random_state))
+            A = A[np.repeat(np.arange(len(w)), copies)]
         return as_table_like(decode_rows(A, self.space), None)
 
     def weighted_sample(self, n: int, evidence, *, random_state=None):

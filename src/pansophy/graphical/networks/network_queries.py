@@ -310,13 +310,6 @@ def draw_weighted_rows(model, n: int, rng: np.random.Generator, evidence=None):
     return A, log_w
 
 
-def systematic_resample(w, rng: np.random.Generator) -> np.ndarray:
-    """Row numbers (n,) drawn by weight, by systematic resampling."""
-    n = len(w)
-    points = (rng.random() + np.arange(n)) / n
-    return np.minimum(np.searchsorted(np.cumsum(w), points), n - 1)
-
-
 def weighted_state_table(A, w, variables, sizes) -> np.ndarray:
     """Weighted frequencies of the joint states of some variables in rows A."""
     shape = [sizes[v] for v in variables]

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...diagnose.intervals import wilson_limits
 from ..axes import get_axes
 from ..style import GREY, draw_styled, line_style, pale_grid, short_name
-from .threshold_curves import curve_weights, curves_to_draw, wilson_interval
+from .threshold_curves import curve_weights, curves_to_draw
 
 
 class BinnedProbabilities(NamedTuple):
@@ -93,7 +94,7 @@ def bin_probabilities(yes, p, w, bins, level) -> BinnedProbabilities:
     total = np.where(filled, total, 1.0)
     mean = np.bincount(bin_of_row, w * p) / total
     share = np.bincount(bin_of_row, w * yes) / total
-    low, high = wilson_interval(share, total, level)
+    low, high = wilson_limits(share * total, total, level)
     points = (mean, share, low, high, np.bincount(bin_of_row))
     return BinnedProbabilities(*(v[filled] for v in points))
 

@@ -9,12 +9,12 @@ v of m rows.
 """
 
 import numpy as np
-from scipy import stats
 from sklearn.preprocessing import label_binarize
 
 from ...core.arrays.threshold_counts import score_order
 from ...core.arrays.weighted import check_sample_weight, scaled_to_effective_size
 from ...core.random import make_rng
+from ...diagnose.intervals import wilson_limits
 from ..style import named_series
 
 DRAWS = 200  # bootstrap samples of a band
@@ -95,25 +95,11 @@ def curve_band(curve, yes, s, grid, *, level=0.95, random_state=0, weights=None)
     called = np.cumsum(weight)[last]
     tp = np.cumsum(weight * positive)[last]
     u, v, m = curve(tp, called - tp)
-    wilson_low, wilson_high = wilson_interval(
-        np.interp(grid, u, v), np.interp(grid, u, m), level
+    n_rows = np.interp(grid, u, m)
+    wilson_low, wilson_high = wilson_limits(
+        np.interp(grid, u, v) * n_rows, n_rows, level
     )
     return np.minimum(low, wilson_low), np.maximum(high, wilson_high)
-
-
-def wilson_interval(share, m, level=0.95):
-    """Wilson's confidence interval of a proportion of m rows; (0, 1) for m = 0.
-
-    Examples
-    --------
-    >>> from pansophy.plot.classification.threshold_curves import wilson_interval
-    >>> [round(float(v), 3) for v in wilson_interval(1.0, 10)]
-    [0.722, 1.0]
-    """
-    z2 = stats.norm.ppf((1 + level) / 2) ** 2
-    center = (share * m + z2 / 2) / (m + z2)
-    half_width = np.sqrt(z2 * (m * share * (1 - share) + z2 / 4)) / (m + z2)
-    return np.maximum(center - half_width, 0.0), np.minimum(center + half_width, 1.0)
 
 
 def thin_curve(u, v, most=600):

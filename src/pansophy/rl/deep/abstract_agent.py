@@ -10,7 +10,6 @@ One seed makes everything: the environments, the initial weights, the actions an
 batches. On a CPU the same seed gives the same run bit for bit.
 """
 
-import copy
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
@@ -22,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...base import Estimator
 from ...core.loops.threads import single_blas
 from ...core.random import draw_seed, make_rng
+from ...nn.training.abstract_training import detached_net
 from ...nn.training.devices import limit_torch_threads, resolve_device, seeded_torch
 from ...params import (
     Count,
@@ -336,12 +336,4 @@ class AbstractAgent(Estimator):
 
 def detached_copy(net):
     """A copy of a net on the CPU, without gradients."""
-    grads = [p.grad for p in net.parameters()]
-    for p in net.parameters():
-        p.grad = None
-    made = copy.deepcopy(net).cpu().eval().requires_grad_(False)
-    for p, grad in zip(net.parameters(), grads):
-        p.grad = grad
-    for p in made.parameters():
-        p.data = p.data.clone()  # not a view of all parameters
-    return made
+    return detached_net(net).requires_grad_(False)
