@@ -8,7 +8,7 @@ JOBS ?= 2
 # Added to the integer seeds of tests by `make test-seeds`.
 SHIFT ?= 1000
 
-.PHONY: demo ratchet test quick test-slow test-elsewhere parity lint format bench docs wheel clean test-seeds explore test-lowest test-newest mutants
+.PHONY: demo ratchet test quick test-slow test-elsewhere parity lint format bench docs wheel clean test-seeds explore test-lowest test-newest mutants changelog sbom signatures release-check
 
 $(VENV)/core.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -84,6 +84,18 @@ docs: $(VENV)/dev.done  ## regenerate docs/curriculum.md and docs/scikit_learn.m
 
 wheel: $(VENV)/dev.done  ## dist/: a wheel with the loops compiled for common CPUs
 	$(BIN)/python tools/build_wheel.py
+
+changelog: $(VENV)/dev.done  ## CHANGELOG.md from the fragments of changes/
+	$(BIN)/python tools/changelog.py
+
+sbom: $(VENV)/dev.done  ## sbom.cdx.json from pyproject.toml
+	$(BIN)/python tools/sbom.py
+
+signatures: $(VENV)/dev.done  ## docs/signatures.txt: the public names and parameters, at a release
+	$(BIN)/python tools/signatures.py
+
+release-check: $(VENV)/dev.done  ## what a machine can check before a release, see RELEASING.md
+	$(BIN)/python tools/release_check.py
 
 clean:
 	rm -rf src/pansophy/_compiled_loops $(VENV) .venv-lowest .venv-newest .pytest_cache .ruff_cache .demo

@@ -1,4 +1,4 @@
-"""Tables of the records: `results.md` has all of them, the README some by rule."""
+"""Tables of the records: `results.md` has all of them, and a short one by rule."""
 
 from .definition import hash_case
 from .records import UNSTAMPED, stale_reason
@@ -106,19 +106,27 @@ def counted(numbers):
 
 
 def write_tables(records, cases, files, results, readme):
-    """Both pages; `files` maps names of cases to the files that define them."""
+    """The page of results, and the plot of the README with the text below it.
+
+    `files` maps names of cases to the files that define them.
+    """
+    from .plot import write_plot
+
     rows = fresh_rows(records, cases)
     numbers = count(cases, rows, records.stale(cases))
-    results.write_text(results_page(records, cases, rows, numbers), "utf-8")
+    page = results_page(records, cases, files, rows, numbers)
+    results.write_text(page, "utf-8")
     text = readme.read_text("utf-8")
     before, rest = text.split(START)
     after = rest.split(END)[1]
-    middle = "\n".join(["", *readme_lines(cases, files, rows, numbers), ""])
-    readme.write_text(before + START + middle + END + after, "utf-8")
+    picture = readme.parent / "docs" / "images" / "benchmarks.svg"
+    plot = write_plot(records, cases, files, picture)
+    readme.write_text(f"{before}{START}\n\n{plot}\n\n{END}{after}", "utf-8")
 
 
-def results_page(records, cases, rows, numbers):
-    lines = [HEAD, *counted(numbers), ""]
+def results_page(records, cases, files, rows, numbers):
+    lines = [HEAD, *counted(numbers), "", "## By rule", ""]
+    lines += [*rule_lines(cases, files, rows), "", "## All rows", ""]
     lines += [
         "| case | size | peer | wall | processor | verdict | quality | first | memory "
         "| rounds | measured |",
@@ -244,7 +252,7 @@ def stamp_lines(rows):
     ]
 
 
-# -- the README -----------------------------------------------------------------------
+# -- the short table, and what the README shows ---------------------------------------
 
 START, END = (
     "<!-- benchmarks: written by `make bench` -->",
@@ -260,9 +268,9 @@ repository; ‡ the machine was busy: one
 thread, and the ratio is that of processor times."""
 
 
-def readme_lines(cases, files, rows, numbers):
-    lines = ["", *counted(numbers), "", RULE, ""]
-    lines += ["| case | what | smallest | largest |", "|---|---|---|---|"]
+def rule_lines(cases, files, rows):
+    """The short table, with its rule and with what it lacks."""
+    lines = [RULE, "", "| case | what | smallest | largest |", "|---|---|---|---|"]
     chosen, absent, met = [], [], set()
     for case in cases:
         is_first = files[case.name] not in met
@@ -273,7 +281,7 @@ def readme_lines(cases, files, rows, numbers):
         elif is_first:
             absent.append(case.name)
     for _, case in sorted(chosen, key=lambda pair: pair[0]):
-        ends = (readme_cell(case, rows.get((case.name, i))) for i in ends_of(case))
+        ends = (rule_cell(case, rows.get((case.name, i))) for i in ends_of(case))
         lines.append(f"| {case.name} | {what_text(case)} | {' | '.join(ends)} |")
     if absent:
         lines += [
@@ -291,7 +299,7 @@ def ends_of(case):
     return 0, len(case.sizes) - 1
 
 
-def readme_cell(case, row):
+def rule_cell(case, row):
     """The fastest peer of a row: ratio, quartiles, name and marks."""
     if row is None or verdict(row) is None:
         return "–"

@@ -102,7 +102,7 @@ def test_kinds_of_targets():
     assert model._check_training_data(X, y, y_kind="number")[1].dtype == np.float64
     with pytest.raises(ValueError, match="y of Probe must hold numbers, got <U1"):
         model._check_training_data(X, ["1"] * 6, y_kind="number")
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="y should be a 1d array"):
         model._check_training_data(X, np.ones((6, 2)), y_kind="number")
     assert model._check_training_data(X, np.ones((6, 2)), y_kind="numbers")[
         1
@@ -117,7 +117,7 @@ def test_kinds_of_targets():
 def test_bad_rows_are_refused(bad, library):
     if library == "torch":
         bad = pytest.importorskip("torch").asarray(bad)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"2D|0 sample|one row|(NaN|infinity)"):
         Probe()._check_training_data(bad)
 
 

@@ -24,6 +24,10 @@ install_finder()
 def __getattr__(name):
     if name in ("save", "load"):
         return getattr(importlib.import_module(".persist", __name__), name)
+    if name in ("from_sklearn", "to_onnx", "to_script"):
+        return getattr(importlib.import_module(".interchange", __name__), name)
+    if name == "forecast":
+        return importlib.import_module(".forecasting", __name__).forecast
     if name == "Ragged":
         return importlib.import_module(".core.arrays.ragged", __name__).Ragged
     if not name.startswith("_"):
@@ -57,4 +61,5 @@ def __dir__():
 
     modules = {m.name for m in pkgutil.iter_modules(__path__)}
     public = {name for name in modules if not name.startswith("_")}
-    return sorted({"Ragged", "save", "load", *public, *sklearn.__all__})
+    own = {"Ragged", "forecast", "save", "load", "from_sklearn", "to_onnx", "to_script"}
+    return sorted({*own, *public, *sklearn.__all__})

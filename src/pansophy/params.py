@@ -318,6 +318,17 @@ SYNONYMS = (
     ("max_depth", "depth"),
     ("tol", "tolerance", "eps", "rtol"),
     ("dropout", "dropout_rate", "p_dropout"),
+    ("optimiser", "optimizer", "opt"),
+    ("schedule", "scheduler", "lr_scheduler", "lr_schedule", "learning_rate"),
+    ("loss", "criterion", "loss_fn", "loss_function", "objective"),
+    ("valid", "validation_data", "val_data", "valid_data", "val_loader", "validation"),
+    ("lr", "learning_rate", "learning_rate_init", "eta"),
+    ("epochs", "n_epochs", "max_epochs", "num_epochs", "max_iter"),
+    ("clip", "max_grad_norm", "grad_clip", "gradient_clip_val", "clip_norm"),
+    ("accumulate", "accumulate_grad_batches", "gradient_accumulation_steps"),
+    ("amp", "mixed_precision", "use_amp", "precision"),
+    ("stop", "early_stopping", "patience"),
+    ("module_options", "module_kwargs", "module_params"),
 )
 
 
@@ -341,6 +352,8 @@ def check_keywords(cls, keywords) -> None:
     near = difflib.get_close_matches(given.lower(), folded, 1, 0.6)
     meant = synonym_of(given, names) or (folded[near[0]] if near else None)
     advice = f"Did you mean {meant!r}?" if meant else ""
+    own_words = getattr(cls, "_keyword_advice", None)  # of libraries like this class
+    advice = (own_words and own_words(given, names)) or advice
     raise TypeError(
         f"{cls.__name__} got an unexpected keyword argument {given!r}. "
         + (advice or f"It takes {', '.join(names) or 'none'}.")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks import records, stamp, tables
+from benchmarks import plot, records, stamp, tables
 from tests.benchmarks.made_rows import STAMP, make_case, make_row
 
 
@@ -126,13 +126,30 @@ def test_losses_and_worse_quality_are_counted_and_shown(tmp_path):
     ]
     page, readme = _pages(tmp_path, cases, rows)
     assert "5 cases, 5 with a stamped record, 0 without; 0 stale" in page
-    for text in (page, readme):
-        assert "| their smallest size | 2 | 1 | 1 | 1 |" in text
-        assert "| their largest size | 0 | 0 | 0 | 0 |" in text
-    listed = [line.split(" | ")[0] for line in readme.splitlines() if "theirs" in line]
+    assert "| their smallest size | 2 | 1 | 1 | 1 |" in page
+    assert "| their largest size | 0 | 0 | 0 | 0 |" in page
+    short = page.split("## All rows")[0]
+    listed = [line.split(" | ")[0] for line in short.splitlines() if "theirs" in line]
     assert listed == ["| best", "| lost", "| worse"]  # the first, and all that is bad
-    assert "0.60 [0.50, 0.70] theirs" in readme
-    assert "theirs, worse" in readme
+    assert "0.60 [0.50, 0.70] theirs" in page
+    assert "theirs, worse" in page
+    assert "lost: 0.6 times as fast as theirs; worse" not in readme  # the worst first
+    assert "worse: 3 times as fast as theirs" in readme
+    assert "5 of 5 cases have a record" in readme
+
+
+def test_the_plot_gives_half_of_its_places_to_losses():
+    wins = [make_case(f"win{i}") for i in range(12)]
+    losses = [make_case(f"loss{i}") for i in range(7)]
+    cases = wins + losses
+    rows = [make_row(case, ratio=(2, 3, 4)) for case in wins]
+    rows += [make_row(c, ratio=(0.1, 0.2 + i / 10, 0.9)) for i, c in enumerate(losses)]
+    files = {case.name: f"bench_{case.name[:4]}" for case in cases}
+    fresh = tables.fresh_rows(records.Records(rows), cases)
+    shown = [case.name for case, _ in plot.chosen_rows(cases, files, fresh)]
+    assert len(shown) == plot.PLACES
+    assert shown[:5] == [f"win{i}" for i in range(5)]
+    assert shown[5:] == [f"loss{i}" for i in (4, 3, 2, 1, 0)]  # the worst of them
 
 
 def test_stale_rows_are_never_shown(tmp_path):
@@ -147,13 +164,14 @@ def test_a_busy_row_counts_by_processor_time_and_says_so(tmp_path):
     case = make_case()
     page, readme = _pages(tmp_path, [case], [make_row(case, load=(1.0, 2.6))])
     assert "busy" in page
-    assert "0.38‡ [0.25, 0.50] theirs" in readme  # 3 / 8 of the processor
-    assert "| their smallest size | 0 | 1 | 0 | 0 |" in readme
+    assert "0.38‡ [0.25, 0.50] theirs" in page  # 3 / 8 of the processor
+    assert "| their smallest size | 0 | 1 | 0 | 0 |" in page
+    assert "(hollow) on a busy machine" in readme
 
 
 def test_baselines_written_here_are_marked_and_no_memory_is_no_result(tmp_path):
     case = make_case(written=("theirs",))
-    page, readme = _pages(tmp_path, [case], [make_row(case)])
+    page, _ = _pages(tmp_path, [case], [make_row(case)])
     assert "theirs †" in page
-    assert "theirs†" in readme
+    assert "theirs†" in page
     assert "– / –" in page

@@ -1,18 +1,11 @@
 """The commands: help, mistakes, interrupts, what they import."""
 
-import contextlib
-import json
-import os
 import subprocess
 import sys
 import textwrap
-import tomllib
-from importlib import metadata
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 import pansophy
 from pansophy.cli.app import split_names
@@ -170,67 +163,6 @@ def test_help_and_version_load_nothing_heavy():
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True
     )
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
-
-
-def modules_beyond_core() -> list[str]:
-    """Top-level modules installed here that no core dependency asks for."""
-    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    waiting = [Requirement(line).name for line in asked["dependencies"]]
-    core = {"pansophy"}
-    while waiting:
-        name = canonicalize_name(waiting.pop())
-        if name in core:
-            continue
-        core.add(name)
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            parts = [Requirement(line) for line in metadata.requires(name) or ()]
-            waiting += [
-                p.name
-                for p in parts
-                if not p.marker or p.marker.evaluate({"extra": ""})
-            ]
-    owners = metadata.packages_distributions()
-    return sorted(
-        module
-        for module, names in owners.items()
-        if module not in sys.stdlib_module_names  # backports may be installed
-        and not core & {canonicalize_name(name) for name in names}
-    )
-
-
-def test_demo_needs_core_dependencies_only(tmp_path):
-    """Neither the command nor its workers can import anything but core packages."""
-    beyond = modules_beyond_core()
-    assert "pytest" in beyond and not {"numpy", "numba", "sklearn"} & set(beyond)
-    hidden = f"""
-        import sys
-        beyond = set({beyond!r})
-        class Without:
-            def __init__(self, finder):
-                self.finder = finder
-            def find_spec(self, name, path=None, target=None):
-                absent = name.split(".")[0] in beyond
-                return None if absent else self.finder.find_spec(name, path, target)
-            def __getattr__(self, name):
-                return getattr(self.finder, name)
-        sys.meta_path[:] = [Without(f) for f in sys.meta_path]
-    """
-    (tmp_path / "sitecustomize.py").write_text(textwrap.dedent(hidden))
-    paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
-    done = subprocess.run(
-        [sys.executable, "-m", "pansophy", "demo", "--out", str(tmp_path / "demo")],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "NO_COLOR": "1", "PYTHONPATH": os.pathsep.join(paths)},
-    )
-    assert done.returncode == 0, done.stderr
-    assert "\r" not in done.stderr and "\x1b" not in done.stderr  # lines, no bar
-    for word in ("logistic regression", "decision tree", "dummy", "report.html"):
-        assert word in done.stdout
-    told = json.loads((tmp_path / "demo" / "results.json").read_text())
-    extra = "not installed: pip install 'pansophy[deep]'"
-    assert ["neural network", extra] in told["not_run"]
-    assert (tmp_path / "demo" / "report.html").stat().st_size > 10_000
 
 
 def plain_help(*words, monkeypatch):

@@ -53,7 +53,7 @@ def test_every_metric_has_a_case():
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("ours, options, scipys, theirs", CASES)
+@pytest.mark.parametrize(("ours", "options", "scipys", "theirs"), CASES)
 def test_same_as_scipy(library, ours, options, scipys, theirs, points):
     xp = pytest.importorskip(library)
     X, Z = (xp.asarray(a) for a in points)
@@ -67,7 +67,7 @@ def test_same_as_scipy(library, ours, options, scipys, theirs, points):
     )
 
 
-@pytest.mark.parametrize("ours, options, scipys, theirs", CASES)
+@pytest.mark.parametrize(("ours", "options", "scipys", "theirs"), CASES)
 def test_tiles_and_float32(ours, options, scipys, theirs, points, monkeypatch):
     from pansophy.distances import pairwise_metrics
 

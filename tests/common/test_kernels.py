@@ -279,7 +279,7 @@ def test_scikit_learns_two_conventions(points):
 
 
 @pytest.mark.parametrize(
-    "make, words",
+    ("make", "words"),
     [
         (lambda: RBF(0.0), "length_scale of RBF must be above 0"),
         (lambda: RBF([1.0, -1.0]), "length_scale of RBF must be above 0"),

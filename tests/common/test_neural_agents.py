@@ -256,7 +256,7 @@ def test_masks_are_obeyed_while_learning_and_after(name):
     assert masks[np.arange(3), chosen].all()
     assert chosen[2] == 0
     assert evaluate_agent(agent, MaskedCells(), 50).mean > 1.9  # 2.2 is the best
-    with pytest.raises(AssertionError, match="forbidden"):
+    with pytest.raises(AssertionError, match="forbidden"):  # noqa: PT012
         for seed in range(20):
             env = MaskedCells()
             env.reset(seed=seed)

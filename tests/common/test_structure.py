@@ -30,6 +30,7 @@ WITHOUT_A_FILE = {
         "decomposition/abstract_pca",
         "ensemble/boosting/abstract_boosting",
         "ensemble/committee",
+        "forecasting/abstract_forecaster",
         "gaussian_process/abstract_gaussian_process",
         "generative/autoencoders/abstract_autoencoder",
         "generative/gan/abstract_gan",
@@ -87,6 +88,7 @@ def test_no_estimator_is_listed():
         estimators.all_estimators(),
         estimators.all_generators(),
         estimators.text_estimators(),
+        estimators.panel_estimators(),
     )
     homes = {cls.__module__ for members in lists for _, cls in members}
     files = {name.removeprefix("pansophy.").replace(".", "/") for name in homes}

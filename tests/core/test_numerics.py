@@ -38,7 +38,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize("name, right", PAIRS, ids=[name for name, _ in PAIRS])
+@pytest.mark.parametrize(("name", "right"), PAIRS, ids=[name for name, _ in PAIRS])
 def test_numerics_against_scipy(xp, name, right):
     found = getattr(numerics, name)(xp.asarray(VALUES))
     assert type(found) is type(xp.asarray(VALUES))

@@ -113,7 +113,7 @@ def test_naive_bayes():
 
 
 @pytest.mark.parametrize(
-    "use, error, words",
+    ("use", "error", "words"),
     [
         (lambda: unroll_plates(Plate("i", 2, {"x": START})), ValueError, "twice"),
         (lambda: unroll_plates({"x[i]": START}), ValueError, "no plate"),

@@ -5,6 +5,7 @@ put right is one sentence and exit code 2; Ctrl-C is 130, being terminated 143.
 """
 
 import importlib
+import json
 import os
 import shlex
 import signal
@@ -22,6 +23,7 @@ from typer.main import get_command_from_info
 from .. import __version__
 from ..core.plain_text import plain_text
 
+JSON_FORMAT = 1  # of the keys that --json prints
 UsageError: Any = typer.BadParameter.__base__  # that of the click that typer uses
 
 
@@ -80,10 +82,13 @@ COMMANDS = {
     "compare": "compare_commands",
     "rerun": "compare_commands",
     "explore": "compare_commands",
+    "forecast": "forecast_command",
     "demo": "compare_commands",
     "methods": "library_command",
     "predict": "model_commands",
+    "export": "export_command",
     "serve": "model_commands",
+    "mcp": "mcp_command",
     "plot": "model_commands",
     "play": "play_command",
     "index": "search_commands",
@@ -164,6 +169,12 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of folds and meth
 def print_text(text):
     """Print to standard output, without anything that a terminal obeys."""
     typer.echo(plain_text(text))
+
+
+def print_json(data):
+    """Print one JSON object, with the version of its keys (docs/commands.md)."""
+    data = {"format": JSON_FORMAT, **data}
+    typer.echo(json.dumps(data, indent=2, default=str))
 
 
 def print_error(text):

@@ -1,6 +1,5 @@
 """`pansophy compare`, `explore`, `rerun` and `demo`."""
 
-import json
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -16,6 +15,7 @@ from .app import (
     check_file,
     errors_as_one_sentence,
     print_error,
+    print_json,
     print_text,
     split_names,
 )
@@ -65,12 +65,14 @@ def compare(table: TableFile, as_json: AsJson = False, quiet: Quiet = False, **f
 def run_compare(table, as_json, quiet, flags):
     """The comparison, with worker processes that start while the rest is imported."""
     from ..compare.execution.process_handles import fork_server_ahead
+    from ..compare.resource_limits import worker_processes_wanted
 
     options = options_from_flags(flags)
     stem = f"{table.name.split('.')[0]}-pansophy"
     options["folder"] = options["folder"] or default_folder(stem, options["resume"])
     check_compare_options(options, table)
-    with fork_server_ahead(flags["workers"] != 0 and flags["cluster"] is None):
+    wanted = worker_processes_wanted(flags["workers"]) and flags["cluster"] is None
+    with fork_server_ahead(wanted):
         from ..compare import compare as run
 
         target = options.pop("target")
@@ -103,7 +105,7 @@ def default_folder(stem, resume) -> Path:
 def print_and_write(result, as_json, quiet=False):
     """Print a comparison and write its files."""
     if as_json:
-        typer.echo(json.dumps(result.to_dict(), indent=2, default=str))
+        print_json(result.to_dict())
     else:
         from ..compare.report.terminal import print_comparison as on_terminal
 
@@ -131,7 +133,10 @@ def rerun(
         from ..compare import rerun as again
 
         outcome = again(folder, table, progress=not quiet)
-        print_text(json.dumps(outcome.to_dict()) if as_json else str(outcome))
+        if as_json:
+            print_json(outcome.to_dict())
+        else:
+            print_text(str(outcome))
         if not outcome.same:
             raise typer.Exit(1)
 
@@ -196,7 +201,7 @@ def explore(
             **roles,
         )
         if as_json:
-            typer.echo(json.dumps(findings.to_dict(), indent=2, default=str))
+            print_json(findings.to_dict())
         else:
             print_text(str(findings))
         if out is not None:
@@ -222,21 +227,39 @@ def demo(
         Path(".demo")
     ),
     seed: Seed = 0,
+    as_json: AsJson = False,
 ):
     """Run the comparison on a bundled table and write the report."""
     with errors_as_one_sentence():
-        run_demo(out, seed)
+        run_demo(out, seed, as_json)
 
 
-def run_demo(out, seed):
+def run_demo(out, seed, as_json=False):
     """The comparison of the bundled table, and its files."""
     from ..compare.execution.process_handles import fork_server_ahead
+    from ..compare.resource_limits import worker_processes_wanted
 
-    with fork_server_ahead():
+    with fork_server_ahead(worker_processes_wanted()):
         from ..compare import compare as run
         from ..datasets import load, path
 
         data = load()
-        typer.echo(f"{data.about} ({path()})\n")
+        say = print_error if as_json else print_text
+        say(f"{data.about} ({path()})\n")
         result = run(path(), data.target, folder=out, random_state=seed, progress=True)
-        print_and_write(result, False)
+        print_and_write(result, as_json)
+        copy_table(path(), out / "table.csv")
+        say(f"Table:   {(out / 'table.csv').resolve()}")
+
+
+def copy_table(source, place) -> None:
+    """Leave the table beside its results; another file of that name is kept."""
+    from ..core.files.atomic_files import replacing_file
+    from ..core.files.previous_files import move_to_previous
+
+    content = Path(source).read_bytes()
+    if place.is_file() and place.read_bytes() == content:
+        return
+    move_to_previous(place.parent, [place.name])
+    with replacing_file(place) as draft:
+        Path(draft).write_bytes(content)

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from .app import (
+    AsJson,
     HelpfulCommand,
     ModelFile,
     TableFile,
@@ -16,6 +17,7 @@ from .app import (
     check_file,
     errors_as_one_sentence,
     print_error,
+    print_json,
     split_names,
 )
 from .early_checks import check_model_file
@@ -54,6 +56,7 @@ def predict(
         bool, typer.Option(help="Add what each column did for each row.")
     ] = False,
     overwrite: Overwrite = False,
+    as_json: AsJson = False,
 ):
     """Predict for the rows of a table, of any size, with a saved model."""
     with errors_as_one_sentence():
@@ -61,12 +64,17 @@ def predict(
         check_file(model, "a model")
         check_model_file(model)
         check_file(table, "a table")
+        if as_json and out is None:
+            raise ValueError("--json tells of the file of --out, which is not given.")
         if out is not None and out.exists() and out.samefile(model):
             raise ValueError("The predictions cannot replace the model they are of.")
         from ..compare.model.streaming import predict_stream
         from ..persist import load
 
         kept = load(model)
+        if type(kept).__name__ == "ForecastModel":
+            write_forecasts(kept, model, table, out, level, overwrite)
+            return
         check_is_table_model(kept, model)
         with model_faults_as_value_error(model):
             done = predict_stream(
@@ -80,8 +88,29 @@ def predict(
             )
         for finding in done.findings:
             print_error(str(finding))
-        if out is not None:
+        if as_json:
+            findings = [str(finding) for finding in done.findings]
+            told = {"written": str(out), "rows": done.rows, "findings": findings}
+            print_json(told)
+        elif out is not None:
             print_error(f"Wrote {done.rows} predictions to {out}.")
+
+
+def write_forecasts(kept, model, table, out, level, overwrite):
+    """Forecasts of a model of `forecast`, after the later rows of a table."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    if out is not None and out.exists() and not overwrite:
+        raise ValueError(f"{out} exists already: give --overwrite to replace it.")
+    with model_faults_as_value_error(model):
+        levels = None if level is None else [100 * level if level < 1 else level]
+        found = kept.predict_table(table, level=levels)
+        sink = sys.stdout.buffer if out is None else pa.OSFile(str(out), "wb")
+        pyarrow.csv.write_csv(found, sink)
+        if out is not None:
+            sink.close()
+            print_error(f"Wrote {len(found)} forecasts to {out}.")
 
 
 def model_file(path) -> Path:
@@ -233,6 +262,7 @@ def plot(
         Path | None, typer.Option(help="The table, if it has moved.")
     ] = None,
     overwrite: Overwrite = False,
+    as_json: AsJson = False,
 ):
     """Draw one picture of a comparison: of all methods, or of one of them."""
     with errors_as_one_sentence():
@@ -255,4 +285,7 @@ def plot(
             refuse_foreign_picture(out)
         out = out or free_picture_path(folder / f"{kind}.svg")
         save(drawing(**options), out)
-        print_error(f"Wrote {out}.")
+        if as_json:
+            print_json({"written": str(out), "kind": kind, **options})
+        else:
+            print_error(f"Wrote {out}.")

@@ -12,6 +12,7 @@ from .app import (
     app,
     errors_as_one_sentence,
     print_error,
+    print_json,
     print_text,
     split_names,
 )
@@ -86,9 +87,7 @@ def play_environment(
             overwrite=overwrite,
         )
         if as_json:
-            import json
-
-            print_text(json.dumps(comparison_data(result, environment), indent=2))
+            print_json(comparison_data(result, environment))
         else:
             print_text(f"{result!r}\n\n" + "\n".join(verdict_sentences(result)))
         for name in ("report.html", "agent.pansophy", "episode.gif", "results.json"):

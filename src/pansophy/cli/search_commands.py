@@ -4,7 +4,6 @@
 of Python.
 """
 
-import json
 import sys
 import time
 from pathlib import Path
@@ -19,6 +18,7 @@ from .app import (
     app,
     errors_as_one_sentence,
     print_error,
+    print_json,
     print_text,
     split_names,
 )
@@ -118,7 +118,7 @@ def index(
         seconds = time.perf_counter() - began
         if as_json:
             result = {**report._asdict(), "seconds": seconds, "index": str(place)}
-            typer.echo(json.dumps(result, indent=2))
+            print_json(result)
             return
         print_text(f"{report}\nindex in {place}, {seconds:.1f} s")
 
@@ -188,7 +188,7 @@ def ask(
         seconds = time.perf_counter() - began
         snippets = [p.snippet(text, width) for p in answer.passages]
         if as_json:
-            typer.echo(json.dumps(answer_as_data(answer, snippets), indent=2))
+            print_json(answer_as_data(answer, snippets))
             return
         marks = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() else ("**", "**")
         print_text(f"{answer.text}\n")

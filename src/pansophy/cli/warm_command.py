@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 
 from .app import (
+    AsJson,
     HelpfulCommand,
     app,
     errors_as_one_sentence,
     print_error,
+    print_json,
     print_text,
 )
 
@@ -36,6 +38,7 @@ def warm(
         int | None,
         typer.Option(min=1, help="Number of processes; one for each core if absent."),
     ] = None,
+    as_json: AsJson = False,
 ):
     """Compile all loops for this machine now, so that no later call has to wait."""
     with errors_as_one_sentence():
@@ -59,6 +62,10 @@ def warm(
         reports = warm_up_with_progress(chosen, jobs, total)
         compiled = sum(r.compiled for r in reports)
         seconds = time.perf_counter() - began
+        if as_json:
+            told = {"compiled": compiled, "seconds": seconds, "kept": reason is None}
+            print_json({**told, "folder": str(user_folder())})
+            return
         levels = " and ".join(level.name for level in shipped_levels())
         source = f" Shipped loops are used (for {levels})." if levels else ""
         kept = f"kept in {user_folder()}" if reason is None else f"not kept: {reason}"

@@ -539,7 +539,9 @@ def whitening_factor(J, x):
     if J.n < ROWS_PER_COLUMN * J.d or J.d > MAX_FACTOR_WIDTH:
         return None
     kept = J.predictions_at(x)
-    s = max(1, J.n // (ROWS_PER_COLUMN * J.d))
+    # more rows make a better factor: so many for each column cost about one pass
+    each = max(ROWS_PER_COLUMN, 8 * J.n // J.d**2)
+    s = max(1, J.n // (each * J.d))
 
     def stats(X, i):
         v = J.v[J.block_slices[i]]

@@ -54,7 +54,7 @@ from ..params import (
     Positive,
     Verbosity,
 )
-from ..typing import ListLike, Matrix, Seed
+from ..typing import NumericArray, Seed
 from .abstract_mixture import AbstractMixture
 from .gaussian_em import (
     EPS,
@@ -324,9 +324,9 @@ class BayesianGaussianMixture(AbstractMixture):
     ] = "dirichlet_process"
     weight_concentration_prior: Positive | None = None
     mean_precision_prior: Positive | None = None
-    mean_prior: Matrix | ListLike | None = None
+    mean_prior: NumericArray | None = None
     degrees_of_freedom_prior: Positive | None = None
-    covariance_prior: Positive | Matrix | ListLike | None = None
+    covariance_prior: Positive | NumericArray | None = None
     random_state: Seed = None
     warm_start: Flag = False
     verbose: Verbosity = 0

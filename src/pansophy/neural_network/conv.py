@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import nn
 from ..base import host_array
 from ..core.arrays.image_shapes import flat_image_shape, refuse_channels_first
+from ..core.arrays.unreadable import array_of_rows
 from ..core.arrays.weighted import check_sample_weight
 from ..params import (
     Activation,
@@ -88,7 +89,7 @@ def flat_images(model, X, *, reset):
     """Rows of pixels, and the shape (h, w, channels) if X has one."""
     given = model.image_shape if reset else model.image_shape_
     X = stacked_images(host_array(model, X))
-    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    shape = X.shape if hasattr(X, "shape") else array_of_rows(X).shape
     if len(shape) not in (3, 4):
         return X, None
     explanation = (*shape[1:], 1)[:3]

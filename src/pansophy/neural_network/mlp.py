@@ -295,10 +295,16 @@ class AbstractMLP(Estimator):
             ("validation", validation),
             ("checkpoint", self.checkpoint),
             ("dropout", self.dropout),
-            ("early_stopping", self.early_stopping),
         ):
             if given:
                 raise ValueError(f'{name} needs solver "adam" or "sgd", not "lbfgs".')
+        if self.early_stopping:
+            warnings.warn(
+                'early_stopping has no effect with solver "lbfgs", which uses all rows '
+                "and ends at the minimum of the loss.",
+                UserWarning,
+                stacklevel=4,
+            )
         net = self._net(float_dtype(data.X))
         return self._run_driver(
             lambda task: self._refuse_divergence(

@@ -105,7 +105,7 @@ def holds_tokens(model) -> bool:
 
 def first_step(X):
     """The first step of the first sequence, however deep; None if there is none."""
-    while isinstance(X, (list, tuple, np.ndarray)) and len(X):
+    while isinstance(X, (list, tuple, np.ndarray)) and getattr(X, "ndim", 1) and len(X):
         X = X[0]
     return None if isinstance(X, (list, tuple, np.ndarray)) else X
 
@@ -119,6 +119,9 @@ def takes_tokens(model, X) -> bool:
     if is_grouped_frame(X) or sparse.issparse(X):
         return False
     X = X if isinstance(X, (list, tuple)) else arrays.to_numpy(X)
+    if getattr(X, "ndim", 1) == 0:
+        name = type(model).__name__
+        raise ValueError(f"X of {name} must hold sequences, got {X}.")
     return isinstance(first_step(X), (str, bytes))
 
 

@@ -32,6 +32,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..base import Classifier, Estimator, Regressor
 from ..core.arrays import arrays
+from ..core.arrays.formulas import design_of_training_rows, is_formula
 from ..core.arrays.labels import class_codes
 from ..core.arrays.rows import DatasetRows, is_dataset
 from ..core.arrays.weighted import check_sample_weight
@@ -214,7 +215,7 @@ def column_of_largest_square(X):
 
 
 class AbstractLinearEstimator(Estimator):
-    """An estimator that refuses data whose sums of squares overflow."""
+    """An estimator that takes formulas and refuses squares that overflow."""
 
     _any_scale = False  # whether the method scales columns before it squares them
     _any_target = False  # whether it takes a y whose squares overflow
@@ -224,10 +225,22 @@ class AbstractLinearEstimator(Estimator):
     ) -> tuple:
         if not self._any_scale:
             checks = {"ensure_all_finite": False, **checks}
+        if hasattr(self, "formula_"):
+            del self.formula_
+        if is_formula(X):
+            intercept = getattr(self, "fit_intercept", True)
+            self.formula_, X, y = design_of_training_rows(X, y, intercept)
         out = super()._check_training_data(X, y, sample_weight, y_kind=y_kind, **checks)
         numeric = y_kind is not None and "number" in y_kind
         check_sums_of_squares(self, out[0], out[1] if numeric else None)
         return out
+
+    def _check_new_data(self, X, **checks):
+        design = getattr(self, "formula_", None)
+        is_frame = design is not None and hasattr(X, "columns")
+        if is_frame and list(map(str, X.columns)) != design.columns:
+            X = design.rows(X)
+        return super()._check_new_data(X, **checks)
 
 
 class AbstractLinearRegressor(Regressor, AbstractLinearEstimator):

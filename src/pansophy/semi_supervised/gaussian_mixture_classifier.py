@@ -48,7 +48,7 @@ from ..mixture.gaussian_em import (
 )
 from ..params import Count, Flag, Natural, NonNegative, ParameterError, Verbosity
 from ..persist.saved_state import IntArray, NumberArray, saved_state
-from ..typing import ListLike, Matrix, Seed
+from ..typing import ListLike, NumericArray, Seed
 from .abstract_semi_supervised import normalize_missing_labels
 
 
@@ -182,9 +182,9 @@ class GaussianMixtureClassifier(Classifier, Estimator):
     n_init: Count = 1
     hard: Flag = False
     classes: ListLike | None = None
-    weights_init: Matrix | ListLike | None = None
-    means_init: Matrix | ListLike | None = None
-    precisions_init: Matrix | ListLike | None = None
+    weights_init: NumericArray | None = None
+    means_init: NumericArray | None = None
+    precisions_init: NumericArray | None = None
     random_state: Seed = None
     verbose: Verbosity = 0
 

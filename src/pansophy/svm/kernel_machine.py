@@ -35,6 +35,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from ..base import Estimator
 from ..core.arrays import arrays
 from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.arrays.unreadable import array_of_rows
 from ..core.arrays.weighted import check_sample_weight
 from ..core.drivers.iterate import Result
 from ..core.loops import threads
@@ -415,7 +416,7 @@ def machine_weights(sample_weight, X):
     """
     if sample_weight is None:
         return None
-    w = arrays.to_numpy(sample_weight)
+    w = array_of_rows(sample_weight, "sample_weight")
     if w.ndim == 1 and w.dtype.kind in "fiu":
         w = np.maximum(w, 0)  # NaN stays
         if w.size and not (w != 0).any():

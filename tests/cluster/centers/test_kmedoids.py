@@ -21,6 +21,12 @@ def blobs(rng, n=60, k=3):
     return np.concatenate([rng.normal(size=(n // k, 2)) + 8 * j for j in range(k)])
 
 
+def test_distances_whose_sum_overflows_are_distances():
+    far = np.array([[0.0], [1e308]])
+    D = kmedoids.finite_distances(far, far, "manhattan")
+    np.testing.assert_array_equal(D, [[0.0, 1e308], [1e308, 0.0]])
+
+
 def test_loops_equal_the_definition(D, rng):
     w = rng.random(40)
     at = np.array([3, 17, 30])

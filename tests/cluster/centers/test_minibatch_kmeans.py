@@ -133,7 +133,7 @@ def test_a_start_needs_as_many_rows_as_clusters():
 
 
 @pytest.mark.parametrize(
-    "how, why",
+    ("how", "why"),
     [
         ({"tol": 1e-2, "max_no_improvement": None}, "small centers change"),
         ({"tol": 0, "max_no_improvement": 5}, "lack of improvement in inertia"),

@@ -162,8 +162,8 @@ def test_sparse_distances_and_rows():
     full = sp.csr_array((D.ravel(), np.tile(np.arange(80), 80), np.arange(0, 6401, 80)))
     assert_array_equal(HDBSCAN(metric="precomputed").fit_predict(full), expected)
     assert_array_equal(HDBSCAN().fit_predict(sp.csr_array(X)), expected)
+    apart = np.kron(np.eye(2), D[:20, :20])
     with pytest.raises(ValueError, match="2 connected components"):
-        apart = np.kron(np.eye(2), D[:20, :20])
         HDBSCAN(metric="precomputed").fit(sp.csr_array(apart))
 
 

@@ -85,7 +85,7 @@ def test_dear_misses_lower_the_threshold():
 
 class Fitted:
     def __init__(self, *given):
-        self.given, self.threshold = given, None
+        self.given, self.threshold, self.facts = given, None, {}
 
     def with_threshold(self, threshold):
         self.threshold = threshold
@@ -99,6 +99,7 @@ def test_the_winner_is_fitted_on_all_rows(monkeypatch):
     method, data, context = model.given
     assert method.name == c.winner and data is c.data and context is c
     assert model.threshold is None
+    assert model.facts["card"]["method"] == c.winner
     c = with_costs({"k0": 1, "k1": 20})
     want = least_cost_threshold(c, held_out_predictions(c))
     assert fit_kept_model(c).threshold == want

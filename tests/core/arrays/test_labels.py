@@ -53,7 +53,7 @@ def test_objects_that_are_numbers():
 
 
 @pytest.mark.parametrize(
-    "y, count",
+    ("y", "count"),
     [
         ([1.0, np.nan, np.nan], "2 missing values"),
         (np.array(["a", None], dtype=object), "1 missing value"),

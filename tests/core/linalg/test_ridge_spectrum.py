@@ -19,7 +19,7 @@ def direct(X, Y, w, alpha, intercept):
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("shape, solver", [
+@pytest.mark.parametrize(("shape", "solver"), [
     ((20, 4), "gram"), ((20, 4), "svd"), ((20, 4), "dual"), ((8, 12), "auto"),
 ])  # fmt: skip
 def test_coefficients_and_rows_left_out(shape, solver, weighted, intercept, rng):

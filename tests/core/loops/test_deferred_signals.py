@@ -20,7 +20,7 @@ def ctrl_c(monkeypatch):
 
 def test_ctrl_c_waits_for_the_end(ctrl_c):
     done = []
-    with pytest.raises(KeyboardInterrupt), deferred_signals():
+    with pytest.raises(KeyboardInterrupt), deferred_signals():  # noqa: PT012
         ctrl_c()
         ctrl_c()
         done.append("all")
@@ -30,7 +30,7 @@ def test_ctrl_c_waits_for_the_end(ctrl_c):
 
 def test_blocks_can_be_nested(ctrl_c):
     done = []
-    with pytest.raises(KeyboardInterrupt), deferred_signals():
+    with pytest.raises(KeyboardInterrupt), deferred_signals():  # noqa: PT012
         with deferred_signals():
             ctrl_c()
         done.append("outer")
@@ -40,7 +40,7 @@ def test_blocks_can_be_nested(ctrl_c):
 def test_an_error_inside_is_not_lost(ctrl_c):
     with pytest.raises(ZeroDivisionError), deferred_signals():
         _ = 1 / 0
-    with pytest.raises(KeyboardInterrupt) as caught, deferred_signals():
+    with pytest.raises(KeyboardInterrupt) as caught, deferred_signals():  # noqa: PT012
         ctrl_c()
         _ = 1 / 0
     assert isinstance(caught.value.__context__, ZeroDivisionError)

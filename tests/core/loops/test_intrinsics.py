@@ -116,7 +116,7 @@ def test_calls_by_address():
 
 
 @pytest.mark.parametrize(
-    "pattern, home",
+    ("pattern", "home"),
     [
         (r"numba\.(core|cpython|np|typed)\b", ["numba_internals.py"]),
         (r"numba\.extending\b|llvmlite import ir\b", ["_intrinsics.py"]),

@@ -86,7 +86,7 @@ def test_a_regression_is_not_told_about_right_rows():
 
 
 @pytest.mark.parametrize(
-    "exponents, formula",
+    ("exponents", "formula"),
     [
         ((1, 1), "'a' x 'b'"),
         ((1, -1), "'a' / 'b'"),

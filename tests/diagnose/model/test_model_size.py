@@ -22,7 +22,7 @@ from pansophy.tree import DecisionTreeClassifier
 COUNTS = [(2, 2, 8, 11), (3, 2, 11, 17), (3, 4, 24, 44)]
 
 
-@pytest.mark.parametrize("k, d, shared, separate", COUNTS)
+@pytest.mark.parametrize(("k", "d", "shared", "separate"), COUNTS)
 def test_normal_classes(k, d, shared, separate, rng):
     assert gaussian_parameters(k, d) == shared
     assert gaussian_parameters(k, d, covariance="separate") == separate

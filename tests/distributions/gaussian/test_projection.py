@@ -41,7 +41,7 @@ def test_bad_options_of_the_reverse_divergence_are_refused():
         ([1.5], {"family": "beta"}),
         ([1.0], {"family": "gamma", "shape": "diag"}),
     ):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=r"start must lie|family(=| must be)"):
             fit_reverse_kl(log_p, start, **options)
 
 

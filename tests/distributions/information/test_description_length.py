@@ -19,5 +19,5 @@ def test_description_length_picks_the_true_order(rng):
     assert description_length(-3.0, 0, 10, base=np.e) == pytest.approx(3.0)
     np.testing.assert_allclose(mdl_prior([3, 4, 4]), [0.5, 0.25, 0.25])
     for bad in (lambda: description_length(0, -1, 5), lambda: mdl_prior([])):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=r"must not be negative|must be finite"):
             bad()

@@ -183,7 +183,12 @@ def test_early_stopping_by_own_validation_rows(sparse):
     )
     assert model.n_estimators_ < 200
     late = log_loss(y[300:], model.predict_proba(X[300:]))
-    np.testing.assert_allclose(model.history_["validation"][-1], late, rtol=1e-9)
+    np.testing.assert_allclose(model.history_["validation"].min(), late, rtol=1e-9)
+    assert model.best_iteration_ == model.n_estimators_ < model.n_iter_
+    longer = Classifier(**options, keep_best=False).fit(
+        form(X[:300]), y[:300], X_val=form(X[300:]), y_val=y[300:]
+    )
+    assert longer.n_estimators_ == longer.n_iter_ > longer.best_iteration_
     # all the rows given to fit were used for growth
     same = Classifier(n_estimators=model.n_estimators_, learning_rate=0.5)
     np.testing.assert_allclose(

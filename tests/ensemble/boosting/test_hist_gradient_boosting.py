@@ -153,7 +153,7 @@ def test_early_stopping_by_own_validation_rows():
     assert model.n_iter_ < 300
     assert len(model.validation_score_) == len(model.train_score_) == model.n_iter_ + 1
     held = -log_loss(y[600:], model.predict_proba(X[600:]))
-    np.testing.assert_allclose(model.validation_score_[-1], held, rtol=1e-9)
+    np.testing.assert_allclose(model.validation_score_.max(), held, rtol=1e-9)
     with pytest.raises(ValueError, match="y_val"):
         model.fit(X, y, X_val=X)
     with pytest.raises(ValueError, match="early_stopping"):
@@ -176,6 +176,34 @@ def test_early_stopping_by_rows_held_out(share, scoring):
     assert model.n_iter_ < 400
     assert model.do_early_stopping_
     assert len(model.validation_score_) == (0 if share is None else model.n_iter_ + 1)
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_a_stopped_model_ends_with_its_best_round(given):
+    X, y = classes(900, 3)
+    options = {"early_stopping": True, "learning_rate": 0.5, "random_state": 0}
+    held = {"X_val": X[600:], "y_val": y[600:]} if given else {}
+    best = Classifier(**options).fit(X[:600], y[:600], **held)
+    whole = Classifier(**options, keep_best=False).fit(X[:600], y[:600], **held)
+    assert best.n_iter_ == whole.n_iter_ > best.best_iteration_
+    np.testing.assert_array_equal(best.validation_score_, whole.validation_score_)
+    assert best.best_iteration_ == whole.best_iteration_
+    assert best.trees_.n_trees == 3 * best.best_iteration_
+    assert whole.trees_.n_trees == 3 * whole.n_iter_
+    at_best = list(whole.staged_predict_proba(X))[best.best_iteration_ - 1]
+    np.testing.assert_allclose(best.predict_proba(X), at_best, rtol=1e-12)
+
+
+def test_a_warm_start_goes_on_from_the_best_round():
+    X, y = classes(900, 2)
+    held = {"X_val": X[600:], "y_val": y[600:]}
+    options = {"learning_rate": 0.5, "max_iter": 40, "keep_best": True}
+    model = Classifier(**options, warm_start=True).fit(X[:600], y[:600], **held)
+    scores, best = model.validation_score_, model.best_iteration_
+    assert best < model.n_iter_
+    model.fit(X[:600], y[:600], **held)
+    np.testing.assert_allclose(model.validation_score_[: len(scores)], scores)
+    assert len(model.validation_score_) == model.n_iter_ + 1
 
 
 def test_no_early_stopping_on_small_tables():

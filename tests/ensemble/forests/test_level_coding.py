@@ -74,6 +74,7 @@ def test_any_ensemble_frame_and_criterion(frame, tmp_path):
     bag = BaggingClassifier(tree, 3, random_state=0, oob_score=True)
     with pytest.warns(UserWarning, match="drawn by every member"):
         bag.fit(X, y)
+    with pytest.warns(UserWarning, match="drawn by every member"):
         again = clone(bag).fit(pl.from_pandas(X), y)
     np.testing.assert_array_equal(again.predict(pl.from_pandas(X)), bag.predict(X))
     pansophy.save(bag, tmp_path / "bag")

@@ -36,7 +36,7 @@ def test_what_counts_as_sequences_of_tokens():
     assert tokens.as_sequence_list(iter([[1], [2]])) == [[1], [2]]
 
 
-@pytest.mark.parametrize("X, words", [
+@pytest.mark.parametrize(("X", "words"), [
     ([], "holds no sequences"),
     ([{"w": "a"}], "put a single one into a list"),
     ([[{"w": "a"}], []], "is empty: leave it out"),

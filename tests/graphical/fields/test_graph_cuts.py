@@ -86,7 +86,7 @@ def test_alpha_expansion():
 
 
 @pytest.mark.parametrize(
-    "use, words",
+    ("use", "words"),
     [
         (lambda: binary_cut(np.zeros((2, 2)), [[0, 1]], np.eye(2)), "submodular"),
         (lambda: binary_cut(np.zeros((2, 3)), [[0, 1]], np.eye(2)), "unary"),

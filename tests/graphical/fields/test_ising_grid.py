@@ -36,7 +36,9 @@ def test_small_grid_equals_enumeration(J):
     np.testing.assert_allclose(drawn, P[..., 1], atol=0.02)
 
 
-@pytest.mark.parametrize("boundary, shape", [("free", (5, 7)), ("periodic", (4, 6))])
+@pytest.mark.parametrize(
+    ("boundary", "shape"), [("free", (5, 7)), ("periodic", (4, 6))]
+)
 def test_sweeps_equal_the_slow_ones(boundary, shape):
     h = np.random.default_rng(1).normal(size=shape)
     grid = IsingGrid(shape, coupling=0.5, field=h, boundary=boundary)
@@ -100,7 +102,7 @@ def test_learning():
 
 
 @pytest.mark.parametrize(
-    "use, error, words",
+    ("use", "error", "words"),
     [
         (lambda: IsingGrid((1, 4), boundary="periodic").sample(), ValueError, "least"),
         (lambda: IsingGrid((3,)).sample(), ValueError, "height, width"),

@@ -41,7 +41,7 @@ def test_gaussian_loops_have_right_means():
 
 
 @pytest.mark.parametrize(
-    "J, h, words",
+    ("J", "h", "words"),
     [
         (np.ones((2, 3)), np.ones(2), "square"),
         ([[1.0, 0.5], [0.2, 1.0]], [1.0, 1.0], "symmetric"),

@@ -66,7 +66,7 @@ def test_deterministic_tables_warn():
 
 
 @pytest.mark.parametrize(
-    "options, words",
+    ("options", "words"),
     [
         ({"evidence": {"x0": 0, "x1": 1}}, "probability 0"),
         ({"evidence": {"x7": 0}}, "x7"),

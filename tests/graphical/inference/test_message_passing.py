@@ -47,7 +47,7 @@ def named(evidence):
 
 
 @pytest.mark.parametrize(
-    "evidence, b, p",
+    ("evidence", "b", "p"),
     [
         ({}, {"x2": 0.533333, "x3": 0.524444}, 1.0),
         (
@@ -144,7 +144,7 @@ def test_conditioning_cuts_loops():
 
 
 @pytest.mark.parametrize(
-    "make, error, words",
+    ("make", "error", "words"),
     [
         (lambda: FactorGraph([2], [("x0", [1, 2, 3])]), ValueError, "shape"),
         (lambda: FactorGraph([2], [("x0", [1, -2])]), ValueError, "at least 0"),

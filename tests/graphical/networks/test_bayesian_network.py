@@ -122,8 +122,8 @@ def test_bad_questions():
         network.query("rain")["perhaps"]
     with pytest.raises(ValueError, match="order must hold"):
         network.query("rain", {"wet": True}, order=["cloudy"])
+    rows = {"rain": [True, False], "sprinkler": [False] * 2, "wet": [True] * 2}
     with pytest.raises(ValueError, match="row 1 has probability 0"):
-        rows = {"rain": [True, False], "sprinkler": [False] * 2, "wet": [True] * 2}
         network.predict(rows)
 
 

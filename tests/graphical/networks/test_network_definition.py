@@ -27,8 +27,8 @@ def test_parts_that_do_not_fit_are_refused():
     ]:
         with pytest.raises(ValueError, match=words):
             make(space, parents, nodes)
+    X = pd.DataFrame([[0, 1], [1, 0]], columns=["class", "b"])
     with pytest.raises(ValueError, match="two variables are called 'class'"):
-        X = pd.DataFrame([[0, 1], [1, 0]], columns=["class", "b"])
         TreeAugmentedNB().fit(X, [0, 1]).network()
     with pytest.raises(ValueError, match="same parent twice"):
         BayesianNetwork.from_tables({"b": [0.5, 0.5], "a | b, b": np.full((2,) * 3, 1)})

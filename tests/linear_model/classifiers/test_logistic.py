@@ -394,3 +394,24 @@ def test_options_without_an_effect_are_named():
         with pytest.warns(ConvergenceWarning, match="converge"):
             start = LogisticRegression(solver=solver, max_iter=0).fit(X, y)
         assert not start.coef_.any() and start.n_iter_ == 0
+
+
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("correlated", [False, True])
+def test_auto_takes_the_solver_of_fewer_operations(k, correlated):
+    """Large dense rows: quasi-Newton steps from a factor, as exact as Newton's."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 24))
+    if correlated:
+        X = X @ (np.eye(24) + rng.standard_normal((24, 24)) / 2)
+    F = X[:, :k] * [2.0, 1.0, 0.5, 0.25][:k]
+    y = np.argmax(F + 2 * F.std() * rng.gumbel(size=F.shape), axis=1)
+    auto = LogisticRegression().fit(X, y)
+    exact = LogisticRegression(solver="newton-cholesky", tol=1e-9).fit(X, y)
+    assert auto.solver_ == "lbfgs"
+    assert auto.n_iter_[0] <= 20
+    least = objective(exact, X, y, 1.0)
+    assert objective(auto, X, y, 1.0) - least < 1e-5 * least
+    for rows in (X[:500], sp.csr_array(X)):
+        fitted = LogisticRegression().fit(rows, y[: rows.shape[0]])
+        assert fitted.solver_ == "newton-cholesky"

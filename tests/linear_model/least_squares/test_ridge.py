@@ -74,7 +74,7 @@ def test_penalty_0_is_least_squares_and_a_huge_one_is_the_mean(rng):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("n, d", [(100, 6), (15, 60), (20_000, 10)])
+@pytest.mark.parametrize(("n", "d"), [(100, 6), (15, 60), (20_000, 10)])
 @pytest.mark.parametrize("t", [None, 3])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
@@ -91,7 +91,7 @@ def test_same_as_scikit_learn(solver, n, d, t, intercept, weighted, rng):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("n, d", [(100, 6), (10, 30), (20_000, 10)])
+@pytest.mark.parametrize(("n", "d"), [(100, 6), (10, 30), (20_000, 10)])
 def test_one_penalty_for_each_target(solver, n, d, rng):
     X, Y = problem(rng, n, d, 3)
     alpha = [0.1, 10.0, 0.1]
@@ -106,7 +106,7 @@ def test_one_penalty_for_each_target(solver, n, d, rng):
 
 
 @pytest.mark.parametrize("solver", ["auto", "cholesky", "lsqr", "sparse_cg"])
-@pytest.mark.parametrize("n, d", [(300, 40), (30, 90)])
+@pytest.mark.parametrize(("n", "d"), [(300, 40), (30, 90)])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("limit", [1000, 10])
 def test_sparse(solver, n, d, weighted, limit, rng, monkeypatch):
@@ -122,7 +122,7 @@ def test_sparse(solver, n, d, weighted, limit, rng, monkeypatch):
         assert ours.solver_ == ("lsqr" if limit == 10 and n > d else "cholesky")
 
 
-@pytest.mark.parametrize("n, d", [(100, 6), (20, 40)])
+@pytest.mark.parametrize(("n", "d"), [(100, 6), (20, 40)])
 def test_positive(n, d, rng):
     X, y = problem(rng, n, d)
     ours = Ridge(2.0, positive=True).fit(X, y)

@@ -23,7 +23,7 @@ def problem(rng, n=80, d=6, t=None):
 # --- path -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n, d", [(80, 6), (15, 60), (20_000, 8)])
+@pytest.mark.parametrize(("n", "d"), [(80, 6), (15, 60), (20_000, 8)])
 @pytest.mark.parametrize("t", [None, 2])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
@@ -65,7 +65,7 @@ def test_nearly_dependent_columns_keep_their_digits(rng):
 
 
 @pytest.mark.parametrize("how", ["sparse", "torch", "strict", "float32", "parquet"])
-@pytest.mark.parametrize("n, d", [(120, 5), (12, 40)])
+@pytest.mark.parametrize(("n", "d"), [(120, 5), (12, 40)])
 def test_path_and_choice_of_every_kind_of_rows(how, n, d, rng, tmp_path):
     X, y = problem(rng, n, d)
     X = np.round(X, 2)
@@ -98,7 +98,7 @@ def test_path_and_choice_of_every_kind_of_rows(how, n, d, rng, tmp_path):
 
 
 @pytest.mark.parametrize("mode", [None, "svd", "eigen"])
-@pytest.mark.parametrize("n, d", [(60, 5), (20, 50)])
+@pytest.mark.parametrize(("n", "d"), [(60, 5), (20, 50)])
 @pytest.mark.parametrize("t", [None, 1, 3])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])

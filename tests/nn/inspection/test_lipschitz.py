@@ -53,7 +53,7 @@ def test_residual_nets_and_fields():
     assert lipschitz_estimate(f, torch.randn(40, 4)) <= lipschitz_bound(field)
 
 
-@pytest.mark.parametrize("stride, padding", [(1, 1), (2, 0)])
+@pytest.mark.parametrize(("stride", "padding"), [(1, 1), (2, 0)])
 def test_convolution_is_the_linear_map_that_it_is(stride, padding):
     torch.manual_seed(0)
     conv = torch.nn.Conv2d(2, 3, 3, stride=stride, padding=padding).double()

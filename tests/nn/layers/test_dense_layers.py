@@ -17,7 +17,9 @@ def test_the_map_by_hand():
     assert all((layer.bias == 0).all() for layer in net.layers)
 
 
-@pytest.mark.parametrize("activation, variance", [("relu", 2 / 400), ("tanh", 1 / 400)])
+@pytest.mark.parametrize(
+    ("activation", "variance"), [("relu", 2 / 400), ("tanh", 1 / 400)]
+)
 def test_weights_start_by_the_rule_of_the_activation(activation, variance):
     torch.manual_seed(0)
     net = DenseLayers([400, 400, 400], activation=activation)

@@ -107,7 +107,7 @@ def test_kernels_equal_the_torch_path(sizes, masked):
         assert error < 2e-5 * float(exact.abs().max()) + 1e-6, name
 
 
-@pytest.mark.parametrize("width, length", [(4, 300), (1, 9), (6, 3)])
+@pytest.mark.parametrize(("width", "length"), [(4, 300), (1, 9), (6, 3)])
 def test_convolution_kernel_by_hand(width, length):
     """Columns of a wider tensor are read and written in place; eqs. (1) and (3)."""
     from pansophy.nn.layers._causal_conv_triton import silu_conv, silu_conv_gradient

@@ -26,7 +26,7 @@ def solved(field, y0, t, method, monkeypatch, by_hand):
 @pytest.mark.parametrize("method", EXPLICIT)
 @pytest.mark.parametrize("time", [False, True])
 @pytest.mark.parametrize(
-    "hidden, activation", [((7, 5), "tanh"), ((6,), "elu"), ((), "tanh")]
+    ("hidden", "activation"), [((7, 5), "tanh"), ((6,), "elu"), ((), "tanh")]
 )
 def test_equal_to_autograd(method, time, hidden, activation, monkeypatch):
     generator = torch.manual_seed(0)
@@ -70,7 +70,7 @@ def random_field(hidden, activation, time, dtype):
 @pytest.mark.parametrize("method", [m for m in EXPLICIT if not TABLEAUS[m].adaptive])
 @pytest.mark.parametrize("time", [False, True])
 @pytest.mark.parametrize(
-    "hidden, activation", [((7, 5), "tanh"), ((64,), "relu"), ((), "tanh")]
+    ("hidden", "activation"), [((7, 5), "tanh"), ((64,), "relu"), ((), "tanh")]
 )
 def test_compiled_steps_equal_autograd(method, time, hidden, activation, monkeypatch):
     generator = torch.manual_seed(1)

@@ -186,7 +186,7 @@ class Decay(torch.nn.Module):
         return self.k * y * torch.cos(t)
 
 
-@pytest.mark.parametrize("name, gradient, options", GRADIENT_CASES)
+@pytest.mark.parametrize(("name", "gradient", "options"), GRADIENT_CASES)
 @pytest.mark.parametrize("falling", [False, True])
 def test_gradients_in_state_times_and_parameters(name, gradient, options, falling):
     f = Decay()
@@ -329,7 +329,7 @@ def test_any_shape_and_no_gradient_needed():
 
 
 @pytest.mark.parametrize(
-    "change, sentence",
+    ("change", "sentence"),
     [
         ({"method": "rk5"}, "method must be one of"),
         ({"t": [0.0]}, "at least two times"),

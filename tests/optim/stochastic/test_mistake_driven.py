@@ -25,7 +25,7 @@ def test_shuffled_rows_follow_the_seed():
     assert sorted(order(1)) == list(range(20))
 
 
-@pytest.mark.parametrize("tol, passes", [(None, 50), (0.0, 50), (0.5, 4), (2.0, 3)])
+@pytest.mark.parametrize(("tol", "passes"), [(None, 50), (0.0, 50), (0.5, 4), (2.0, 3)])
 def test_passes_without_improvement_end_the_loop(tol, passes):
     counts = iter([5, 4] + [4] * 50)
     step = lambda model: (model, next(counts))

@@ -38,7 +38,7 @@ def test_restarts():
         lambda: Schedule(1, 0, 3, "geometric"),
         lambda: Schedule(1, 0, 3, "cubic"),
     ):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=r"of Schedule|of Restarts|geometric Sch"):
             wrong()
 
 

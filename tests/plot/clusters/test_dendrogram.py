@@ -24,5 +24,5 @@ def test_a_cut_lies_between_two_merges():
     ax = plot.dendrogram(Z, k=2, names=["a", "b", "c"])
     labels = {t.get_text() for t in ax.get_xticklabels()}
     assert labels == {"a", "b", "c"}
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="expected merges"):
         plot.dendrogram(np.ones((2, 3)))

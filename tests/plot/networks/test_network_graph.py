@@ -1,10 +1,16 @@
 """The figure of a network."""
 
+import pytest
 from matplotlib.colors import to_hex
 from matplotlib.patches import Ellipse, FancyArrowPatch, FancyBboxPatch
 
 from pansophy import plot
-from pansophy.graphical import BayesianNetwork, LinearGaussian, student_network
+from pansophy.graphical import (
+    BayesianNetwork,
+    LinearGaussian,
+    student_network,
+    to_factor_graph,
+)
 
 
 def test_graph_draws_a_box_for_each_node_and_an_arrow_for_each_edge():
@@ -28,3 +34,9 @@ def test_graph_of_edges_and_of_continuous_nodes():
     )
     shapes = [p for p in plot.network_graph(normal).patches if isinstance(p, Ellipse)]
     assert len(shapes) == 2
+
+
+def test_graphs_without_directions_are_refused():
+    factors = to_factor_graph(student_network())
+    with pytest.raises(TypeError, match="FactorGraph has no directions"):
+        plot.network_graph(factors)

@@ -99,7 +99,7 @@ def test_errors_say_what_is_wrong(rng):
 
 
 @pytest.mark.parametrize(
-    "change, words",
+    ("change", "words"),
     [
         ({"reward": [np.nan, 1.0]}, "finite"),
         ({"action": [-1, 0]}, "whole numbers"),

@@ -46,7 +46,7 @@ def test_names_of_environments():
 
 
 @pytest.mark.parametrize(
-    "P, words",
+    ("P", "words"),
     [
         ({}, "keys of P"),
         ({"a": {0: [(1.0, 0, 0.0, False)]}}, "keys of P"),

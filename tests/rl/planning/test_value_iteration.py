@@ -221,7 +221,7 @@ def test_the_first_policy_may_be_probabilities():
 
 
 @pytest.mark.parametrize(
-    "name, value",
+    ("name", "value"),
     [("gamma", "high"), ("gamma", None), ("tol", -1.0), ("max_iter", 2.5)],
 )
 def test_arguments_are_named(name, value):

@@ -87,8 +87,8 @@ def test_gibbs_refuses():
         sample(Gibbs([given(1)]), 5, init=[0.0, 0.0])
     with pytest.raises(ValueError, match="does not fit into 2"):
         sample(Gibbs({5: given(0)}), 5, init=[0.0, 0.0])
+    wrong = lambda rng, x: np.zeros(7)
     with pytest.raises(ValueError, match="must give shape"):
-        wrong = lambda rng, x: np.zeros(7)
         sample(Gibbs([wrong, wrong], batched=True), 5, init=[0.0, 0.0])
 
 

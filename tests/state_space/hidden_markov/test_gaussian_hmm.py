@@ -219,9 +219,9 @@ def test_bad_parameters_are_told():
     model = put(GaussianHMM(2, init_params=""), 2, M, -C)
     with pytest.raises(ValueError, match="positive"):
         model.fit(X)
+    model = put(GaussianHMM(2), 2, M, C)
+    del model._covars_
     with pytest.raises(ValueError, match="neither fitted nor set"):
-        model = put(GaussianHMM(2), 2, M, C)
-        del model._covars_
         model.score(X)
     with pytest.raises(ValueError, match="columns"):
         put(GaussianHMM(2, init_params=""), 2, M, C).fit(X[:, :1])

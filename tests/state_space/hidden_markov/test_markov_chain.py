@@ -36,6 +36,21 @@ def test_weather_chain():
     )
 
 
+def test_states_are_given_in_any_order():
+    chain = MarkovChain.from_matrix(
+        WEATHER, start=[0.9, 0.1], states=["sunny", "rainy"]
+    )
+    assert chain.states_.tolist() == ["rainy", "sunny"]
+    np.testing.assert_array_equal(chain.transmat_, WEATHER[::-1, ::-1])
+    assert chain.log_prob(["sunny", "rainy"]) == pytest.approx(np.log(0.9 * 0.3))
+    second = np.random.default_rng(0).dirichlet(np.ones(3), size=(3, 3))
+    turned = MarkovChain.from_matrix(second, states=["c", "a", "b"])
+    sorted_ = MarkovChain.from_matrix(
+        second[np.ix_([1, 2, 0], [1, 2, 0], [1, 2, 0])], states=["a", "b", "c"]
+    )
+    assert turned.log_prob(list("abcab")) == sorted_.log_prob(list("abcab"))
+
+
 def test_learned_from_letters():
     chain = MarkovChain(alpha=1).fit("AABAB")
     np.testing.assert_allclose(chain.transmat_, [[0.4, 0.6], [2 / 3, 1 / 3]])

@@ -105,11 +105,11 @@ def test_bad_input():
     with pytest.raises(ParameterError, match="n_updates"):
         ExtendedKalmanFilter(np.sin, np.sin, n_updates=0, **ok).filter([1.0])
     model, x, _ = particle_chain(50)
+    never = lambda x, z, t: np.full(len(z), -np.inf if t else 0.0)
     with pytest.raises(ValueError, match="no particle can have given row 1"):
-        never = lambda x, z, t: np.full(len(z), -np.inf if t else 0.0)
         ParticleFilter(model.transition, never, model.initial).filter(x)
+    none = lambda rng, m: np.zeros(m)
     with pytest.raises(ValueError, match="initial must give"):
-        none = lambda rng, m: np.zeros(m)
         ParticleFilter(model.transition, model.log_likelihood, none).filter(x)
     with pytest.raises(ValueError, match="regime_matrix must sum"):
         SwitchingKalmanFilter(2, regime_matrix=[[1, 1], [0, 1]]).fit([1.0, 2.0])

@@ -11,7 +11,7 @@ from pansophy.text.search.bm25_formulas import (
 )
 
 
-@pytest.mark.parametrize("method, idf, gain", [
+@pytest.mark.parametrize(("method", "idf", "gain"), [
     ("bm25", np.log(1 + 7.5 / 3.5), 2 * 2.2 / (2 + 1.2 * 1.75)),
     ("lucene", np.log(1 + 7.5 / 3.5), 2 / (2 + 1.2 * 1.75)),
     ("robertson", np.log(7.5 / 3.5), 2 / (2 + 1.2 * 1.75)),

@@ -262,7 +262,7 @@ def test_interrupted_deletion_is_none(tmp_path, monkeypatch):
     index = BM25Index.create(tmp_path / "i")
     index.add(DOCUMENTS)
     expected = index.search("cat sat dog", 3)
-    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):  # noqa: PT012
         patch.setattr(BM25Index, "_write", lambda self: 1 / 0)
         index.delete([1])
     again = BM25Index(tmp_path / "i")

@@ -49,7 +49,7 @@ def test_unknown_rule():
         split_text("a", "gpt5")
 
 
-@pytest.mark.parametrize("rule, pattern", [("gpt2", GPT2), ("gpt4", GPT4)])
+@pytest.mark.parametrize(("rule", "pattern"), [("gpt2", GPT2), ("gpt4", GPT4)])
 def test_equal_to_the_regular_expression(rule, pattern):
     tokenizers = pytest.importorskip("tokenizers")
     peer = tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), "isolated")

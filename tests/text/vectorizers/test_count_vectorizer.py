@@ -95,7 +95,7 @@ def test_save_and_load(options, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options, documents, message",
+    ("options", "documents", "message"),
     [
         ({}, "one text", "string object received"),
         ({}, ["a text", None], "None is an invalid document"),

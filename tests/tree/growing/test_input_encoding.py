@@ -429,9 +429,9 @@ def test_bad_tables_are_named():
         DecisionTreeClassifier(categorical_features=[0]).fit(
             [[1, np.inf]] * 3, [0, 1, 1]
         )
-    with pytest.raises(TypeError, match="sparse"):
-        import scipy.sparse as sp
+    import scipy.sparse as sp
 
+    with pytest.raises(TypeError, match="sparse"):
         DecisionTreeClassifier(categorical_features=[0]).fit(
             sp.eye(3).tocsr(), [0, 1, 1]
         )

@@ -32,7 +32,7 @@ from ...core.drivers.progress import SILENT
 from ...core.random import make_rng
 from ...distances import euclidean, squared_euclidean
 from ...params import Count, NonNegative, Verbosity, number_rule
-from ...typing import Matrix, Seed
+from ...typing import NumericArray, Seed
 from .initialization import check_enough_rows, check_scale, seeds_or_given
 
 AboveOne = Annotated[float, number_rule("a number above 1", 1, open_low=True)]
@@ -145,7 +145,7 @@ class FuzzyCMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     n_clusters: Count = 8
     _: KW_ONLY
     m: AboveOne = 2.0
-    init: Literal["k-means++", "random"] | Matrix | list | tuple = "k-means++"
+    init: Literal["k-means++", "random"] | NumericArray = "k-means++"
     n_init: Count = 1
     max_iter: Count = 1000
     tol: NonNegative = 1e-8

@@ -44,19 +44,13 @@ from ...core.arrays import arrays, rows
 from ...core.arrays.overflow import refuse_overflowing_squares
 from ...core.random import draw_seed
 from ...distances.pairwise_metrics import unit_length_rows
-from ...typing import Matrix
+from ...typing import NumericArray
 from . import _kmeans as loops
 
 SAMPLE_BYTES = 1 << 24  # of a table on disk, for its seeds
 ROW_CHECKS = {"accept_sparse": "csr", "order": "C", "accept_large_sparse": False}
 
-Init = (
-    Literal["k-means++", "random", "farthest"]
-    | Callable[..., Any]
-    | Matrix
-    | list
-    | tuple
-)
+Init = Literal["k-means++", "random", "farthest"] | Callable[..., Any] | NumericArray
 
 
 def weights_like(X, w):

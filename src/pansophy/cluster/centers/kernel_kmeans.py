@@ -38,7 +38,7 @@ from ...core.random import make_rng
 from ...kernels.base import object_rows, takes_objects
 from ...params import Count, NonNegative, Number, Positive, Verbosity
 from ...persist.saved_state import AnyArray, IfArray, saved_state
-from ...typing import Matrix, Seed
+from ...typing import NumericArray, Seed
 from .initialization import (
     check_enough_rows,
     check_scale,
@@ -213,7 +213,7 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     gamma: Positive | None = None
     degree: Count = 3
     coef0: Number = 1.0
-    init: Literal["k-means++", "random"] | Matrix | list | tuple = "k-means++"
+    init: Literal["k-means++", "random"] | NumericArray = "k-means++"
     n_init: Count = 1
     max_iter: Count = 300
     tol: NonNegative = 0.0

@@ -33,7 +33,7 @@ from ...core.loops import threads
 from ...core.random import make_rng
 from ...distances import manhattan
 from ...params import Count, NonNegative, Verbosity
-from ...typing import Matrix, Seed
+from ...typing import NumericArray, Seed
 from .initialization import (
     check_enough_rows,
     check_scale,
@@ -155,7 +155,7 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     n_clusters: Count = 8
     _: KW_ONLY
-    init: Literal["k-means++", "random"] | Matrix | list | tuple = "k-means++"
+    init: Literal["k-means++", "random"] | NumericArray = "k-means++"
     n_init: Count = 1
     max_iter: Count = 300
     tol: NonNegative = 0.0

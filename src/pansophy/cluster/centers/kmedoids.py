@@ -59,7 +59,7 @@ from ...core.random import make_rng
 from ...distances import pairwise
 from ...params import Count, Verbosity
 from ...persist.saved_state import IntArray, saved_state
-from ...typing import Matrix, Seed
+from ...typing import NumericArray, Seed
 from . import _kmedoids as loops
 from .initialization import (
     check_enough_rows,
@@ -338,7 +338,7 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
     _: KW_ONLY
     metric: str | Callable = "euclidean"
     method: Literal["swap", "alternate", "exemplar"] = "swap"
-    init: Literal["build", "k-medoids++", "random"] | Matrix | list | tuple = "build"
+    init: Literal["build", "k-medoids++", "random"] | NumericArray = "build"
     max_iter: Count = 300
     verbose: Verbosity = 0
     random_state: Seed = None

@@ -43,7 +43,7 @@ from ...core.random import make_rng
 from ...distances import euclidean
 from ...params import Count, ParameterRule, Verbosity
 from ...persist.saved_state import NumberArray, saved_state
-from ...typing import Matrix, Seed
+from ...typing import NumberPair, NumericArray, Seed
 from . import _self_organizing_map as loops
 from .initialization import check_scale, projection_keys, rows_per_block
 from .lloyd_iteration import (
@@ -175,9 +175,9 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
     topology: Literal["rectangular", "hexagonal"] = "rectangular"
     method: Literal["batch", "online"] = "batch"
     neighborhood: Literal["gaussian", "bubble"] = "gaussian"
-    sigma: tuple | list | None = None
-    learning_rate: tuple | list = (0.5, 0.01)
-    init: Literal["plane", "random"] | Matrix | list = "plane"
+    sigma: NumberPair | None = None
+    learning_rate: NumberPair = (0.5, 0.01)
+    init: Literal["plane", "random"] | NumericArray = "plane"
     max_iter: Count = 20
     verbose: Verbosity = 0
     random_state: Seed = None

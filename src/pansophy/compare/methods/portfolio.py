@@ -93,6 +93,11 @@ def transformer_parameters(s):
     return {**stop, "hidden_size": 32 if s.n < 2000 else 64}
 
 
+def pretrained_parameters(s):
+    """Fewer members where each has much to read."""
+    return {"n_members": 4 if s.n <= 1500 else 2}
+
+
 def external_booster_parameters(library, objective=None):
     """The boosters of others: many small steps, no rows set aside.
 
@@ -174,6 +179,7 @@ TRANSFORMER_NET = {
 }
 SVM_SPACE = {"C": ("log", 1e-2, 1e3), "gamma": ("log", 1e-4, 1.0)}
 
+PRETRAINED_ROWS = 2300  # as many as it was trained to read
 OURS = "pansophy."
 LINEAR, TREE, ENSEMBLE = OURS + "linear_model.", OURS + "tree.", OURS + "ensemble."
 NETS, NEAR = "pansophy.neural_network.", "pansophy.neighbors."
@@ -314,6 +320,16 @@ CLASSES = [
         on_request=True,
         max_rows=50_000,
         space=TRANSFORMER_NET,
+        **EACH,
+    ),
+    Method(
+        "pretrained network",
+        CLASS,
+        NETS + "PretrainedTableClassifier",
+        pretrained_parameters,
+        native=True,
+        pretrained=True,
+        max_rows=PRETRAINED_ROWS,
         **EACH,
     ),
     Method(
@@ -491,6 +507,15 @@ NUMBERS = [
         on_request=True,
         max_rows=50_000,
         space=TRANSFORMER_NET,
+    ),
+    Method(
+        "pretrained network",
+        NUMBER,
+        NETS + "PretrainedTableRegressor",
+        pretrained_parameters,
+        native=True,
+        pretrained=True,
+        max_rows=PRETRAINED_ROWS,
     ),
     Method(
         "RBF support vectors",

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..evaluation.decision_threshold import DecisionThreshold, advise_threshold
+from .model_card import model_card
 from .table_model import TableModel, fit_table_model
 
 
@@ -53,6 +54,7 @@ def fit_kept_model(comparison) -> TableModel:
         model = fit_table_model(method, c.data, c)
     if c.settings.get("costs"):
         model = model.with_threshold(least_cost_threshold(c, held_out_predictions(c)))
+    model.facts["card"] = model_card(c)
     return model
 
 

@@ -123,11 +123,13 @@ def positive_section(c, held_out) -> Section:
             ]
         )
     head = ["", "share of rows", "rows", "rate", "95 % interval"]
+    share = 100 * float(count @ y) / count.sum()
     return Section(
         "Right and wrong answers",
         f"Saying {yes!r} from a probability of {threshold:.3g} on, for the held-out "
-        "rows of the first cross-validation. Predictive values hold where the classes "
-        "are as common as here.",
+        f"rows of the first cross-validation, of which {share:.0f} % are {yes!r}. "
+        f"Where {yes!r} is rarer or commoner than here, the two predictive values "
+        "change and the first two rates do not.",
         HtmlTable("Rates", head, body, [False, False, True, True, True]),
     )
 

@@ -19,7 +19,9 @@ from ...core.plain_text import plain_text
 from ...diagnose.findings import by_severity, merge_notes
 from ...plot.style import short_name
 from ..execution.progress import StepDisplay
+from ..model.model_card import model_card
 from . import decisions, holdout_and_groups, methodology, plot_data, sections
+from .first_screen import dot_rows, first_screen
 from .formatting import (
     describe_blend,
     describe_warnings,
@@ -182,6 +184,13 @@ def render_report(c, tell=None) -> str:
         return load_template("report.html").render(**report_context(c, tell))
 
 
+def without_folders(c, text) -> str:
+    """The sentence with the name of the run's folder in place of its path."""
+    if c.folder is None:
+        return text
+    return text.replace(f"{c.folder}/", f"{Path(c.folder).name}/")
+
+
 def begin_figures(c) -> None:
     """Begin the learning curve and the figures, in the background, if need be."""
     if FIGURES in c._views:
@@ -202,6 +211,8 @@ def report_context(c, tell=None) -> dict:
     if sections.has_learning_curve(c):
         kept.append(sections.learning_curve_figure(c))
     findings = merge_notes(by_severity(c.findings))
+    first = first_screen(c)
+    first = first._replace(next=[without_folders(c, text) for text in first.next])
     return {
         "c": c,
         "version": __version__,
@@ -214,7 +225,11 @@ def report_context(c, tell=None) -> dict:
             c.schema.target, short_name(c.schema.target, MAX_TARGET_LETTERS)
         )
         + positive_clause(c.schema),
-        "headline": headline_sentences(c),
+        "headline": [
+            without_folders(c, text)
+            for text in headline_sentences(c)
+            if not text.startswith("Next: ")  # stands on the first screen
+        ],
         "sentences": [capitalised(c.verdict), *supporting_sentences(c)],
         "alarms": [f for f in findings if f.severity == "alarm"],
         "findings": findings,
@@ -244,6 +259,9 @@ def report_context(c, tell=None) -> dict:
         ],
         "holds": sections.column_contents(c),
         "decisions": decisions.decision_sections(c),
+        "first": first,
+        "dots": [] if first.dots is None else dot_rows(first.dots),
+        "card": model_card(c),
         "blocks": sections.method_blocks(c, figures),
         "not_run": sections.skipped_groups(c),
         "how": methodology.method_paragraphs(c),

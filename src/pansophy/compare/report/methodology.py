@@ -163,6 +163,13 @@ def method_paragraphs(c) -> list[str]:
         f"Anything worth keeping should beat {held}. A method that failed, ran out of "
         "time or memory in any fold is not ranked."
     )
+    pretrained = [t.method.name for t in c.trials if t.method.pretrained]
+    if pretrained:
+        out.append(
+            f"The weights of the {pretrained[0]} come with the library. They were "
+            "trained on made-up tables only: it had seen none of these rows, and no "
+            "real table, before."
+        )
     if c.selection_bias > 0:
         out.append(
             "The best of several scores is partly luck. Scores drawn around those seen "
@@ -232,15 +239,13 @@ def commands_to_repeat(c) -> list[str]:
     has_levels = any(not isinstance(role, str) for role in roles)
     if has_user_methods or has_levels or not is_file_path(c.dataset.source):
         return [python]  # a command line has no words for these
-    # the name of the file alone: the page may be passed on
-    source = Path(str(s.get("source", "TABLE"))).name
-    words = ["pansophy", "compare", source]
+    words = ["pansophy", "compare", Path(str(s.get("source", "TABLE"))).name]
     for name in targets:
         words += ["--target", name]
     for name, value in options.items():
         words += command_line_words(name, value)
     lines = [shlex.join([*words, "--seed", str(s["seed"])]), python]
     if c.folder is not None:
-        rerun = shlex.join(["pansophy", "rerun", str(c.folder)])
+        rerun = shlex.join(["pansophy", "rerun", Path(c.folder).name])
         lines.insert(0, f"{rerun}    # every number, bit for bit")
     return lines

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -486,7 +487,7 @@ def provenance_table(c) -> HtmlTable:
     label["time_limit"] = "limit, in seconds"
     body += [[label.get(n, n), str(s[n])] for n in names if s.get(n) is not None]
     if c.folder is not None:
-        body.append(["run folder", str(c.folder)])
+        body.append(["run folder", Path(c.folder).name])
     result = (f"{n} {v}" for n, v in s.get("versions", {}).items())
     body.append(["versions", ", ".join(result)])
     return HtmlTable("Circumstances", ["what", "value"], body, [False, False])

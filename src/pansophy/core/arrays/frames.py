@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from . import arrays
+from .unreadable import array_of_rows
 
 
 def column_names(X) -> list | None:
@@ -42,8 +43,30 @@ def rows_of_table(X, rows):
     if hasattr(X, "tocsr"):
         return X.tocsr()[rows]
     if isinstance(X, (list, tuple)) or not hasattr(X, "__getitem__"):
-        X = np.asarray(X)
+        X = array_of_rows(X)
+    if getattr(X, "ndim", 1) == 0:
+        raise ValueError(f"X must have rows and columns, got {X.item()!r}.")
     return X[rows]
+
+
+def lists_of_columns(X):
+    """A dict of columns, checked: each value must have an entry for each row.
+
+    Examples
+    --------
+    >>> from pansophy.core.arrays.frames import lists_of_columns
+    >>> lists_of_columns({"a": [1, 2]})
+    {'a': [1, 2]}
+    >>> lists_of_columns({"a": 1})
+    Traceback (most recent call last):
+    ValueError: column 'a' must have an entry for each row, got 1.
+    """
+    for name, values in X.items():
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+            raise ValueError(
+                f"column {name!r} must have an entry for each row, got {values!r}."
+            )
+    return X
 
 
 def column_reader(X):

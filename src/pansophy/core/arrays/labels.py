@@ -7,6 +7,7 @@ import numpy as np
 from . import arrays
 from .codes import missing_mask
 from .rows import DatasetRows
+from .unreadable import array_of_rows
 
 
 def class_codes(y, X=None, classes=None):
@@ -34,7 +35,12 @@ def class_codes(y, X=None, classes=None):
             codes = arrays.namespace(X).asarray(codes, device=arrays.device(X))
         return classes, codes
     names, labels = arrays.to_numpy(classes), arrays.to_numpy(y)
-    codes = np.minimum(np.searchsorted(names, labels), len(names) - 1)
+    try:
+        codes = np.minimum(np.searchsorted(names, labels), len(names) - 1)
+    except TypeError:
+        raise ValueError(
+            f"classes must be labels of the kind of y, got {names.tolist()}."
+        ) from None
     unknown = np.unique(labels[names[codes] != labels])
     if len(unknown):
         raise ValueError(
@@ -99,7 +105,7 @@ def refuse_missing(y):
     if np.ma.isMaskedArray(y):
         missing = np.ma.getmaskarray(y) | missing_mask(np.ma.getdata(y))
     else:
-        missing = missing_mask(np.asarray(y))
+        missing = missing_mask(array_of_rows(y, "y"))
     count = int(missing.sum())
     if count:
         plural = "s" if count > 1 else ""

@@ -23,6 +23,7 @@ import scipy.sparse
 
 from . import arrays
 from .rows import rows_in_memory
+from .unreadable import array_of_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -350,7 +351,7 @@ def sequence_ends(n: int, lengths) -> np.ndarray:
     """
     if lengths is None:
         return np.array([n])
-    values = np.atleast_1d(np.asarray(lengths))
+    values = np.atleast_1d(array_of_rows(lengths, "lengths"))
     if values.ndim == 1 and len(values) == n and not np.all(values == 1):
         return np.array([n])
     if values.dtype.kind in "iu" and values.ndim == 1 and (values == 0).any():

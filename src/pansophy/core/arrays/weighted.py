@@ -27,6 +27,7 @@ import math
 import numpy as np
 
 from . import arrays
+from .unreadable import unreadable_error
 
 FLOATS = (np.float64, np.float32)
 EPS = 2.220446049250313e-16  # distance from 1 to the next float64
@@ -88,6 +89,12 @@ def _converted(w, X, n) -> tuple:
     """Sentence on what is wrong with weights (None: nothing), and their array."""
     if isinstance(w, str):
         return f"sample_weight must hold numbers, got {w!r}.", None
+    if not arrays.is_foreign(w):
+        try:
+            w = np.asarray(w)
+            w = w.astype(np.float64) if w.dtype.kind in "OUS" else w
+        except (ValueError, TypeError) as error:
+            return str(unreadable_error("sample_weight", w, error)), None
     if arrays.is_foreign(X):
         w = arrays.asarray(w, like=X)
         if w.ndim == 0:

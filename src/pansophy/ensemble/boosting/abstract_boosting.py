@@ -49,7 +49,13 @@ from ...tree.growing.prepared_columns import float32_blocks
 from ...tree.storage.additive_trees import AdditiveTrees
 from ...tree.storage.packed_forest import PackedForest, pack_forest
 from ...tree.storage.tree import LEAF, Tree
-from .boosting import MULTICLASS_KINDS, TARGET_DOMAINS, check_target_domain
+from .booster_words import keyword_advice
+from .boosting import (
+    MULTICLASS_KINDS,
+    TARGET_DOMAINS,
+    OwnGradients,
+    check_target_domain,
+)
 
 LossObject = Annotated[
     Any, ParameterRule("a Loss", lambda v: isinstance(v, losses.Loss))
@@ -150,6 +156,13 @@ def tree_dtype(a):
     return {"i": np.int64, "f": np.float64}.get(a.dtype.kind, a.dtype)
 
 
+def keeps_best_rounds(model, booster):
+    """Whether the rounds after the best one on held-out rows are dropped."""
+    if booster.validation is None:
+        return False
+    return not model.warm_start if model.keep_best == "auto" else bool(model.keep_best)
+
+
 def concatenate_trees(trees, n_features) -> BoostedTrees:
     """`BoostedTrees` of a list of trees."""
     trees = list(trees)
@@ -197,6 +210,8 @@ def trees_fill_iterations(model) -> bool:
 )
 class AbstractBoosting(VirtualSubclass, Estimator):
     """A model that is a sum of trees in `trees_`, eq. (1)."""
+
+    _keyword_advice = staticmethod(keyword_advice)
 
     @abstractmethod
     def fit(self, X, y, sample_weight=None) -> Any: ...
@@ -258,6 +273,14 @@ class AbstractBoosting(VirtualSubclass, Estimator):
 
     def _raw(self, X, rounds=None):
         """(n, K) raw predictions, of the first rounds or all of them."""
+        if rounds is not None:
+            check_is_fitted(self)
+            done = self.trees_.n_trees // self.n_trees_per_iteration_
+            if not 0 <= rounds <= done:
+                raise ValueError(
+                    f"n_rounds must be from 0 to {done}, the rounds of the model, got "
+                    f"{rounds}."
+                )
         current = getattr(self, "_current_raw", None)
         if current is not None:  # a scorer predicts during a fit
             return current
@@ -382,6 +405,8 @@ class AbstractBoosting(VirtualSubclass, Estimator):
 # -- losses by name --------------------------------------------------------------
 def regression_loss(loss, level, name) -> losses.Loss:
     """The loss of a regressor; `level` is that of "quantile"."""
+    if callable(loss):
+        return OwnGradients(loss).as_loss()
     if not isinstance(loss, str):
         if loss.domain not in TARGET_DOMAINS or loss.kind in MULTICLASS_KINDS:
             raise ParameterError(

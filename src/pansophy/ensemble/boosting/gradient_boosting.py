@@ -65,6 +65,7 @@ from .abstract_boosting import (
     classes_from_raw,
     classification_loss,
     concatenate_trees,
+    keeps_best_rounds,
     probabilities_from_raw,
     regression_loss,
     set_classes,
@@ -259,6 +260,11 @@ class AbstractGradientBoosting(AbstractBoosting):
             },
         )
         scores.store(result.state)
+        self.best_iteration_ = self.n_estimators_
+        if scores.validation:
+            self.best_iteration_ = 1 + int(np.argmin(scores.validation))
+        if keeps_best_rounds(self, booster):
+            scores.keep_rounds(result.state, self.best_iteration_)
         for name, values in before.items():
             self.history_[name] = np.concatenate((values, self.history_.get(name, [])))
 
@@ -308,6 +314,7 @@ class RoundScores:
         skipped = [0.0] * (len(self.train) - len(self.oob))
         self.oob += skipped
         self.improvements += skipped
+        self.validation = [np.inf] * len(self.train)  # rounds of an earlier fit
         self.recent = np.full(model.n_iter_no_change or 0, np.inf)
         self.halt = False
 
@@ -327,6 +334,7 @@ class RoundScores:
             self.halt = bool(self.monitor(i, model, {"state": state}))
         if self.booster.validation is not None:
             late = factor * state.validation
+            self.validation.append(late)
             if np.any(late + model.tol < self.recent):
                 self.recent[i % len(self.recent)] = late
             else:
@@ -335,6 +343,15 @@ class RoundScores:
 
     def stop(self, state):
         return self.halt
+
+    def keep_rounds(self, state, n):
+        """Set the fitted attributes to those of the first n rounds."""
+        self.train, self.oob = self.train[:n], self.oob[:n]
+        self.improvements = self.improvements[:n]
+        n_trees = n * self.model.n_trees_per_iteration_
+        done = self.model.n_iter_
+        self.store(state._replace(trees=state.trees[:n_trees]))
+        self.model.n_iter_ = done
 
     def store(self, state):
         """Set the fitted attributes from the rounds so far."""
@@ -417,6 +434,10 @@ class GradientBoostingRegressor(Regressor, AbstractGradientBoosting):
         If given, stop after so many rounds without improvement on held-out rows.
     tol : float, default=1e-4
         Smaller improvements do not count.
+    keep_best : "auto" or bool, default="auto"
+        Whether the model ends with the round of the best loss on held-out rows;
+        otherwise it has all rounds that were done (as scikit-learn's has). "auto" is
+        True where rows are held out, unless warm_start is set.
     ccp_alpha : float, default=0.0
         Cost of a leaf in cost-complexity pruning of each tree.
 
@@ -426,6 +447,9 @@ class GradientBoostingRegressor(Regressor, AbstractGradientBoosting):
     trees_ : Trees
         The same concatenated, leaf values times the learning rate.
     n_estimators_ : int
+        Rounds that the model has.
+    best_iteration_ : int
+        Rounds up to the best loss on held-out rows; n_estimators_ without them.
     n_trees_per_iteration_ : int
     init_ : estimator or "zero"
     train_score_ : array of shape (n_estimators_,)
@@ -477,6 +501,7 @@ class GradientBoostingRegressor(Regressor, AbstractGradientBoosting):
     validation_fraction: OpenFraction = 0.1
     n_iter_no_change: Count | None = None
     tol: NonNegative = 1e-4
+    keep_best: Literal["auto"] | Flag = "auto"
     ccp_alpha: NonNegative = 0.0
 
     @checks_warm_start("trees_")
@@ -579,6 +604,10 @@ class GradientBoostingClassifier(Classifier, AbstractGradientBoosting):
         If given, stop after so many rounds without improvement on held-out rows.
     tol : float, default=1e-4
         Smaller improvements do not count.
+    keep_best : "auto" or bool, default="auto"
+        Whether the model ends with the round of the best loss on held-out rows;
+        otherwise it has all rounds that were done (as scikit-learn's has). "auto" is
+        True where rows are held out, unless warm_start is set.
     ccp_alpha : float, default=0.0
         Cost of a leaf in cost-complexity pruning of each tree.
 
@@ -590,6 +619,9 @@ class GradientBoostingClassifier(Classifier, AbstractGradientBoosting):
     trees_ : Trees
         The same concatenated, leaf values times the learning rate.
     n_estimators_ : int
+        Rounds that the model has.
+    best_iteration_ : int
+        Rounds up to the best loss on held-out rows; n_estimators_ without them.
     n_trees_per_iteration_ : int
         K: 1 for two classes, else one per class.
     init_ : estimator or "zero"
@@ -629,6 +661,7 @@ class GradientBoostingClassifier(Classifier, AbstractGradientBoosting):
     validation_fraction: OpenFraction = 0.1
     n_iter_no_change: Count | None = None
     tol: NonNegative = 1e-4
+    keep_best: Literal["auto"] | Flag = "auto"
     ccp_alpha: NonNegative = 0.0
 
     @checks_warm_start("trees_")

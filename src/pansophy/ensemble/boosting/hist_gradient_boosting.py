@@ -74,11 +74,13 @@ from .abstract_boosting import (
     classes_from_raw,
     classification_loss,
     concatenate_trees,
+    keeps_best_rounds,
     probabilities_from_raw,
     regression_loss,
     set_classes,
     targets_from_codes,
 )
+from .booster_words import answers_fit_words
 from .boosting import (
     MULTICLASS_KINDS,
     QUANTILE_KINDS,
@@ -219,9 +221,14 @@ class AbstractHistGradientBoosting(AbstractBoosting):
 
     # -- the rounds ------------------------------------------------------------
 
-    def _boost(self, X, y, w, held_out, K):
+    def _boost(self, X, y, w, held_out, K, init_score=None):
         """Run the rounds and store the result."""
         loss = self._loss()
+        if init_score is not None and np.ndim(init_score) and held_out is not None:
+            raise ValueError(
+                "init_score by row cannot be combined with early stopping: the "
+                "validation rows have none. Set early_stopping=False."
+            )
         warm = self._continues()
         kept = self._kept_trees(K)
         done = len(kept) // K
@@ -230,6 +237,7 @@ class AbstractHistGradientBoosting(AbstractBoosting):
                 f"max_iter={self.max_iter} must be larger than or equal to "
                 f"n_iter_={done} when warm_start==True."
             )
+        start = first_scores(init_score, y, w, K)
         X, y, w = drop_zero_weight_rows(X, y, w)
         forms = self.inputs_.forms
         limits = self._limits(forms)
@@ -237,26 +245,45 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         self.n_trees_per_iteration_ = K
         if not warm:
             self.baseline_ = initial_raw_prediction(loss, y, w, K)
+            if init_score is not None:
+                scalar = np.ndim(init_score) == 0
+                self.baseline_ = np.full(K, float(init_score) if scalar else 0.0)
             self.trees_ = concatenate_trees([], len(forms))
-        rows = BoostingRows(None, y, w, self._current_raw_columns(X, warm))
+        raw = self._current_raw_columns(X, warm) + start
+        rows = BoostingRows(self._rows_to_predict(X), y, w, raw)
         validation = None
         if held_out is not None:
             V, y_val, w_val = held_out
             raw = self._current_raw_columns(V, warm)
             validation = BoostingRows(V, y_val, w_val, raw)
         options = BoostingOptions(
-            loss, self.learning_rate, limits, l2=float(self.l2_regularization)
+            loss,
+            self.learning_rate,
+            limits,
+            l2=float(self.l2_regularization),
+            subsample=self.subsample,
         )
         booster = Booster(table, rows, options, self._seed, validation)
         self._run_rounds(booster, booster.initial_state(kept), warm, X, y)
         return self
 
+    def _rows_to_predict(self, X):
+        """The rows as float32 if each round has to predict some; else None."""
+        if self.subsample >= 1:
+            return None
+        if not isinstance(X, np.ndarray):
+            raise ParameterError(
+                "subsample must be 1 for a table on disk, whose rows are binned once."
+            )
+        return X
+
     def _run_rounds(self, booster, state, warm, X, y):
         """The rounds, with their scores and the stopping rule."""
         scores = BoostingEarlyStopping(self, booster)
         if warm:
-            scores.train = list(self.train_score_)
-            scores.validation = list(self.validation_score_)
+            done = len(state.trees) // booster.K
+            scores.train = list(self.train_score_[: done + 1])
+            scores.validation = list(self.validation_score_[: done + 1])
         else:
             scores.record(state)
         before = getattr(self, "history_", {}) if warm else {}
@@ -270,8 +297,17 @@ class AbstractHistGradientBoosting(AbstractBoosting):
                 "trees_": concatenate_trees(s.trees, self.n_features_in_)
             },
         )
-        self.trees_ = concatenate_trees(result.state.trees, self.n_features_in_)
-        self.n_iter_ = self.trees_.n_trees // booster.K
+        trees = result.state.trees
+        self.n_iter_ = len(trees) // booster.K
+        self.best_iteration_ = self.n_iter_
+        if hasattr(self, "best_score_"):
+            del self.best_score_
+        if scores.validation:
+            self.best_iteration_ = max(1, int(np.argmax(scores.validation)))
+            self.best_score_ = float(scores.validation[self.best_iteration_])
+        if keeps_best_rounds(self, booster):
+            trees = trees[: self.best_iteration_ * booster.K]
+        self.trees_ = concatenate_trees(trees, self.n_features_in_)
         for name, values in before.items():
             self.history_[name] = np.concatenate((values, self.history_.get(name, [])))
         self.train_score_ = np.array(scores.train)
@@ -298,7 +334,7 @@ class AbstractHistGradientBoosting(AbstractBoosting):
             min_leaf=int(self.min_samples_leaf),
             min_split=max(2, 2 * int(self.min_samples_leaf)),
             min_weight=MIN_LEAF_CURVATURE,
-            min_gain=np.finfo(float).tiny,
+            min_gain=max(float(self.min_split_gain), np.finfo(float).tiny),
             max_leaves=int(self.max_leaf_nodes or 0),
             max_features=max(1, math.ceil(self.max_features * d)),
             signs=signs,
@@ -457,6 +493,37 @@ def initial_raw_prediction(loss, y, w, K):
     return np.where(np.isinf(start), np.copysign(700.0, start), start)
 
 
+def first_scores(init_score, y, w, K) -> Any:
+    """(K, n) raw predictions that rows of positive weight start from, or 0."""
+    if init_score is None or np.ndim(init_score) == 0:
+        return 0.0
+    start = np.asarray(init_score, float)
+    start = start[:, None] if start.ndim == 1 else start
+    if start.shape != (len(y), K):
+        raise ValueError(
+            f"init_score must be a number or have the shape {(len(y), K)}, got "
+            f"{np.shape(init_score)}."
+        )
+    if not np.isfinite(start).all():
+        raise ValueError("init_score must be finite.")
+    return start.T if w is None else start[w > 0].T
+
+
+def pair_of_eval_set(eval_set, X_val, y_val) -> tuple:
+    """X_val and y_val, from `eval_set` where that is given."""
+    if eval_set is None:
+        return X_val, y_val
+    if X_val is not None or y_val is not None:
+        raise ValueError("give eval_set or X_val and y_val, not both.")
+    pairs = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
+    if len(pairs) != 1 or not isinstance(pairs[0], (tuple, list)) or len(pairs[0]) != 2:
+        raise ValueError(
+            "eval_set must be (X, y) or a list of one such pair: one set of rows is "
+            "watched."
+        )
+    return tuple(pairs[0])
+
+
 def drop_zero_weight_rows(X, y, w):
     """The rows of positive weight."""
     if w is None or np.all(w > 0):
@@ -537,7 +604,9 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
             "huber", "tweedie", "pinball"} or Loss, default="squared_error"
         The loss to minimise. "gamma", "poisson" and "tweedie" predict through a log
         link. Any loss of numbers of `pansophy.losses` can be given as an object, with
-        a parameter of its own: `losses.huber(2.0)`, `losses.tweedie(1.7)`.
+        a parameter of its own: `losses.huber(2.0)`, `losses.tweedie(1.7)`. A plain
+        function (y, f) -> (gradient, curvature) of all training rows will do too; the
+        rounds then start from 0 or `init_score`.
     quantile : float or None, default=None
         The level of loss="quantile".
     learning_rate : float, default=0.1
@@ -552,6 +621,11 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
         Rows in a leaf at least.
     l2_regularization : float, default=0.0
         Penalty on the square of a leaf value.
+    min_split_gain : float, default=0.0
+        Gain that a split needs at least, eq. (3) of `boosting.py`: as in LightGBM, and
+        twice the gamma of XGBoost.
+    subsample : float, default=1.0
+        Share of the rows that are drawn, without replacement, for each round.
     max_features : float, default=1.0
         Share of the features that are drawn at each node.
     max_bins : int, default=255
@@ -579,6 +653,10 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
         Rounds without improvement until a stop.
     tol : float, default=1e-7
         Smaller improvements do not count.
+    keep_best : "auto" or bool, default="auto"
+        Whether the model ends with the round of the best validation score; otherwise
+        it has all rounds that were done (as scikit-learn's has). "auto" is True where
+        rows are held out, unless warm_start is set.
     verbose : int, default=0
         Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=None
@@ -591,6 +669,11 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
     baseline_ : array of shape (1,)
         The raw prediction before the first tree.
     n_iter_ : int
+        Rounds that were done.
+    best_iteration_ : int
+        Rounds up to the best validation score; n_iter_ without one.
+    best_score_ : float
+        The best validation score; only with validation rows.
     n_trees_per_iteration_ : int
     train_score_, validation_score_ : arrays of shape (n_iter_ + 1,)
         Scores before the first round and after each; empty without early stopping.
@@ -623,6 +706,7 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
             "pinball",
         ]
         | LossObject
+        | Callable
     ) = "squared_error"
     _: KW_ONLY
     quantile: Fraction | None = None
@@ -632,6 +716,8 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
     max_depth: Count | None = None
     min_samples_leaf: Count = 20
     l2_regularization: NonNegative = 0.0
+    min_split_gain: NonNegative = 0.0
+    subsample: PositiveFraction = 1.0
     max_features: PositiveFraction = 1.0
     max_bins: BinCount = 255
     categorical_features: Literal["from_dtype"] | ListLike | Matrix | None = (
@@ -645,9 +731,11 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
     validation_fraction: Count | OpenFraction | Splitter | None = 0.1
     n_iter_no_change: Count = 10
     tol: NonNegative = 1e-7
+    keep_best: Literal["auto"] | Flag = "auto"
     verbose: Verbosity = 0
     random_state: Seed = None
 
+    @answers_fit_words
     @checks_warm_start("trees_")
     def fit(
         self,
@@ -658,8 +746,26 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
         X_val=None,
         y_val=None,
         sample_weight_val=None,
+        eval_set=None,
+        init_score=None,
     ):
-        """Boost on X, y; stop by X_val, y_val where they are given."""
+        """Boost on X, y; stop by validation rows where they are given.
+
+        Parameters
+        ----------
+        X : array, data frame or Parquet file of n rows
+        y : array of shape (n,)
+        sample_weight : array of shape (n,) or None
+        X_val, y_val, sample_weight_val : like X, y, sample_weight, or None
+            Rows to stop by.
+        eval_set : (X, y), a list of one such pair, or None
+            Another way to write X_val and y_val.
+        init_score : float, array of shape (n,) or (n, K), or None
+            Raw predictions that the rounds start from, in place of the best constant.
+            A number is part of the model; those of rows are not, and are to be added to
+            raw predictions by you.
+        """
+        X_val, y_val = pair_of_eval_set(eval_set, X_val, y_val)
         X, y, w = self._check_inputs(X, y, sample_weight, "number")
         y = np.asarray(y, float)
         used = y if w is None else y[w > 0]
@@ -669,11 +775,11 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
         self._seed = seed_of_fit(self)
         given = self._validation_rows(X_val, y_val, sample_weight_val)
         (X, y, w), held_out = self._hold_out(X, y, w, given, False)
-        return self._boost(X, y, w, held_out, 1)
+        return self._boost(X, y, w, held_out, 1, init_score)
 
-    def predict(self, X):
-        """The predicted mean (or quantile) of each row."""
-        return self._loss().link.inverse(self._raw(X)[:, 0])
+    def predict(self, X, n_rounds=None):
+        """The predicted mean (or quantile) of each row, by the first rounds or all."""
+        return self._loss().link.inverse(self._raw(X, n_rounds)[:, 0])
 
     def staged_predict(self, X):
         """Predictions after each round."""
@@ -705,6 +811,11 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
         Rows in a leaf at least.
     l2_regularization : float, default=0.0
         Penalty on the square of a leaf value.
+    min_split_gain : float, default=0.0
+        Gain that a split needs at least, eq. (3) of `boosting.py`: as in LightGBM, and
+        twice the gamma of XGBoost.
+    subsample : float, default=1.0
+        Share of the rows that are drawn, without replacement, for each round.
     max_features : float, default=1.0
         Share of the features that are drawn at each node.
     max_bins : int, default=255
@@ -732,6 +843,10 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
         Rounds without improvement until a stop.
     tol : float, default=1e-7
         Smaller improvements do not count.
+    keep_best : "auto" or bool, default="auto"
+        Whether the model ends with the round of the best validation score; otherwise
+        it has all rounds that were done (as scikit-learn's has). "auto" is True where
+        rows are held out, unless warm_start is set.
     verbose : int, default=0
         Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=None
@@ -747,6 +862,11 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
     baseline_ : array of shape (n_trees_per_iteration_,)
         The raw predictions before the first tree.
     n_iter_ : int
+        Rounds that were done.
+    best_iteration_ : int
+        Rounds up to the best validation score; n_iter_ without one.
+    best_score_ : float
+        The best validation score; only with validation rows.
     n_trees_per_iteration_ : int
         1 for two classes, else one per class.
     train_score_, validation_score_ : arrays of shape (n_iter_ + 1,)
@@ -777,6 +897,8 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
     max_depth: Count | None = None
     min_samples_leaf: Count = 20
     l2_regularization: NonNegative = 0.0
+    min_split_gain: NonNegative = 0.0
+    subsample: PositiveFraction = 1.0
     max_features: PositiveFraction = 1.0
     max_bins: BinCount = 255
     categorical_features: Literal["from_dtype"] | ListLike | Matrix | None = (
@@ -790,10 +912,12 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
     validation_fraction: Count | OpenFraction | Splitter | None = 0.1
     n_iter_no_change: Count = 10
     tol: NonNegative = 1e-7
+    keep_best: Literal["auto"] | Flag = "auto"
     verbose: Verbosity = 0
     random_state: Seed = None
     class_weight: dict | Literal["balanced"] | None = None
 
+    @answers_fit_words
     @checks_warm_start("trees_")
     def fit(
         self,
@@ -804,8 +928,26 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
         X_val=None,
         y_val=None,
         sample_weight_val=None,
+        eval_set=None,
+        init_score=None,
     ):
-        """Boost on X, y; stop by X_val, y_val where they are given."""
+        """Boost on X, y; stop by validation rows where they are given.
+
+        Parameters
+        ----------
+        X : array, data frame or Parquet file of n rows
+        y : array of shape (n,)
+        sample_weight : array of shape (n,) or None
+        X_val, y_val, sample_weight_val : like X, y, sample_weight, or None
+            Rows to stop by.
+        eval_set : (X, y), a list of one such pair, or None
+            Another way to write X_val and y_val.
+        init_score : float, array of shape (n,) or (n, K), or None
+            Raw predictions that the rounds start from, in place of the best constant.
+            A number is part of the model; those of rows are not, and are to be added to
+            raw predictions by you.
+        """
+        X_val, y_val = pair_of_eval_set(eval_set, X_val, y_val)
         X, y, w = self._check_inputs(X, y, sample_weight, "class")
         w = apply_class_weight(self.class_weight, y, w)
         codes = set_classes(self, y, least=1)
@@ -815,15 +957,15 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
         given = self._validation_rows(X_val, y_val, sample_weight_val)
         (X, y, w), held_out = self._hold_out(X, y, w, given, True)
         K = len(self.classes_) if loss.kind in MULTICLASS_KINDS else 1
-        return self._boost(X, y, w, held_out, K)
+        return self._boost(X, y, w, held_out, K, init_score)
 
-    def predict(self, X):
-        """The class of highest raw prediction."""
-        return classes_from_raw(self, self._raw(X))
+    def predict(self, X, n_rounds=None):
+        """The class of highest raw prediction, by the first rounds or all."""
+        return classes_from_raw(self, self._raw(X, n_rounds))
 
-    def predict_proba(self, X):
-        """Class probabilities (n, classes)."""
-        return self._probabilities(self._raw(X))
+    def predict_proba(self, X, n_rounds=None):
+        """Class probabilities (n, classes), by the first rounds or all."""
+        return self._probabilities(self._raw(X, n_rounds))
 
     def _probabilities(self, raw):
         if len(self.classes_) == 1:

@@ -22,6 +22,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ...base import Density, Estimator, fit_stage, host_array
+from ...core.arrays.unreadable import array_of_rows
 from ...core.random import draw_seed, make_rng
 from ...params import check_params
 from ...typing import Seed
@@ -146,6 +147,7 @@ class LatentDiffusion(Density, Estimator):
     def score_samples(self, X, y=None):
         """Log density of the code of each row, (n,)."""
         check_is_fitted(self, "diffusion_")
+        X = array_of_rows(X, "X of LatentDiffusion") if isinstance(X, list) else X
         X = self._check_new_data(X) if np.ndim(X) <= 2 else X
         return self.diffusion_.score_samples(self.autoencoder_.encode(X), y)
 

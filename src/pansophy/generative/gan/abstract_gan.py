@@ -146,7 +146,13 @@ class AbstractGAN(AbstractDecoder):
         )
 
     def _optimiser(self, net) -> Any:
-        """One Adam for each half."""
+        """One optimiser for each half: Adam with its two decay rates, by default."""
+        if self.optimiser != "adamw":
+            rate = self.learning_rate_init
+            return {
+                "discriminator": self._make_optimiser(rate * self.discriminator_rate),
+                "generator": self._make_optimiser(rate),
+            }
         rule = nn.Adam(
             self.learning_rate_init, self.beta_1, self.beta_2, decay=self.weight_decay
         )

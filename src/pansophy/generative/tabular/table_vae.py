@@ -22,9 +22,10 @@ import scipy.sparse as sp
 import torch
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ...base import host_array
-from ...core.arrays.frames import column_names, rows_of_table
+from ...base import host_array, validate_rows
+from ...core.arrays.frames import column_names, lists_of_columns, rows_of_table
 from ...core.arrays.rows import refuse_table_on_disk
+from ...core.arrays.unreadable import array_of_rows
 from ...core.arrays.weighted import check_sample_weight
 from ...params import Count, LayerSizes, Natural, NonNegative, check_params
 from ...persist.saved_state import FloatArray, Part, saved_state
@@ -151,9 +152,10 @@ class TableVAE(AbstractVAE):
         check_params(self)
         self.image_shape_ = None
         X, n = self._checked_table(X, reset=True)
-        y = None if y is None else np.asarray(y)
-        if y is not None and len(y) != n:
-            raise ValueError(f"X has {n} rows, but y has {len(y)} entries.")
+        y = None if y is None else array_of_rows(y, "y of TableVAE")
+        if y is not None and y.shape[:1] != (n,):
+            entries = f"{len(y)} entries" if y.ndim else f"the value {y.item()!r}"
+            raise ValueError(f"X has {n} rows, but y has {entries}.")
         if sample_weight is not None:
             w = np.asarray(check_sample_weight(sample_weight, n))
             kept = np.flatnonzero(w > 0)
@@ -171,12 +173,12 @@ class TableVAE(AbstractVAE):
         refuse_table_on_disk(X)
         X = host_array(self, X)
         if sp.issparse(X) or column_names(X) is None:
-            X = validate_data(self, X, reset=reset, **TABLE_CHECKS)
+            X = validate_rows(self, X, reset=reset, **TABLE_CHECKS)
             return X, len(X)
         if isinstance(X, dict):
             import pyarrow as pa
 
-            X = pa.table(X)
+            X = pa.table(lists_of_columns(X))
         refuse_repeated_names(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if not len(X):

@@ -22,7 +22,9 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ...core.arrays.codes import as_column, encode_values, is_missing, sort_key
+from ...core.arrays.frames import lists_of_columns
 from ...core.arrays.rows import refuse_table_on_disk
+from ...core.arrays.unreadable import array_of_rows
 from ...params import ParameterError
 from .variables import VariableSpace, check_states, suggest_name
 
@@ -327,6 +329,8 @@ def check_table_columns(model, X, *, reset: bool) -> dict:
     if not reset:
         check_is_fitted(model)
     refuse_table_on_disk(X)
+    X = lists_of_columns(X) if isinstance(X, Mapping) else X
+    X = array_of_rows(X) if isinstance(X, (list, tuple)) else X
     is_frame = isinstance(X, Mapping) or hasattr(X, "columns")
     if is_frame or hasattr(X, "column_names"):
         names, read = named_column_reader(X, None, None)

@@ -14,17 +14,20 @@ the sub-differential) exceeds tol:
                      iteratively reweighted least squares; shortened where eq. (1)
                      would rise
     lbfgs            many columns or classes: quasi-Newton steps, preconditioned where
-                     there are many rows for each column (`risk.whitening_factor`)
+                     there are many rows for each column (`risk.whitening_factor`),
+                     and then up to tol / 4
     newton-cg        sparse rows of many columns: products with the Hessian, with a
                      block Jacobi preconditioner (`risk.block_jacobi_preconditioner`)
     coordinate       rho > 0: proximal Newton steps, `logistic_l1.py`
     saga, sag        one row at a time, `saga.py`
 
-"auto" takes coordinate for rho > 0, newton-cholesky up to 512 coefficients, newton-cg
-for wide sparse rows and lbfgs for the rest. Newton's steps are then cheaper than those
-of solver="newton-cholesky": a factor is reused while it is good, and with more than
-50 000 rows the first Hessian is that of a part of them (`optim/smooth/newton.py`). The
-gradient always uses all rows, so the optimum is the same.
+"auto" takes coordinate for rho > 0; newton-cholesky up to 512 coefficients if X is
+small, sparse or has few rows for its columns, and along paths of C, where a Hessian
+serves several fits; newton-cg for wide sparse rows; and lbfgs for the rest. Newton's
+steps are then cheaper than those of solver="newton-cholesky": a factor is reused while
+it is good, and with more than 50 000 rows the first Hessian is that of a part of them
+(`optim/smooth/newton.py`). The gradient always uses all rows, so the optimum is the
+same.
 
 "liblinear" solves another problem: x gets a last entry s = `intercept_scaling`, and the
 intercept is b = s w_{d+1}, which is penalised with the rest. Its optimum (primal and
@@ -56,15 +59,18 @@ Refs      [Cox1958]; [Minka2003] a comparison of solvers; [McCullagh1989] ch. 4;
 
 import math
 import warnings
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
+from ... import links
 from ...core.arrays import arrays
 from ...core.arrays.class_weight import compute_class_weight
 from ...core.arrays.rows import DatasetRows
@@ -95,7 +101,13 @@ from ...predictors.abstract_linear import (
     row_major_if_small,
 )
 from ...typing import Seed
-from ..risk import Risk, block_jacobi_preconditioner, whitening_factor
+from ..coefficient_tests import CoefficientCovariance, CoefficientTests
+from ..risk import (
+    ROWS_PER_COLUMN,
+    Risk,
+    block_jacobi_preconditioner,
+    whitening_factor,
+)
 from ..summary import Summary, coefficient_names, wald_table
 
 LogisticSolver = Literal[
@@ -109,7 +121,9 @@ LogisticSolver = Literal[
     "liblinear",
 ]
 MAX_HESSIAN_WIDTH = 512  # coefficients up to which a Hessian is made
+MIN_WHITENED_ENTRIES = 1 << 16  # entries of dense X from which "auto" takes lbfgs
 WIDE_COLUMNS = 1000  # columns above which sparse rows go by products with the Hessian
+WHITENED_TOL = 0.25  # tol of lbfgs with a factor over `tol`
 LIBLINEAR_TOL = 1e-3  # tol of liblinear's problem over `tol`: Newton's last step
 # what users of scikit-learn know; others say that the solver failed to converge
 NOT_CONVERGED = {
@@ -180,12 +194,17 @@ def append_constant_column(X, s):
     return xp.concat([X, xp.zeros_like(X[:, :1]) + s], axis=1)
 
 
-def choose_logistic_solver(solver, l1, X, k):
-    """The solver for "auto"; otherwise a check that the given one can do the job."""
+def choose_logistic_solver(solver, l1, X, k, *, C=1.0, reused=False):
+    """The solver for "auto"; otherwise a check that the given one can do the job.
+
+    `reused` says that the same rows are fitted several times.
+    """
     if solver == "auto":
         if l1 > 0:
             return "coordinate"
-        if (X.shape[1] + 1) * k <= MAX_HESSIAN_WIDTH:
+        narrow = (X.shape[1] + 1) * k <= MAX_HESSIAN_WIDTH
+        # without a penalty Newton's steps tell sooner that classes are separable
+        if narrow and (reused or math.isinf(C) or not pays_to_whiten(X)):
             return "newton-cholesky"
         return "newton-cg" if sp.issparse(X) and X.shape[1] > WIDE_COLUMNS else "lbfgs"
     if l1 > 0 and solver not in ("coordinate", "saga", "liblinear"):
@@ -202,9 +221,16 @@ def choose_logistic_solver(solver, l1, X, k):
     return solver
 
 
+def pays_to_whiten(X):
+    """Whether quasi-Newton steps with a factor of some rows take less than Newton's."""
+    n, d = X.shape
+    enough = n * d >= MIN_WHITENED_ENTRIES and n >= ROWS_PER_COLUMN * d
+    return enough and not sp.issparse(X) and not arrays.is_foreign(X)
+
+
 def liblinear_solver(l1, X, k):
     """The Newton solver that minimises liblinear's problem."""
-    solver = choose_logistic_solver("auto", l1, X, k)
+    solver = choose_logistic_solver("auto", l1, X, k, reused=True)
     return "newton-cg" if solver == "lbfgs" else solver
 
 
@@ -321,7 +347,10 @@ class LogisticProblem:
         x = np.column_stack(start).ravel()
         limits = {"max_iter": max_iter, "tol": tol, "task": task}
         if solver == "lbfgs":
-            return lbfgs(J, x, root=whitening_factor(J, x), **limits)
+            root = whitening_factor(J, x)
+            if root is not None:  # a last step more is cheap, and as exact as Newton's
+                limits["tol"] = WHITENED_TOL * tol
+            return lbfgs(J, x, root=root, **limits)
         if solver == "newton-cholesky":
             if self.every_hessian:
                 return newton(J, J.hessian, x, keep=0.0, **limits)
@@ -395,18 +424,21 @@ def null_log_likelihood(y, w, k):
     return float(share @ np.log(share / share.sum()))
 
 
-def logistic_summary(model, X, y, sample_weight=None, level=0.95) -> Summary:
-    """The table of eqs. (2) and (3) for a model and the rows it was fitted to."""
-    X = model._check_new_data(X, accept_sparse="csr")
-    check_unpenalised(model)
-    labels = arrays.to_numpy(model.classes_)
-    codes = np.searchsorted(labels, arrays.to_numpy(y))
-    k = len(labels)
-    w = (
-        np.ones(len(codes))
-        if sample_weight is None
-        else np.asarray(sample_weight, dtype=float)
-    )
+class LogisticInference(NamedTuple):
+    """What eqs. (2) and (3) give of a fit without penalty."""
+
+    coef: np.ndarray  # (k, d + 1), the intercept last, of mean 0 over several classes
+    covariance: np.ndarray  # (k, d + 1, k, d + 1)
+    log_likelihood: float
+    null_log_likelihood: float
+    rows: float
+
+
+def logistic_inference(model, X, codes, w=None) -> LogisticInference:
+    """Covariance and likelihoods at the coefficients of a model and its rows."""
+    codes = np.asarray(codes)
+    k = len(model.classes_)
+    w = np.ones(len(codes)) if w is None else np.asarray(w, dtype=float)
     W, b = (arrays.to_numpy(a).astype(float) for a in (model.coef_, model.intercept_))
     loss = logistic_loss if k == 2 else softmax_loss
     as_x = (
@@ -420,25 +452,34 @@ def logistic_summary(model, X, y, sample_weight=None, level=0.95) -> Summary:
         b = b - b.mean()
     x = np.column_stack([W, b])
     V = logistic_covariance(J, x.ravel())
+    like = -float(J(x.ravel())[0])
+    null = null_log_likelihood(codes, w, k)
+    return LogisticInference(x, V, like, float(null), float(w.sum()))
+
+
+def logistic_summary(model, inference, level=0.95) -> Summary:
+    """The table of eqs. (2) and (3)."""
+    labels = arrays.to_numpy(model.classes_)
+    k = len(labels)
+    x, V, like, null, rows = inference
+    d = x.shape[1] - 1
     error = np.sqrt(np.einsum("aiai->ai", V))
-    order = [J.d, *range(J.d)] if model.fit_intercept else list(range(J.d))
+    order = [d, *range(d)] if model.fit_intercept else list(range(d))
     table = wald_table(x[:, order].T, error[:, order].T, level=level)
     if k == 2:
         table = {name: column[:, 0] for name, column in table.items()}
-    like = -J(x.ravel())[0]
-    null = null_log_likelihood(codes, w, k)
     free = max(k - 1, 1) * len(order)
     ratio = 2 * (like - null)
     header = {
-        "rows": w.sum() if w.sum() != int(w.sum()) else int(w.sum()),
+        "rows": int(rows) if rows == int(rows) else rows,
         "coefficients": free,
         "log-likelihood": like,
         "null log-likelihood": null,
         "pseudo R2": 1 - like / null,
         "likelihood ratio": ratio,
-        "p (likelihood ratio)": float(stats.chi2.sf(ratio, max(k - 1, 1) * J.d)),
+        "p (likelihood ratio)": float(stats.chi2.sf(ratio, max(k - 1, 1) * d)),
         "AIC": aic(like, free),
-        "BIC": bic(like, free, w.sum()),
+        "BIC": bic(like, free, rows),
     }
     return Summary(
         type(model).__name__,
@@ -449,7 +490,7 @@ def logistic_summary(model, X, y, sample_weight=None, level=0.95) -> Summary:
     )
 
 
-class AbstractLogistic(AbstractLinearClassifier):
+class AbstractLogistic(CoefficientTests, AbstractLinearClassifier):
     """Probabilities of classes from log-odds."""
 
     def predict_proba(self, X):
@@ -467,13 +508,14 @@ class AbstractLogistic(AbstractLinearClassifier):
             F = xp.stack([xp.zeros_like(F), F], axis=1)
         return log_softmax(F)
 
-    def summary(self, X, y, sample_weight=None, *, level=0.95):
+    def summary(self, X=None, y=None, sample_weight=None, *, level=0.95):
         """Standard errors, z, p and intervals of a fit without penalty.
 
         Parameters
         ----------
-        X, y, sample_weight : as they were given to `fit`
-            They are passed over once more. Weights count rows.
+        X, y, sample_weight : as they were given to `fit`, or None
+            Needed where `fit` has not kept the covariance: for a table on disk and for
+            more than 1000 coefficients. Weights count rows.
         level : float, default=0.95
             Coverage of the intervals.
 
@@ -483,7 +525,39 @@ class AbstractLogistic(AbstractLinearClassifier):
             Prints as a table; `summary["p"]` and so on are numbers. For more than two
             classes the coefficients are those of mean 0 over classes.
         """
-        return logistic_summary(self, X, y, sample_weight, level)
+        check_is_fitted(self)
+        check_unpenalised(self)
+        if X is None:
+            return logistic_summary(self, self._kept_inference(), level)
+        X = self._check_new_data(X, accept_sparse="csr")
+        codes = np.searchsorted(arrays.to_numpy(self.classes_), arrays.to_numpy(y))
+        found = logistic_inference(self, X, codes, sample_weight)
+        return logistic_summary(self, found, level)
+
+    def _kept_inference(self) -> LogisticInference:
+        found = getattr(self, "_inference", None)
+        if found is None:
+            raise ValueError(
+                "the covariance was not kept, or does not exist: call "
+                "summary(X, y), which says why."
+            )
+        return found
+
+    def _coefficient_covariance(self) -> CoefficientCovariance:
+        check_unpenalised(self)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                "tests of coefficients are for two classes; summary() has a table for "
+                "each of several."
+            )
+        found = self._kept_inference()
+        d = found.coef.shape[1] - 1
+        order = [d, *range(d)] if self.fit_intercept else list(range(d))
+        V = found.covariance[0, :, 0, :][np.ix_(order, order)]
+        return CoefficientCovariance(found.coef[0, order], V, np.inf)
+
+    def _mean_link(self):
+        return links.logit
 
 
 @dataclass(eq=False, repr=False)
@@ -575,7 +649,7 @@ class LogisticRegression(AbstractLogistic):
         k = int(classes.shape[0])
         k = 1 if k == 2 else k
         a, b2 = penalty_strengths(C, ratio, V)
-        solver = choose_logistic_solver(self.solver, a, X, k)
+        solver = choose_logistic_solver(self.solver, a, X, k, C=C)
         check_rows_in_memory(solver, X)
         self.classes_ = classes
         self.solver_ = solver
@@ -589,6 +663,13 @@ class LogisticRegression(AbstractLogistic):
         self.coef_ = as_x(W)
         self.intercept_ = as_x(b)
         self.n_iter_ = np.array([self.n_iter_], dtype=np.int32)
+        self._inference = None
+        in_memory = not isinstance(X, DatasetRows)
+        if a + b2 == 0 and self.class_weight is None and in_memory and W.size < 1000:
+            with suppress(ValueError):  # `summary` says why there is no covariance
+                codes = arrays.to_numpy(codes)
+                w = None if w is None else arrays.to_numpy(w)
+                self._inference = logistic_inference(self, X, codes, w)
         return self
 
     def _not_converged_text(self, limit):

@@ -281,7 +281,7 @@ class LogisticRegressionCV(AbstractLogistic):
         scores = []
         counts = []
         for ratio in ratios:
-            solver = choose_logistic_solver(self.solver, ratio, rows, k)
+            solver = choose_logistic_solver(self.solver, ratio, rows, k, reused=True)
             tol = self.tol
             if solver == "liblinear":
                 solver = liblinear_solver(ratio, rows, k)

@@ -78,6 +78,7 @@ from ...predictors.abstract_linear import (
     target_vector,
     thread_budget,
 )
+from ..coefficient_tests import CoefficientCovariance, CoefficientTests
 from ..risk import Risk
 from ..summary import Summary, coefficient_names, wald_table
 
@@ -183,7 +184,7 @@ def finite_objective(J, x):
     return call
 
 
-class AbstractGLM(Regressor, AbstractLinearEstimator):
+class AbstractGLM(CoefficientTests, Regressor, AbstractLinearEstimator):
     """Fit, predictions and D^2 of a model that gives `_family_and_link()`."""
 
     coef_: Any
@@ -254,13 +255,129 @@ class AbstractGLM(Regressor, AbstractLinearEstimator):
         f = raw_prediction(self, self._check_new_data(X, accept_sparse="csr"))
         return f if offset is None else f + array_like(offset, f)
 
-    def predict(self, X):
-        """The mean of the target for every row."""
-        return self._family_and_link()[1].inverse(self._raw(X))
+    def _offset(self, offset, exposure, like):
+        """o of eq. (1) from offsets and the exposure."""
+        xp = arrays.namespace(like)
+        o = None
+        if offset is not None:
+            o = array_like(offset, like)
+        if exposure is not None:
+            if self._family_and_link()[1] is not links.log:
+                raise ValueError("exposure needs a log link; use offset for others.")
+            e = array_like(exposure, like)
+            if not bool(xp.all(e > 0)):
+                raise ValueError("every exposure must be above 0.")
+            o = xp.log(e) if o is None else o + xp.log(e)
+        if o is not None and (o.shape != like.shape or not arrays.all_finite(o)):
+            raise ValueError(
+                f"offset and exposure must hold {like.shape[0]} finite numbers."
+            )
+        return o
 
-    def score(self, X, y, sample_weight=None):
+    def _store_inference(self, J, x, y, w, o):
+        """Deviances, dispersion, likelihood and covariance."""
+        family, link = self._family_and_link()
+        host = lambda a: arrays.to_numpy(a).astype(float)
+        f = np.concatenate([host(part) for part in J.predictions_at(x)])
+        y = host(y)
+        w = np.ones(len(f)) if w is None else host(w)
+        o = None if o is None else host(o)
+        mu = link.inverse(f)
+        N = float(np.sum(w > 0)) if family.name == "binomial" else float(w.sum())
+        p = J.d + self.fit_intercept
+        self.df_residual_ = N - p
+        self._rows = N
+        self.deviance_ = float(w @ family.deviance(y, mu))
+        with np.errstate(all="ignore"):  # without an intercept f = 0 may be impossible
+            null = null_means(family, link, y, w, o, intercept=self.fit_intercept)
+            null_deviance = float(w @ family.deviance(y, null))
+        self.null_deviance_ = (
+            null_deviance if math.isfinite(null_deviance) else math.inf
+        )
+        pearson = float(w @ ((y - mu) ** 2 / family.variance(mu)))
+        self.dispersion_ = 1.0
+        if family.dispersed:
+            self.dispersion_ = pearson / (N - p) if p < N else math.nan
+        self.log_likelihood_ = family_log_likelihood(family, y, mu, w, self.dispersion_)
+        known = self.log_likelihood_
+        self.aic_ = None if known is None else aic(known, p)
+        self.bic_ = None if known is None else float(bic(known, p, N))
+        self.covariance_ = self._covariance(J, x, float(w.sum()))
+
+    def _covariance(self, J, x, W):
+        """phi I^-1, intercept first; None where there is no such thing."""
+        if self.alpha > 0 or J.d > 10_000:
+            return None
+        J.loss = glm_loss(*self._family_and_link(), expected=True)
+        H = W * J.hessian(x)
+        order = [J.d, *range(J.d)] if self.fit_intercept else list(range(J.d))
+        H = H[np.ix_(order, order)]
+        factor = scaled_cholesky(H)
+        if factor is None or factor.q > SINGULAR_INFORMATION:
+            return None
+        return self.dispersion_ * factor.solve(np.eye(len(H)))
+
+    def predict(self, X, *, offset=None, exposure=None):
+        """The mean of the target for every row."""
+        f = self._raw(X)
+        o = self._offset(offset, exposure, f)
+        return self._family_and_link()[1].inverse(f if o is None else f + o)
+
+    def summary(self, level=0.95) -> Summary:
+        """Coefficients with standard errors, statistics, p values and intervals."""
+        B, V, df, _ = self._checked_covariance()
+        family, link = self._family_and_link()
+        table = wald_table(B, np.sqrt(np.diagonal(V)), level=level, df=df)
+        header = {
+            "rows": int(self._rows) if self._rows == int(self._rows) else self._rows,
+            "coefficients": len(B),
+            "dispersion": self.dispersion_,
+            "deviance": self.deviance_,
+            "null deviance": self.null_deviance_,
+        }
+        if self.log_likelihood_ is not None:
+            header |= {
+                "log-likelihood": self.log_likelihood_,
+                "AIC": self.aic_,
+                "BIC": self.bic_,
+            }
+        title = f"Generalised linear model: {family.name}, {link.name} link"
+        return Summary(title, header, coefficient_names(self), table)
+
+    def _coefficient_covariance(self) -> CoefficientCovariance:
+        if self.alpha > 0:
+            raise ValueError(
+                "there are no standard errors for penalised coefficients; fit with "
+                "alpha=0, or bootstrap the model."
+            )
+        if getattr(self, "covariance_", None) is None:
+            raise ValueError(
+                "the columns of X are linearly dependent (or the fit has run to its "
+                "limits), so the coefficients are not determined one by one."
+            )
+        family, link = self._family_and_link()
+        B = arrays.to_numpy(self.coef_).astype(float)
+        B = np.append(float(self.intercept_), B) if self.fit_intercept else B
+        df = self.df_residual_ if family.dispersed else np.inf
+        is_normal = family.name == "gaussian" and link is links.identity
+        variance = self.dispersion_ if is_normal else None
+        return CoefficientCovariance(B, self.covariance_, df, variance)
+
+    def _mean_link(self):
+        return self._family_and_link()[1]
+
+    def score(self, X, y, sample_weight=None, *, offset=None, exposure=None):
         """D^2: the share of the deviance of the best constant that is explained."""
-        return self._explained(y, self.predict(X), sample_weight)
+        mu = self.predict(X, offset=offset, exposure=exposure)
+        null = None
+        family, link = self._family_and_link()
+        o = self._offset(offset, exposure, mu)
+        if o is not None:
+            host = lambda a: arrays.to_numpy(array_like(a, mu)).astype(float)
+            w = arrays.to_numpy(weights_of_sum_one(mu, mu, sample_weight)).astype(float)
+            null = null_means(family, link, host(y), w, host(o), intercept=True)
+            null = array_like(null, mu)
+        return self._explained(y, mu, sample_weight, null)
 
     def _explained(self, y, mu, w=None, null=None):
         family = self._family_and_link()[0]
@@ -473,122 +590,9 @@ class GeneralizedLinearModel(AbstractGLM):
         share = Y[:, 0] / xp.where(trials > 0, trials, xp.ones_like(trials))
         return share, trials if w is None else trials * array_like(w, trials)
 
-    def _offset(self, offset, exposure, like):
-        """o of eq. (1) from offsets and the exposure."""
-        xp = arrays.namespace(like)
-        o = None
-        if offset is not None:
-            o = array_like(offset, like)
-        if exposure is not None:
-            if self._family_and_link()[1] is not links.log:
-                raise ValueError("exposure needs a log link; use offset for others.")
-            e = array_like(exposure, like)
-            if not bool(xp.all(e > 0)):
-                raise ValueError("every exposure must be above 0.")
-            o = xp.log(e) if o is None else o + xp.log(e)
-        if o is not None and (o.shape != like.shape or not arrays.all_finite(o)):
-            raise ValueError(
-                f"offset and exposure must hold {like.shape[0]} finite numbers."
-            )
-        return o
-
-    def _store_inference(self, J, x, y, w, o):
-        """Deviances, dispersion, likelihood and covariance."""
-        family, link = self._family_and_link()
-        host = lambda a: arrays.to_numpy(a).astype(float)
-        f = np.concatenate([host(part) for part in J.predictions_at(x)])
-        y = host(y)
-        w = np.ones(len(f)) if w is None else host(w)
-        o = None if o is None else host(o)
-        mu = link.inverse(f)
-        N = float(np.sum(w > 0)) if self.family == "binomial" else float(w.sum())
-        p = J.d + self.fit_intercept
-        self.df_residual_ = N - p
-        self._rows = N
-        self.deviance_ = float(w @ family.deviance(y, mu))
-        with np.errstate(all="ignore"):  # without an intercept f = 0 may be impossible
-            null = null_means(family, link, y, w, o, intercept=self.fit_intercept)
-            null_deviance = float(w @ family.deviance(y, null))
-        self.null_deviance_ = (
-            null_deviance if math.isfinite(null_deviance) else math.inf
-        )
-        pearson = float(w @ ((y - mu) ** 2 / family.variance(mu)))
-        self.dispersion_ = 1.0
-        if family.dispersed:
-            self.dispersion_ = pearson / (N - p) if p < N else math.nan
-        self.log_likelihood_ = family_log_likelihood(family, y, mu, w, self.dispersion_)
-        known = self.log_likelihood_
-        self.aic_ = None if known is None else aic(known, p)
-        self.bic_ = None if known is None else float(bic(known, p, N))
-        self.covariance_ = self._covariance(J, x, float(w.sum()))
-
-    def _covariance(self, J, x, W):
-        """phi I^-1, intercept first; None where there is no such thing."""
-        if self.alpha > 0 or J.d > 10_000:
-            return None
-        J.loss = glm_loss(*self._family_and_link(), expected=True)
-        H = W * J.hessian(x)
-        order = [J.d, *range(J.d)] if self.fit_intercept else list(range(J.d))
-        H = H[np.ix_(order, order)]
-        factor = scaled_cholesky(H)
-        if factor is None or factor.q > SINGULAR_INFORMATION:
-            return None
-        return self.dispersion_ * factor.solve(np.eye(len(H)))
-
-    def predict(self, X, *, offset=None, exposure=None):
-        """The mean of the target for every row."""
-        f = self._raw(X)
-        o = self._offset(offset, exposure, f)
-        return self._family_and_link()[1].inverse(f if o is None else f + o)
-
     def score(self, X, y, sample_weight=None, *, offset=None, exposure=None):
         """D^2: the share of the deviance of the best constant that is explained."""
-        mu = self.predict(X, offset=offset, exposure=exposure)
         if np.ndim(y) == 2 and np.shape(y)[1] == 2:
+            mu = self.predict(X, offset=offset, exposure=exposure)
             y, sample_weight = self._trials(mu[:, None], y, sample_weight)
-        null = None
-        family, link = self._family_and_link()
-        o = self._offset(offset, exposure, mu)
-        if o is not None:
-            host = lambda a: arrays.to_numpy(array_like(a, mu)).astype(float)
-            w = arrays.to_numpy(weights_of_sum_one(mu, mu, sample_weight)).astype(float)
-            null = null_means(family, link, host(y), w, host(o), intercept=True)
-            null = array_like(null, mu)
-        return self._explained(y, mu, sample_weight, null)
-
-    def summary(self, level=0.95) -> Summary:
-        """Coefficients with standard errors, statistics, p values and intervals."""
-        if not hasattr(self, "deviance_"):
-            self._check_new_data(np.zeros((1, 1)))
-        if self.alpha > 0:
-            raise ValueError(
-                "there are no standard errors for penalised coefficients; fit with "
-                "alpha=0, or bootstrap the model."
-            )
-        if self.covariance_ is None:
-            raise ValueError(
-                "the columns of X are linearly dependent (or the fit has run to its "
-                "limits), so the coefficients are not determined one by one."
-            )
-        family, link = self._family_and_link()
-        B = arrays.to_numpy(self.coef_).astype(float)
-        B = np.append(self.intercept_, B) if self.fit_intercept else B
-        df = self.df_residual_ if family.dispersed else np.inf
-        table = wald_table(
-            B, np.sqrt(np.diagonal(self.covariance_)), level=level, df=df
-        )
-        header = {
-            "rows": int(self._rows) if self._rows == int(self._rows) else self._rows,
-            "coefficients": len(B),
-            "dispersion": self.dispersion_,
-            "deviance": self.deviance_,
-            "null deviance": self.null_deviance_,
-        }
-        if self.log_likelihood_ is not None:
-            header |= {
-                "log-likelihood": self.log_likelihood_,
-                "AIC": self.aic_,
-                "BIC": self.bic_,
-            }
-        title = f"Generalised linear model: {family.name}, {link.name} link"
-        return Summary(title, header, coefficient_names(self), table)
+        return super().score(X, y, sample_weight, offset=offset, exposure=exposure)

@@ -92,30 +92,34 @@ class NegativeBinomialRegressor(AbstractGLM):
     tol: NonNegative = 1e-8
     verbose: Verbosity = 0
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to rows X and counts y."""
+    def fit(self, X, y, sample_weight=None, *, offset=None, exposure=None):
+        """Fit to rows X and counts y; offsets and exposures are one per row.
+
+        Standard errors and tests take the overdispersion as known.
+        """
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="number", accept_sparse="csr"
         )
         y = target_vector(y, X)
         given = self.overdispersion
+        o = self._offset(offset, exposure, y)
         self.overdispersion_ = np.exp(SMALLEST_LOG) if given is None else float(given)
         self.overdispersion_ = max(self.overdispersion_, float(np.exp(SMALLEST_LOG)))
         counts = np.asarray(arrays.to_numpy(y), dtype=float)
         v = np.ones(len(counts)) if w is None else np.asarray(arrays.to_numpy(w), float)
         for _ in range(ALTERNATIONS):
-            self._fit_glm(X, y, w, self.alpha)
+            J, x = self._fit_glm(X, y, w, self.alpha, o)
             if given is not None:
                 break
-            mean = np.asarray(arrays.to_numpy(self._means(X)), dtype=float)
+            f = J.predictions_at(x)
+            mean = np.exp(np.concatenate([arrays.to_numpy(part) for part in f]))
+            mean = mean.astype(float)
             before = self.overdispersion_
             self.overdispersion_ = likeliest_overdispersion(counts, mean, v)
             if abs(np.log(self.overdispersion_ / before)) < TOLERANCE:
                 break
+        self._store_inference(J, x, y, w, o)
         return self
-
-    def _means(self, X):
-        return links.log.inverse(X @ self.coef_ + self.intercept_)
 
     def _family_and_link(self):
         a = getattr(self, "overdispersion_", 1.0)

@@ -25,10 +25,15 @@ from .glm import AbstractGLM
 TweedieSolver = Literal["auto", "lbfgs", "newton-cholesky"]
 
 
-def fit_tweedie(model, X, y, w):
-    """The common `fit` of the three regressors."""
+def fit_tweedie(model, X, y, w, offset=None, exposure=None):
+    """The common `fit` of the three regressors; without a penalty also inference."""
     X, y, w = model._check_training_data(X, y, w, y_kind="number", accept_sparse="csr")
-    model._fit_glm(X, target_vector(y, X), w, model.alpha)
+    y = target_vector(y, X)
+    o = model._offset(offset, exposure, y)
+    J, x = model._fit_glm(X, y, w, model.alpha, o)
+    model.covariance_ = None
+    if model.alpha == 0:
+        model._store_inference(J, x, y, w, o)
     return model
 
 
@@ -86,9 +91,9 @@ class PoissonRegressor(AbstractGLM):
     warm_start: Flag = False
     verbose: Verbosity = 0
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to rows X and counts y."""
-        return fit_tweedie(self, X, y, sample_weight)
+    def fit(self, X, y, sample_weight=None, *, offset=None, exposure=None):
+        """Fit to rows X and counts y; offsets and exposures are one per row."""
+        return fit_tweedie(self, X, y, sample_weight, offset, exposure)
 
     def _family_and_link(self):
         return get_family("poisson"), links.log
@@ -146,9 +151,9 @@ class GammaRegressor(AbstractGLM):
     warm_start: Flag = False
     verbose: Verbosity = 0
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to rows X and amounts y."""
-        return fit_tweedie(self, X, y, sample_weight)
+    def fit(self, X, y, sample_weight=None, *, offset=None, exposure=None):
+        """Fit to rows X and amounts y; offsets and exposures are one per row."""
+        return fit_tweedie(self, X, y, sample_weight, offset, exposure)
 
     def _family_and_link(self):
         return get_family("gamma"), links.log
@@ -213,9 +218,9 @@ class TweedieRegressor(AbstractGLM):
     warm_start: Flag = False
     verbose: Verbosity = 0
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to rows X and targets y."""
-        return fit_tweedie(self, X, y, sample_weight)
+    def fit(self, X, y, sample_weight=None, *, offset=None, exposure=None):
+        """Fit to rows X and targets y; offsets and exposures are one per row."""
+        return fit_tweedie(self, X, y, sample_weight, offset, exposure)
 
     def _family_and_link(self):
         name = self.link

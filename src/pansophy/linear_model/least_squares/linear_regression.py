@@ -49,6 +49,7 @@ from ...predictors.abstract_linear import (
     warn_rank_deficient,
 )
 from ..bayesian.predictive_distribution import PredictiveDistribution
+from ..coefficient_tests import CoefficientCovariance, CoefficientTests
 from ..inference import (
     COVARIANCE_TYPES,
     FitStatistics,
@@ -57,11 +58,12 @@ from ..inference import (
     refit_same_rows,
     regression_summary,
     robust_covariance,
+    unit_covariance,
 )
 
 
 @dataclass(eq=False, repr=False)
-class LinearRegression(AbstractLinearRegressor):
+class LinearRegression(CoefficientTests, AbstractLinearRegressor):
     """Ordinary least squares, accurate and in one or two passes over the data.
 
     Parameters
@@ -148,7 +150,13 @@ class LinearRegression(AbstractLinearRegressor):
         if determined and result.weight > d + self.fit_intercept:
             unit_errors = coefficient_scales(result, intercept=self.fit_intercept)
         self._fit_statistics = FitStatistics(
-            unit_errors, result.residual, result.power, result.weight, result.rank
+            unit_errors,
+            result.residual,
+            result.power,
+            result.weight,
+            result.rank,
+            None if unit_errors is None else np.asarray(result.triangle, float),
+            None if unit_errors is None else np.asarray(result.mean, float),
         )
         if not self.positive:
             self.rank_ = result.rank
@@ -244,6 +252,22 @@ class LinearRegression(AbstractLinearRegressor):
             raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)} entries.")
         Y, _ = target_columns(y if like is None else arrays.asarray(y, X), X)
         return X, Y, check_sample_weight(w, X)
+
+    def _coefficient_covariance(self) -> CoefficientCovariance:
+        statistics = self._fit_statistics
+        check_summary_exists(self, statistics)
+        if self.coef_.ndim == 2:
+            raise ValueError(
+                "tests of coefficients are for one target; summary() has a table for "
+                "each."
+            )
+        unit = unit_covariance(statistics, intercept=self.fit_intercept)
+        df = statistics.total_weight - len(unit)
+        variance = float(statistics.residual_ss[0]) / df
+        coef = arrays.to_numpy(self.coef_).astype(float)
+        if self.fit_intercept:
+            coef = np.append(float(self.intercept_), coef)
+        return CoefficientCovariance(coef, variance * unit, df, variance)
 
     def log_likelihood(self, X=None, y=None, sample_weight=None):
         """log p(y | X) under normal noise of `noise_variance_`, one number per target.

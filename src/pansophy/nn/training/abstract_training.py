@@ -9,9 +9,10 @@ Refs      [Loshchilov2019] AdamW
 
 import copy
 import math
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -27,12 +28,28 @@ from ...params import (
     Flag,
     FractionBelowOne,
     NonNegative,
+    ParameterRule,
     Positive,
     Verbosity,
 )
 from ...typing import Seed
-from .schedules import warmup_cosine
+from .optimisers import OPTIMISER_NAMES, make_optimiser
+from .schedules import make_schedule
 
+LearningRate = (
+    Literal["cosine", "constant", "linear", "warmdown", "one_cycle"] | Callable
+)
+OptimiserChoice = Annotated[
+    Any,
+    ParameterRule(
+        "a name, a rule of pansophy.nn or a class of torch.optim",
+        lambda v: (
+            isinstance(v, (str, nn.ParameterGroups))
+            or hasattr(v, "step")
+            or callable(v)
+        ),
+    ),
+]
 BLOCK_VALUES = 1 << 20  # input values that go through a net at once
 WARM_UP = 0.1  # of the steps, in which the rate rises
 
@@ -47,8 +64,14 @@ class AbstractTraining(Estimator):
         Pull of the kernels and matrices towards 0 in each step, times the rate.
     batch_size : int or "auto", default="auto"
         Rows (images, sequences) per step; "auto": a twentieth of them, 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-        Whether the rate rises for a tenth of the steps and then falls to 0.
+    learning_rate : {"cosine", "constant", "linear", "warmdown", "one_cycle"} or \
+function, default="cosine"
+        The rate over the run: "cosine" and "linear" rise for a tenth of the steps and
+        then fall to 0. A function of a `nn.training.schedules.TrainingProgress` gives
+        a factor.
+    optimiser : str, rule of `pansophy.nn`, or class of `torch.optim`, default="adamw"
+        "adamw", "adam", "sgd", "momentum", "lion", "muon", "rmsprop", ... Its rate is
+        `learning_rate_init`, and rules of `pansophy.nn` decay by `weight_decay`.
     learning_rate_init : float, default=0.001
         The highest rate.
     n_epochs : int, default=30
@@ -85,7 +108,8 @@ class AbstractTraining(Estimator):
     _: KW_ONLY
     weight_decay: NonNegative = 1e-4
     batch_size: Literal["auto"] | Count = "auto"
-    learning_rate: Literal["cosine", "constant"] = "cosine"
+    learning_rate: LearningRate = "cosine"
+    optimiser: OptimiserChoice = "adamw"
     learning_rate_init: Positive = 0.001
     n_epochs: Count = 30
     early_stopping: Flag = False
@@ -108,7 +132,6 @@ class AbstractTraining(Estimator):
         """Options of `nn.train` for a net, n training rows and rows to stop by."""
         batch = self._batch_size(n)
         steps = self.n_epochs * math.ceil(n / batch)
-        cosine = self.learning_rate == "cosine"
         stop = None
         if valid is not None:
             stop = nn.EarlyStopping("valid_loss", patience=self.n_iter_no_change)
@@ -116,7 +139,7 @@ class AbstractTraining(Estimator):
             "epochs": self.n_epochs,
             "batch_size": batch,
             "optimiser": self._optimiser(net),
-            "schedule": warmup_cosine(int(WARM_UP * steps)) if cosine else None,
+            "schedule": make_schedule(self.learning_rate, int(WARM_UP * steps)),
             "device": self.device,
             "valid": valid,
             "stop": stop,
@@ -125,8 +148,19 @@ class AbstractTraining(Estimator):
         }
 
     def _optimiser(self, net) -> Any:
-        """AdamW."""
-        return nn.Adam(self.learning_rate_init, decay=self.weight_decay)
+        """The optimiser of a net: of `optimiser`, at the rate of the estimator."""
+        return self._make_optimiser(self.learning_rate_init)
+
+    def _make_optimiser(self, rate):
+        """The optimiser of the name, class or rule that was given, at this rate."""
+        if isinstance(self.optimiser, torch.optim.Optimizer):
+            raise ValueError(
+                "optimiser is an object of torch that belongs to other parameters: "
+                "give its class, or a functools.partial of it."
+            )
+        name = self.optimiser.lower() if isinstance(self.optimiser, str) else None
+        decay = {"decay": self.weight_decay} if name in OPTIMISER_NAMES else {}
+        return make_optimiser(self.optimiser, rate, **decay)
 
     def _batch_size(self, n):
         """Few enough rows that an epoch has some twenty steps, from 32 up to 256."""

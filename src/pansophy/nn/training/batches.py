@@ -101,10 +101,19 @@ class Batches:
         part without rows is one row, counted as none.
     prefetch : int or None
         Batches that a thread reads ahead; None: 2 of sources that ask for it.
+    drop_last : bool
+        Whether to leave out the last rows of a pass that do not fill a batch.
     """
 
     def __init__(
-        self, data, batch_size, rng=None, device="cpu", part=None, prefetch=None
+        self,
+        data,
+        batch_size,
+        rng=None,
+        device="cpu",
+        part=None,
+        prefetch=None,
+        drop_last=False,
     ):
         own = hasattr(data, "take") or hasattr(data, "read_pass")
         own = own and not isinstance(data, (torch.Tensor, np.ndarray))
@@ -113,6 +122,8 @@ class Batches:
         if self.n == 0:
             raise ValueError("data must have at least one row.")
         self.batch_size = min(batch_size or self.n, self.n)
+        self.drop_last = drop_last
+        self.n_used = self.n - self.n % self.batch_size if drop_last else self.n
         self.part = part
         if prefetch is None:
             prefetch = 2 if getattr(self.source, "prefetch", False) else 0
@@ -123,7 +134,9 @@ class Batches:
 
     @property
     def per_pass(self) -> int:
-        return -(-self.n // self.batch_size)
+        """Batches of a pass; a source that cuts its own batches says so itself."""
+        own = getattr(self.source, "per_pass", None)
+        return own or -(-self.n_used // self.batch_size)
 
     def one_pass(self, skip: int = 0, rng=None) -> Iterator[tuple[Any, int]]:
         """The batches of one pass, from batch number `skip`.
@@ -137,15 +150,15 @@ class Batches:
             yield from self._read_pass(skip, rng)
             return
         begin = skip * self.batch_size
-        order = None if rng is None else rng.permutation(self.n)[begin:]
+        order = None if rng is None else rng.permutation(self.n)[begin : self.n_used]
         if self.part is not None:
             yield from self._parts(order, begin)
             return
         if isinstance(self.source, TensorRows):
-            rows = slice(begin, self.n) if order is None else order
+            rows = slice(begin, self.n_used) if order is None else order
             yield from self.source.batches(rows, self.batch_size)
             return
-        order = np.arange(begin, self.n) if order is None else order
+        order = np.arange(begin, self.n_used) if order is None else order
         for at in range(0, len(order), self.batch_size):
             part = order[at : at + self.batch_size]
             yield self._placed(self.source.take(part)), len(part)
@@ -155,6 +168,9 @@ class Batches:
         source: Any = self.source
         for batch in source.read_pass(rng, self.batch_size, skip):
             rows = first_length(batch)
+            is_own_size = hasattr(source, "per_pass")  # batches cut by the source
+            if self.drop_last and rows < self.batch_size and not is_own_size:
+                continue
             if self.part is None:
                 yield self._placed(batch), rows
                 continue
@@ -162,7 +178,10 @@ class Batches:
             own = slice(i * rows // k, (i + 1) * rows // k)
             count = own.stop - own.start
             shown = own if count else slice(0, 1)
-            yield self._placed(tuple(a[shown] for a in batch)), count
+            if isinstance(batch, dict):
+                yield self._placed({k: a[shown] for k, a in batch.items()}), count
+            else:
+                yield self._placed(tuple(a[shown] for a in batch)), count
 
     def _placed(self, batch):
         """A batch on the device, or in page-locked memory on the way to it."""
@@ -172,7 +191,7 @@ class Batches:
 
     def _parts(self, order, begin):
         """This process's part of each batch."""
-        order = np.arange(begin, self.n) if order is None else order
+        order = np.arange(begin, self.n_used) if order is None else order
         i, k = self.part or (0, 1)
         for at in range(0, len(order), self.batch_size):
             rows = order[at : at + self.batch_size]

@@ -28,6 +28,8 @@ Refs      [Kingma2015] Adam; [Loshchilov2019] decoupled decay; [Nesterov1983];
           [Chen2023] Lion; [Jordan2024] Muon
 """
 
+import difflib
+import functools
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
@@ -307,6 +309,34 @@ class TorchOptimiser(NamedTuple):
         optimiser.step()
 
 
+class BoundOptimiser(NamedTuple):
+    """A `torch.optim` object that was made with the parameters of the net."""
+
+    optimiser: torch.optim.Optimizer
+
+    def init(self, p: FlatParameters) -> dict:
+        held = [q for group in self.optimiser.param_groups for q in group["params"]]
+        if not {id(q) for q in held} & {id(q) for q in p.params}:
+            raise ValueError(
+                f"the {type(self.optimiser).__name__} was made for parameters that are "
+                "not the net's: make it with net.parameters()."
+            )
+        # parameters of several dtypes are packs of their own, but it steps once
+        is_first = any(q is held[0] for q in p.params)
+        return {"optimiser": self.optimiser} if is_first else {}
+
+    def step(self, p: FlatParameters, state: dict, scale: float) -> None:
+        """A step at the rates of its groups, times `scale`."""
+        if not state:
+            return
+        rates = [group["lr"] for group in self.optimiser.param_groups]
+        for group, rate in zip(self.optimiser.param_groups, rates):
+            group["lr"] = rate * scale
+        self.optimiser.step()
+        for group, rate in zip(self.optimiser.param_groups, rates):
+            group["lr"] = rate
+
+
 class ParameterGroups(NamedTuple):
     """Optimisers by the names of parameters; the first pattern that fits decides.
 
@@ -348,7 +378,83 @@ class ParameterGroups(NamedTuple):
                 )
 
 
-Optimiser = SGD | Adam | Lion | Muon | TorchOptimiser | ParameterGroups
+Optimiser = SGD | Adam | Lion | Muon | TorchOptimiser | BoundOptimiser | ParameterGroups
+
+OPTIMISER_NAMES: dict[str, Callable[..., Any]] = {
+    "sgd": SGD,
+    "momentum": functools.partial(SGD, momentum=0.9),
+    "adam": Adam,
+    "adamw": AdamW,
+    "lion": Lion,
+    "muon": Muon,
+}
+TORCH_OPTIMISERS = {
+    "rmsprop": torch.optim.RMSprop,
+    "adagrad": torch.optim.Adagrad,
+    "adadelta": torch.optim.Adadelta,
+    "adamax": torch.optim.Adamax,
+    "nadam": torch.optim.NAdam,
+    "radam": torch.optim.RAdam,
+    "rprop": torch.optim.Rprop,
+}
+
+
+def make_optimiser(value, lr=None, **options):
+    """An optimiser from a name, a rule of ours, or a class or object of `torch.optim`.
+
+    Parameters
+    ----------
+    value : str, rule, class, object, or a dict of them
+    lr : float or None
+        The rate; None is the rule's own.
+    **options
+        Other parameters of a rule that is given by name or as a class.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pansophy.nn.training.optimisers import make_optimiser
+    >>> make_optimiser("sgd", lr=0.5).lr
+    0.5
+    >>> make_optimiser(torch.optim.RMSprop, lr=0.01).options
+    {'lr': 0.01}
+    """
+    if isinstance(value, dict):
+        return {k: make_optimiser(v, lr, **options) for k, v in value.items()}
+    if isinstance(value, str):
+        name = value.lower()
+        if name in TORCH_OPTIMISERS:
+            return make_optimiser(TORCH_OPTIMISERS[name], lr)
+        if name not in OPTIMISER_NAMES:
+            known = [*OPTIMISER_NAMES, *TORCH_OPTIMISERS]
+            near = difflib.get_close_matches(name, known, 1)
+            advice = f"Did you mean {near[0]!r}?" if near else f"There are {known}."
+            raise ValueError(f"no optimiser is called {value!r}. {advice}")
+        rate = {} if lr is None else {"lr": lr}
+        return OPTIMISER_NAMES[name](**rate, **options)
+    if isinstance(value, torch.optim.LBFGS) or value is torch.optim.LBFGS:
+        raise ValueError(
+            "torch.optim.LBFGS needs a closure: use MLPClassifier(solver='lbfgs'), or "
+            "another optimiser."
+        )
+    if isinstance(value, torch.optim.Optimizer):
+        if lr is not None:
+            raise ValueError(
+                "lr is a parameter of the torch optimiser that was given: set it there."
+            )
+        return BoundOptimiser(value)
+    is_class = isinstance(value, type) and issubclass(value, torch.optim.Optimizer)
+    if is_class or isinstance(value, functools.partial):
+        return TorchOptimiser(value, {} if lr is None else {"lr": lr})
+    if lr is not None and hasattr(value, "lr"):
+        return value._replace(lr=lr)
+    is_rule = hasattr(value, "init") and hasattr(value, "step")
+    if not is_rule and not isinstance(value, ParameterGroups):
+        raise TypeError(
+            "optimiser must be a name, a rule of pansophy.nn, or a class or object of "
+            f"torch.optim, got {value!r}."
+        )
+    return value
 
 
 class ParameterPack(NamedTuple):

@@ -7,6 +7,7 @@ such as cosines with restarts, are in `optim.schedules` and are used through `by
 Refs      [Smith2017] one cycle
 """
 
+import difflib
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -118,3 +119,36 @@ def inverse_scaling(power: float = 0.5, before: int = 0) -> Schedule:
 def step_decay(every: int, factor: float = 0.1) -> Schedule:
     """Multiply by `factor` after each `every` epochs."""
     return lambda t: factor ** (t.epoch // every)
+
+
+SCHEDULE_NAMES = {
+    "constant": lambda warmup: None,
+    "cosine": warmup_cosine,
+    "linear": warmup_linear,
+    "warmdown": lambda warmup: warmdown(warmup=warmup),
+    "one_cycle": lambda warmup: one_cycle(),
+}
+
+
+def make_schedule(value, warmup: int = 0) -> Schedule | None:
+    """A schedule from a name, or from a function of a `TrainingProgress`.
+
+    Examples
+    --------
+    >>> from pansophy.nn.training.schedules import TrainingProgress, make_schedule
+    >>> make_schedule("linear")(TrainingProgress(5, 0, 0, 10))
+    0.5
+    """
+    if isinstance(value, str):
+        if value not in SCHEDULE_NAMES:
+            near = difflib.get_close_matches(value, SCHEDULE_NAMES, 1)
+            known = ", ".join(SCHEDULE_NAMES)
+            advice = f"Did you mean {near[0]!r}?" if near else f"There are {known}."
+            raise ValueError(f"no schedule is called {value!r}. {advice}")
+        return SCHEDULE_NAMES[value](warmup)
+    if value is not None and not callable(value):
+        raise TypeError(
+            "schedule must be a name, a function of nn.schedules.TrainingProgress, or "
+            f"a scheduler of torch, got {value!r}."
+        )
+    return value

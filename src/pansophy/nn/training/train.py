@@ -39,7 +39,7 @@ Refs      [Prechelt1998] early stopping
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
@@ -53,7 +53,7 @@ from torch import Tensor
 from ...core.drivers.iterate import Result
 from ...core.drivers.progress import SILENT, FitTask
 from ...core.random import draw_seed, make_rng
-from ...params import check_count
+from ...params import check_count, check_keywords
 from . import optimisers
 from .batches import Batches
 from .checkpoint import read_checkpoint, write_checkpoint
@@ -65,14 +65,14 @@ from .devices import (
     seeded_torch,
 )
 from .gradient_step import GradientStep, LossTotals
-from .optimisers import Adam, Optimiser
+from .optimisers import Adam, make_optimiser
 from .parallel import (
     joined_processes,
     load_whole_tensors,
     shard_net,
     whole_tensors,
 )
-from .schedules import Schedule, TrainingProgress
+from .schedules import TrainingProgress, make_schedule
 from .step_capture import CapturedStep, why_not_captured
 from .stopping import (
     EarlyStopping,
@@ -80,6 +80,8 @@ from .stopping import (
     StoppingState,
     overfitting_advice,
 )
+from .supervised_losses import SupervisedLosses
+from .torch_data import as_rows
 from .weight_average import AveragedWeights, WeightAverage
 
 SMALL_NET = 1 << 20  # numbers; larger nets are not copied after short epochs
@@ -112,8 +114,21 @@ class TrainingState(NamedTuple):
     execution: str = "kernel by kernel"  # or "CUDA graph", and why not
 
 
+class EpochEnd(NamedTuple):
+    """What a callback of `train` is told after an epoch."""
+
+    net: Any
+    epoch: int  # epochs done
+    values: dict[str, float]  # of this epoch
+    history: dict[str, list]  # of all
+
+
 def train(net, data, *, task: FitTask | None = None, **options) -> Result:
     """Train a net on data; `options` are the fields of `Training`.
+
+    A plain module, in the way of PyTorch, needs a loss and nothing else::
+
+        train(net, loader, loss=torch.nn.CrossEntropyLoss(), epochs=5)
 
     Returns a `Result` whose state is a `TrainingState` and whose history has one entry
     per epoch for `loss` (and for each name, if there are several), `valid_loss`,
@@ -125,6 +140,7 @@ def train(net, data, *, task: FitTask | None = None, **options) -> Result:
     same with one), "tolerance", "callback", "interrupted", "diverged" (a loss that is
     not finite; the weights of the last finite epoch are kept, and a warning says so).
     """
+    check_keywords(Training, options)
     result = Training(net, data, **options).run(SILENT if task is None else task)
     if result.reason == "diverged" and task is None:  # an estimator, with a task, warns
         when = f"after epoch {result.n_iter}" if result.n_iter else "in the first epoch"
@@ -144,16 +160,33 @@ class Training:
 
     Parameters
     ----------
-    net : torch.nn.Module with `losses`
+    net : torch.nn.Module, with `losses` unless `loss` is given
     data : array, tuple or dict of arrays, or a source of rows
-    (`nn.training.data_sources`) epochs, batch_size : int
+        Sources are in `nn.training.data_sources`; a torch Dataset or DataLoader or an
+        iterable of batches will do too (`nn.training.torch_data`). With `loss`, dtypes
+        are cast by the rule of `nn.training.supervised_losses`.
+    loss : str, torch loss, `losses.Loss`, function of (output, target), or None
+        What a plain module is trained on, such as "cross_entropy"; None asks
+        `net.losses`.
+    metrics : dict of functions of (output, target), or None
+        With `loss`: numbers of each epoch, and as `valid_...` of the validation rows.
+    weighted : bool
+        With `loss`: whether the last part of a batch holds weights of its rows.
+    epochs, batch_size : int
+    drop_last : bool
+        Leave out the last rows of a pass that do not fill a batch.
     accumulate : int
         Batches per step: the step is along the mean gradient of all their rows.
         `steps_per_epoch` and schedules count steps, not batches.
-    optimiser : SGD, Adam, Lion, Muon, TorchOptimiser, ParameterGroups, or a dict
-        A dict has one for each name of a loss.
-    schedule : function of a `schedules.TrainingProgress`, or None
-        Factor on the rate, asked before every step.
+    optimiser : str, SGD, Adam, Lion, Muon, TorchOptimiser, ParameterGroups, or a dict
+        A name ("adamw"), a rule, or a class or object of `torch.optim`. A dict has one
+        for each name of a loss.
+    lr : float or None
+        The rate of the optimiser; None is its own.
+    schedule : str, function of a `schedules.TrainingProgress`, torch scheduler or None
+        Factor on the rate, asked before every step: "cosine", "linear", "warmdown",
+        "one_cycle" or a function. A scheduler of torch steps after each epoch
+        (OneCycleLR and CyclicLR after each step) and cannot be resumed.
     clip, clip_value : float or None
         Largest norm of a loss's gradient; largest size of its entries.
     average : WeightAverage or None
@@ -183,6 +216,10 @@ class Training:
     stop : EarlyStopping or None
     after_step : function of the net, or None
         For clipped, tied or averaged weights.
+    callbacks : sequence of functions of an `EpochEnd`
+        Called after each epoch; one that returns True ends the run.
+    verbose : bool
+        Print a line after each epoch.
     optimiser_state : dict of tensors or None
         `TrainingState.optimiser` of a run to go on from.
     checkpoint : path or None
@@ -196,11 +233,16 @@ class Training:
     net: Any
     data: Any
     _: KW_ONLY
+    loss: Any = None
+    metrics: dict[str, Callable] | None = None
+    weighted: bool = False
     epochs: int = 10
     batch_size: int = 128
+    drop_last: bool = False
     accumulate: int = 1
-    optimiser: Optimiser | dict[str, Optimiser] = Adam()  # noqa: RUF009 (immutable)
-    schedule: Schedule | None = None
+    optimiser: Any = Adam()  # noqa: RUF009 (immutable)
+    lr: float | None = None
+    schedule: Any = None
     clip: float | None = None
     clip_value: float | None = None
     average: WeightAverage | None = None
@@ -216,6 +258,8 @@ class Training:
     evaluate: Callable | None = None
     stop: EarlyStopping | None = None
     after_step: Callable | None = None
+    callbacks: Sequence[Callable] = ()
+    verbose: bool = False
     optimiser_state: dict | None = None
     checkpoint: str | Path | None = None
     resume: bool = False
@@ -259,17 +303,27 @@ class Training:
         check_count("accumulate", self.accumulate)
         net = self.net.to(self.device)
         self.processes.share_weights(net)
+        self.optimiser = make_optimiser(self.optimiser, self.lr)
+        self._prepare_schedule()
+        self._prepare_losses(net)
         several = self.processes.several
         part = (self.processes.rank, self.processes.size) if several else None
         self.take_step = self._make_step(net)
         self.averaged = AveragedWeights(self.average, net) if self.average else None
         self.batch_weight = getattr(net, "batch_weight", None)
         order = rng if self.shuffle else None
-        self.batches = Batches(self.data, self.batch_size, order, self.device, part)
+        self.batches = Batches(
+            as_rows(self.data),
+            self.batch_size,
+            order,
+            self.device,
+            part,
+            drop_last=self.drop_last,
+        )
         self.valid_batches = None
         if self.valid is not None:
             self.valid_batches = Batches(
-                self.valid, self.batch_size, None, self.device, part
+                as_rows(self.valid), self.batch_size, None, self.device, part
             )
         self.epoch_windows = self._windows()
         self.epoch = self.step = self.seen = 0
@@ -284,6 +338,60 @@ class Training:
         self.size = sum(p.numel() for p in net.parameters())
         self.last_finite_weights = self._evaluated_weights()
         self.copied_at = self.step
+
+    def _prepare_schedule(self):
+        """The factor on the rate, or a scheduler of torch that steps by itself."""
+        self.torch_schedule = None
+        if not hasattr(self.schedule, "get_last_lr"):
+            self.schedule = make_schedule(self.schedule)
+            return
+        bound = getattr(self.optimiser, "optimiser", None)
+        if bound is not self.schedule.optimizer:
+            raise ValueError(
+                "a scheduler of torch belongs to an optimiser of torch: give the one "
+                "it was made for as optimiser."
+            )
+        if self.checkpoint:
+            raise ValueError(
+                "a scheduler of torch is not part of a checkpoint: give a schedule of "
+                "pansophy.nn.schedules."
+            )
+        self.torch_schedule, self.schedule = self.schedule, None
+        steppers = (
+            torch.optim.lr_scheduler.OneCycleLR,
+            torch.optim.lr_scheduler.CyclicLR,
+        )
+        self.steps_each_batch = isinstance(self.torch_schedule, steppers)
+
+    def _step_torch_schedule(self, values):
+        """Let a scheduler of torch see the end of an epoch."""
+        scheduler = self.torch_schedule
+        if scheduler is None or self.steps_each_batch:
+            return
+        plateau = torch.optim.lr_scheduler.ReduceLROnPlateau
+        if isinstance(scheduler, plateau):
+            scheduler.step(values.get("valid_loss", values["loss"]))
+        else:
+            scheduler.step()
+
+    def _prepare_losses(self, net):
+        """The function of a batch that is minimised."""
+        if self.loss is None:
+            if not hasattr(net, "losses"):
+                raise TypeError(
+                    f"{type(net).__name__} has no method losses(batch): give "
+                    'loss="cross_entropy", another name, a torch loss or a function '
+                    "of (output, target)."
+                )
+            if self.metrics:
+                raise ValueError("metrics need loss: a net with losses has evaluate.")
+            self.losses = net.losses
+            self.supervised = None
+        else:
+            self.supervised = SupervisedLosses(
+                net, self.loss, self.metrics, self.weighted
+            )
+            self.losses = self.supervised.to(self.device)
 
     def _make_step(self, net):
         """The step of this run: plain, compiled, or recorded as a CUDA graph."""
@@ -306,7 +414,7 @@ class Training:
             clip=self.clip,
             clip_value=self.clip_value,
             amp=self.amp,
-            losses=torch.compile(net.losses) if inductor else None,
+            losses=torch.compile(self.losses) if inductor else self.supervised,
             processes=self.processes,
             sharded=sharded,
         )
@@ -329,6 +437,10 @@ class Training:
         """Numbers of batches of the steps of an epoch."""
         if self.steps_per_epoch:
             return [self.accumulate] * self.steps_per_epoch
+        if getattr(self.batches.source, "per_pass", 0) is None:
+            raise ValueError(
+                "the data are an iterable without a length: give steps_per_epoch."
+            )
         whole, rest = divmod(self.batches.per_pass, self.accumulate)
         return [self.accumulate] * whole + [rest] * (rest > 0)
 
@@ -346,15 +458,26 @@ class Training:
                 return "diverged"
             with self.averaged.in_net() if self.averaged else nullcontext():
                 values.update(self._validate())
+            self._step_torch_schedule(values)
             self._record(values)
             self.epoch += 1
+            wants_to_end = self._tell_epoch(values)
             self._update_stopping()
             self._copy_finite_weights()
             if self.checkpoint and self._checkpoint_due():
                 self._save()
-            if child.end(self.state()) and self.reason is None:
+            if (child.end(self.state()) or wants_to_end) and self.reason is None:
                 return "callback"
         return self.reason or ("max_iter" if self.stop else "finished")
+
+    def _tell_epoch(self, values) -> bool:
+        """Print a line and call the callbacks; whether one asks to end."""
+        if self.verbose:
+            numbers = "  ".join(f"{name} {v:.4g}" for name, v in values.items())
+            print(f"epoch {self.epoch}/{self.epochs}  {numbers}", flush=True)
+        told = EpochEnd(self.net, self.epoch, dict(values), self.history)
+        answers = [callback(told) for callback in self.callbacks]
+        return any(answer is True for answer in answers)
 
     def _record(self, values):
         """Add the values of an epoch to the history."""
@@ -403,6 +526,8 @@ class Training:
                     batches = [(b, self._weight(b, k)) for b, k in batches]
                 take_step(batches, self._rate_factor())
                 self.step += 1
+                if self.torch_schedule is not None and self.steps_each_batch:
+                    self.torch_schedule.step()
                 if self.after_step is not None:
                     self.after_step(self.net)
                 if self.averaged is not None:
@@ -413,7 +538,9 @@ class Training:
         rows = int(self.processes.total(rows, self.device))
         self.seen += rows
         seconds = time.perf_counter() - start_time
-        return {"loss": sum(means.values()), **means, **self._speed(rows, seconds)}
+        measured = self.supervised.metric_means() if self.supervised else {}
+        speed = self._speed(rows, seconds)
+        return {"loss": sum(means.values()), **means, **measured, **speed}
 
     def _rate_factor(self) -> float:
         """Factor on the rate of the next step."""
@@ -451,13 +578,15 @@ class Training:
                 for batch, k in self.valid_batches.one_pass():
                     weight = self._weight(batch, k)
                     with self.take_step.autocast():
-                        parts = self.net.losses(batch).values()
+                        parts = self.losses(batch).values()
                         parts = [v() if callable(v) else v for v in parts]
                     total = total + sum(v.detach().double() for v in parts) * weight
                     count += weight
                 total = self.processes.total(float(total), self.device)
                 count = self.processes.total(count, self.device)
                 values["valid_loss"] = total / count
+                if self.supervised:
+                    values.update(self.supervised.metric_means("valid_"))
             if self.evaluate is not None:
                 values.update(self.processes.shared(self.evaluate(self.net)))
         return values

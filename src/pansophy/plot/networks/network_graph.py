@@ -43,6 +43,11 @@ def network_graph(model, *, tables: bool = False, highlight=(), ax=None):
     from matplotlib.patches import Ellipse, FancyArrowPatch, FancyBboxPatch
     from matplotlib.path import Path
 
+    if hasattr(model, "space") and not hasattr(model, "parents"):
+        raise TypeError(
+            f"network_graph draws directed graphs, and a {type(model).__name__} has no "
+            "directions: give a BayesianNetwork or a list of pairs (parent, child)."
+        )
     shown = model if hasattr(model, "space") else Edges(model)
     lines = node_captions(shown, tables)
     page, widths, height = network_layout(shown, lines)

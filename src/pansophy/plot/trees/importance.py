@@ -6,14 +6,15 @@ from ..style import BLUE, GREY, INK, draw_styled, pale_grid, row_axes, short_nam
 
 
 @draw_styled
-def importance(names, values, errors=None, *, limit=15, label=None, ax=None):
+def importance(names, values=None, errors=None, *, limit=15, label=None, ax=None):
     """Importances of columns as bars, the largest on top.
 
     Parameters
     ----------
-    names : sequence of d names
-    values : array of shape (d,) or (d, repeats)
-        Loss of score; several repeats give mean and spread.
+    names : sequence of d names, or a fitted estimator with `feature_importances_`
+    values : array of shape (d,) or (d, repeats), optional
+        Loss of score; several repeats give mean and spread. Those of an estimator are
+        its own.
     errors : array of shape (d,), optional
         Half the length of each error bar.
     limit : int
@@ -33,6 +34,12 @@ def importance(names, values, errors=None, *, limit=15, label=None, ax=None):
     >>> [t.get_text() for t in ax.get_yticklabels()]
     ['b', 'a']
     """
+    if hasattr(names, "feature_importances_"):
+        model = names
+        values = model.feature_importances_ if values is None else values
+        columns = [f"x{j}" for j in range(len(values))]
+        names = getattr(model, "feature_names_in_", columns)
+        label = "share of the gain" if label is None else label
     V = np.asarray(values, float)
     if V.ndim == 2:
         errors = V.std(axis=1) if errors is None else errors

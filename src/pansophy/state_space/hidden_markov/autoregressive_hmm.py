@@ -37,7 +37,7 @@ from ...distributions.gaussian.normal import Moments, Normal
 from ...distributions.gaussian.normal_prior import NormalPrior
 from ...params import Count, Natural, NonNegative, Verbosity, check_count
 from ...persist.saved_state import FloatArray, saved_state
-from ...typing import ListLike, Matrix, Seed
+from ...typing import NumericArray, Seed
 from ..forecast import Forecast, check_interval_level
 from ..kalman.switching_kalman_filter import (
     RegimeBeliefs,
@@ -267,9 +267,9 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
     covariance_type: Literal["spherical", "diag", "full", "tied"] = "diag"
     _: KW_ONLY
     min_covar: NonNegative = 1e-3
-    startprob_prior: NonNegative | Matrix | ListLike = 1.0
-    transmat_prior: NonNegative | Matrix | ListLike = 1.0
-    covars_prior: NonNegative | Matrix | ListLike = 1e-2
+    startprob_prior: NonNegative | NumericArray = 1.0
+    transmat_prior: NonNegative | NumericArray = 1.0
+    covars_prior: NonNegative | NumericArray = 1e-2
     covars_weight: NonNegative = 1.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None

@@ -22,7 +22,7 @@ from ...distributions.categorical import Categorical, checked_probabilities
 from ...distributions.priors import Dirichlet
 from ...params import Count, Natural, NonNegative, ParameterRule, Verbosity
 from ...persist.saved_state import FloatArray, saved_state
-from ...typing import ListLike, Matrix, Seed
+from ...typing import NumericArray, Seed
 from .hmm import AbstractHMM
 
 Letters = Annotated[
@@ -102,10 +102,10 @@ class CategoricalHMM(AbstractHMM, Estimator):
     """
 
     n_components: Count = 1
-    startprob_prior: NonNegative | Matrix | ListLike = 1.0
-    transmat_prior: NonNegative | Matrix | ListLike = 1.0
+    startprob_prior: NonNegative | NumericArray = 1.0
+    transmat_prior: NonNegative | NumericArray = 1.0
     _: KW_ONLY
-    emissionprob_prior: NonNegative | Matrix | ListLike = 1.0
+    emissionprob_prior: NonNegative | NumericArray = 1.0
     n_features: Count | None = None
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None

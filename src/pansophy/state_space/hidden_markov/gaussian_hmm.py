@@ -56,7 +56,7 @@ from ...distributions.gaussian.normal_prior import (
 )
 from ...params import Count, Natural, NonNegative, Number, Verbosity
 from ...persist.saved_state import FloatArray, saved_state
-from ...typing import ListLike, Matrix, Seed
+from ...typing import NumericArray, Seed
 from .hmm import AbstractHMM
 from .hmm_initialization import (
     covariance_in_shape,
@@ -437,11 +437,11 @@ class GaussianHMM(AbstractHMM, Estimator):
     covariance_type: Literal["spherical", "diag", "full", "tied", "low_rank"] = "diag"
     min_covar: NonNegative = 1e-3
     _: KW_ONLY
-    startprob_prior: NonNegative | Matrix | ListLike = 1.0
-    transmat_prior: NonNegative | Matrix | ListLike = 1.0
-    means_prior: Number | Matrix | ListLike = 0.0
-    means_weight: NonNegative | Matrix | ListLike = 0.0
-    covars_prior: NonNegative | Matrix | ListLike = 1e-2
+    startprob_prior: NonNegative | NumericArray = 1.0
+    transmat_prior: NonNegative | NumericArray = 1.0
+    means_prior: Number | NumericArray = 0.0
+    means_weight: NonNegative | NumericArray = 0.0
+    covars_prior: NonNegative | NumericArray = 1e-2
     covars_weight: NonNegative = 1.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None

@@ -43,7 +43,7 @@ from ...distributions.gaussian.normal import Moments, Normal
 from ...distributions.gaussian.normal_prior import NormalPrior, normal_log_prior
 from ...params import Count, Natural, NonNegative, Number, Verbosity
 from ...persist.saved_state import FloatArray, saved_state
-from ...typing import ListLike, Matrix, Seed
+from ...typing import NumericArray, Seed
 from .gaussian_hmm import (
     EMPTY_STATE,
     NormalEmission,
@@ -355,13 +355,13 @@ class GMMHMM(AbstractHMM, Estimator):
     n_mix: Count = 1
     min_covar: NonNegative = 1e-3
     _: KW_ONLY
-    startprob_prior: NonNegative | Matrix | ListLike = 1.0
-    transmat_prior: NonNegative | Matrix | ListLike = 1.0
-    weights_prior: NonNegative | Matrix | ListLike = 1.0
-    means_prior: Number | Matrix | ListLike = 0.0
-    means_weight: NonNegative | Matrix | ListLike = 0.0
-    covars_prior: Number | Matrix | ListLike | None = None
-    covars_weight: Number | Matrix | ListLike | None = None
+    startprob_prior: NonNegative | NumericArray = 1.0
+    transmat_prior: NonNegative | NumericArray = 1.0
+    weights_prior: NonNegative | NumericArray = 1.0
+    means_prior: Number | NumericArray = 0.0
+    means_weight: NonNegative | NumericArray = 0.0
+    covars_prior: Number | NumericArray | None = None
+    covars_weight: Number | NumericArray | None = None
     covariance_type: Literal["spherical", "diag", "full", "tied"] = "diag"
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None

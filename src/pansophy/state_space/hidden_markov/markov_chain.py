@@ -262,8 +262,9 @@ class MarkovChain(Estimator):
             With stopping probabilities, its rows sum to 1 together with them.
         start : array of shape (k,) * p, optional
             None starts anywhere alike.
-        states : list of k labels, sorted, optional
-            None calls them 0 to k - 1.
+        states : list of k labels, optional
+            The labels of the sides of transmat, start and stop, in their order; None
+            calls them 0 to k - 1. `states_` and the tables of the chain are sorted.
         stop : array of shape (k,) * p, optional
         """
         P = np.asarray(transmat, dtype=float)
@@ -276,13 +277,16 @@ class MarkovChain(Estimator):
         self.states_ = np.arange(k) if states is None else np.asarray(states)
         if self.states_.shape != (k,) or len(np.unique(self.states_)) != k:
             raise ValueError(f"states must be {k} different labels.")
-        if not (np.unique(self.states_) == self.states_).all():
-            raise ValueError("states must be sorted, as the sides of transmat are.")
         as_given = lambda v, default: np.asarray(default if v is None else v, float)
         self.startprob_ = as_given(start, np.full((k,) * p, float(k) ** -p))
         self.stopprob_ = as_given(stop, np.zeros((k,) * p))
         self.transmat_ = P
         self._given()
+        order = np.argsort(self.states_)  # as `fit` keeps them
+        self.states_ = self.states_[order]
+        self.transmat_ = P[np.ix_(*[order] * P.ndim)]
+        self.startprob_ = self.startprob_.reshape((k,) * p)[np.ix_(*[order] * p)]
+        self.stopprob_ = self.stopprob_.reshape((k,) * p)[np.ix_(*[order] * p)]
         return self
 
     def _given(self):

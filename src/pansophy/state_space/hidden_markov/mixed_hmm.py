@@ -25,7 +25,7 @@ from ...distributions.gaussian.normal import Normal
 from ...distributions.priors import Gamma
 from ...params import Count, Natural, NonNegative, ParameterRule, Verbosity
 from ...persist.saved_state import AnyValue, Each, IntArray, Row, saved_state
-from ...typing import ListLike, Matrix, Seed
+from ...typing import NumericArray, Seed
 from .distribution_emission import DistributionEmission
 from .gaussian_hmm import NormalEmission
 from .hmm import AbstractHMM
@@ -225,8 +225,8 @@ class MixedHMM(AbstractHMM, Estimator):
     kinds: Kinds = "normal"
     _: KW_ONLY
     min_covar: NonNegative = 1e-3
-    startprob_prior: NonNegative | Matrix | ListLike = 1.0
-    transmat_prior: NonNegative | Matrix | ListLike = 1.0
+    startprob_prior: NonNegative | NumericArray = 1.0
+    transmat_prior: NonNegative | NumericArray = 1.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
     n_iter: Natural = 10

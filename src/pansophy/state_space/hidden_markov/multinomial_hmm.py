@@ -22,7 +22,7 @@ from ...distributions.categorical import Multinomial, checked_probabilities
 from ...distributions.priors import Dirichlet
 from ...params import Count, Natural, NonNegative, Verbosity
 from ...persist.saved_state import FloatArray, saved_state
-from ...typing import ListLike, Matrix, Seed
+from ...typing import ListLike, Matrix, NumericArray, Seed
 from .distribution_emission import DistributionEmission
 from .hmm import AbstractHMM
 from .hmm_initialization import kmeans_centers, letters_rule, refuse_negative
@@ -96,9 +96,9 @@ class MultinomialHMM(AbstractHMM, Estimator):
     n_components: Count = 1
     n_trials: Count | Matrix | ListLike | None = None
     _: KW_ONLY
-    startprob_prior: NonNegative | Matrix | ListLike = 1.0
-    transmat_prior: NonNegative | Matrix | ListLike = 1.0
-    emissionprob_prior: NonNegative | Matrix | ListLike = 1.0
+    startprob_prior: NonNegative | NumericArray = 1.0
+    transmat_prior: NonNegative | NumericArray = 1.0
+    emissionprob_prior: NonNegative | NumericArray = 1.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
     n_iter: Natural = 10

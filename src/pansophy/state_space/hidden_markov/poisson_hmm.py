@@ -26,7 +26,7 @@ from ...base import Estimator
 from ...distributions.counts import Poisson
 from ...params import Count, Natural, NonNegative, Verbosity
 from ...persist.saved_state import FloatArray, saved_state
-from ...typing import ListLike, Matrix, Seed
+from ...typing import NumericArray, Seed
 from .distribution_emission import DistributionEmission, GammaPseudoCounts
 from .hmm import AbstractHMM
 from .hmm_initialization import kmeans_centers, letters_rule, refuse_negative
@@ -95,10 +95,10 @@ class PoissonHMM(AbstractHMM, Estimator):
 
     n_components: Count = 1
     _: KW_ONLY
-    startprob_prior: NonNegative | Matrix | ListLike = 1.0
-    transmat_prior: NonNegative | Matrix | ListLike = 1.0
-    lambdas_prior: NonNegative | Matrix | ListLike = 0.0
-    lambdas_weight: NonNegative | Matrix | ListLike = 0.0
+    startprob_prior: NonNegative | NumericArray = 1.0
+    transmat_prior: NonNegative | NumericArray = 1.0
+    lambdas_prior: NonNegative | NumericArray = 0.0
+    lambdas_weight: NonNegative | NumericArray = 0.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
     n_iter: Natural = 10

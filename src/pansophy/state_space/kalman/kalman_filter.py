@@ -39,7 +39,7 @@ from ...params import (
     check_count,
 )
 from ...persist.saved_state import FloatArray, saved_state
-from ...typing import ListLike, Matrix, Seed
+from ...typing import NumericArray, Seed
 from ..forecast import (
     Beliefs,
     Forecast,
@@ -93,7 +93,7 @@ def check_observation(x, model):
     return x
 
 
-MatrixLike = Number | Matrix | ListLike | None
+MatrixLike = Number | NumericArray | None
 LearnedNames = Annotated[
     Any,
     ParameterRule(

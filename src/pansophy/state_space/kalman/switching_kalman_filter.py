@@ -48,7 +48,7 @@ from ...params import (
     check_count,
     check_params,
 )
-from ...typing import ListLike, Matrix, Seed
+from ...typing import ListLike, Matrix, NumericArray, Seed
 from ..forecast import Beliefs, Forecast, check_interval_level
 from .linear_gaussian import (
     check_covariance,
@@ -340,8 +340,8 @@ class SwitchingKalmanFilter(Estimator):
     observation_covariance: Matrix | ListLike | None = None
     transition_offsets: Matrix | ListLike | None = None
     observation_offsets: Matrix | ListLike | None = None
-    initial_state_mean: Matrix | ListLike | None = None
-    initial_state_covariance: Matrix | ListLike | None = None
+    initial_state_mean: NumericArray | None = None
+    initial_state_covariance: NumericArray | None = None
     regime_matrix: Matrix | ListLike | None = None
     params: Letters = "stqr"
     n_iter: Count = 50

@@ -35,6 +35,7 @@ from sklearn.utils import check_array
 
 from ...core.arrays.codes import encode_values, is_missing
 from ...core.arrays.frames import column_names, column_reader
+from ...core.arrays.unreadable import is_conversion_error, unreadable_error
 from ...persist.saved_state import AnyArray, FloatArray, IntArray, saved_state
 from ._structures import HALF, LEVEL, ORDERED, SUBSET
 from .prepared_columns import clip_infinities, silent_float32_overflow
@@ -169,7 +170,12 @@ class InputEncoder(NamedTuple):
         """
         if self.plain:
             with silent_float32_overflow():
-                return check_array(X, accept_sparse=True, **FLOAT32)
+                try:
+                    return check_array(X, accept_sparse=True, **FLOAT32)
+                except (ValueError, TypeError) as error:
+                    if not is_conversion_error(error):
+                        raise
+                    raise unreadable_error("X", X, error) from None
         read = column_reader(X)
         d = len(self.forms)
         out = np.empty((np.shape(X)[0], d), np.float32)

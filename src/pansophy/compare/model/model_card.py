@@ -1,0 +1,72 @@
+"""A model card: what a kept model is for, how good it is, and for whom it may fail.
+
+Plain text and numbers, the same in the report and in the model file (`facts["card"]`),
+without paths of the machine and without times, so that equal runs write equal cards.
+"""
+
+from pathlib import PurePath
+
+from ... import __version__
+from ...plot.style import short_name
+
+MAX_LETTERS = 48  # of a name
+MAX_LISTED = 5  # columns, parts of the table, findings
+
+
+def model_card(c) -> dict[str, str]:
+    """Heading -> text of the card of what a comparison kept."""
+    s = c.settings
+    score = c.expected_score
+    source = s.get("source")
+    data = f"{s['rows']:,} rows, {len(c.schema.used)} columns used"
+    if source:
+        data = f"{PurePath(str(source)).name}: {data}"
+    if s.get("data_hash"):
+        data += f"; SHA-256 {s['data_hash'][:16]}"
+    card = {
+        "predicts": f"{short_name(c.schema.target, MAX_LETTERS)!r} ({c.schema.task})",
+        "classes": ", ".join(map(str, c.schema.classes[:20])),
+        "method": c.winner,
+        "data": data,
+        "columns": listed([k.name for k in c.schema.used]),
+        "expected score": (
+            f"{c.metric} {score.mean:.4g} (95 % interval {score.low:.4g} to "
+            f"{score.high:.4g}) on rows like these"
+        ),
+        "judged by": f"{s['repeats']} x {s['folds']} {c.split.kind} folds",
+        "may fail for": failing_parts(c),
+        "limits": limits(c),
+        "not for": (
+            "rows of another kind, place or time than those it was fitted on, and "
+            "decisions about people without a person who answers for them"
+        ),
+        "made by": f"pansophy {__version__}, seed {s['seed']}",
+    }
+    return {name: text for name, text in card.items() if text}
+
+
+def listed(names) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - 20
+    return ", ".join(names[:20]) + (f" and {more} more" if more > 0 else "")
+
+
+def failing_parts(c) -> str:
+    """Parts of the table with more loss than others, beyond chance."""
+    from ..report.plot_data import weak_slices
+
+    try:
+        slices = weak_slices(c)
+    except Exception:  # an extra: nothing else depends on it
+        return ""
+    if not slices:
+        return (
+            "no part of the table was found with more loss than others, beyond chance"
+        )
+    return "; ".join(s.name for s in slices[:MAX_LISTED])
+
+
+def limits(c) -> str:
+    """Alarms and warnings about the table."""
+    grave = [f for f in c.findings if f.severity in ("alarm", "warning")]
+    return " ".join(f.text for f in grave[:MAX_LISTED])
