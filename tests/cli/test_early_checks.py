@@ -6,9 +6,9 @@ import sys
 import pytest
 
 from pansophy.cli.early_checks import (
-    check_columns,
-    check_method,
-    check_metric,
+    check_column_names,
+    check_method_name,
+    check_metric_name,
     check_model_file,
     header_columns,
     method_names,
@@ -32,30 +32,30 @@ def test_lists_of_names_are_complete():
     assert set(METRIC_NAMES) == {m.name for m in METRICS}
     assert set(ALIASES.values()) <= set(METRIC_NAMES)
     for name in (*method_names(), "Random_Forest", "calibrated naive-Bayes", "blend"):
-        check_method(name)
+        check_method_name(name)
     for name in (*METRIC_NAMES, *ALIASES, "neg_log_loss"):
-        check_metric(name)
+        check_metric_name(name)
 
 
 def test_nearest_name_is_asked_for(table):
     with pytest.raises(ValueError, match="no method 'lightgmb'; did you mean 'Light"):
-        check_method("lightgmb")
+        check_method_name("lightgmb")
     with pytest.raises(ValueError, match="no metric 'log los'; did you mean 'log l"):
-        check_metric("log los")
+        check_metric_name("log los")
     with pytest.raises(ValueError, match=r"no metric 'price'; there are .*, mae,"):
-        check_metric("price")
+        check_metric_name("price")
     with pytest.raises(ValueError, match="no column 'Size'; did you mean 'size'"):
-        check_columns(table, ["y", "Size"])
+        check_column_names(table, ["y", "Size"])
 
 
 def test_columns_of_plain_text_tables(table, tmp_path):
     assert header_columns(table) == ["size", "of, what", "y"]
-    check_columns(table, ["y", "of, what", "size,y", "row order"])
+    check_column_names(table, ["y", "of, what", "size,y", "row order"])
     for text in ("only\n1\n", "a,a\n1,2\n", 'a,"b\nc",d\n1,2,3\n', "a,b"):
         other = tmp_path / "u.csv"
         other.write_text(text)
         assert header_columns(other) == []  # left to the reader of tables
-        check_columns(other, ["nonsense"])
+        check_column_names(other, ["nonsense"])
     assert header_columns(tmp_path / "none.csv") == []
     assert header_columns(tmp_path / "t.parquet") == []
 

@@ -26,7 +26,7 @@ from .compare_options import (
     options_from_flags,
     takes_options,
 )
-from .early_checks import check_columns, check_compare_options
+from .early_checks import check_column_names, check_compare_options
 
 SCHEMA_ROWS = 100_000  # rows from which a schema is inferred
 
@@ -185,7 +185,7 @@ def explore(
             if path is not None:
                 check_file(path, "a table")
         named = [name for name in (by, group, time) if name]
-        check_columns(table, [*(target or ()), *named])
+        check_column_names(table, [*(target or ()), *named])
         from ..diagnose import explore as look
         from ..tables import infer_schema, sample_table_rows
 

@@ -6,8 +6,10 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from ..compare.metric_names import METRIC_NAMES
 from ..compare.options import Options
 from .app import split_names
+from .early_checks import method_names
 
 TASK_HELP = next(f for f in fields(Options) if f.name == "task").metadata["flag"].help
 AnyTask = Annotated[str, typer.Option(help=TASK_HELP)]
@@ -58,18 +60,6 @@ def task_names() -> list[str]:
     return list(get_args(option_types.Task))
 
 
-def metric_names() -> list[str]:
-    from ..compare.metrics import METRICS
-
-    return list(dict.fromkeys(m.name for m in METRICS))
-
-
-def method_names() -> list[str]:
-    from ..compare.methods.portfolio import METHODS
-
-    return list(dict.fromkeys(m.name for m in METHODS))
-
-
 def metric_help(text) -> str:
     """The help of `--metric`, with the metrics of each task."""
     from ..compare.metrics import METRICS
@@ -89,7 +79,7 @@ def methods_help(text) -> str:
 def completion_of(name):
     """A function that completes the value of an option, or None."""
     sources = {
-        "metric": metric_names,
+        "metric": lambda: METRIC_NAMES,
         "methods": method_names,
         "exclude": method_names,
         "task": task_names,

@@ -33,15 +33,15 @@ def check_compare_options(options, table) -> None:
     """One sentence about the first option of `compare` that cannot be."""
     Options.checked(**options)
     for name in (*(options["methods"] or ()), *(options["exclude"] or ())):
-        check_method(name)
+        check_method_name(name)
     if options["metric"] is not None:
-        check_metric(options["metric"])
+        check_metric_name(options["metric"])
     if options["schema"] is None:
         named = [options[k] for k in ("group", "time", "weight", "by")]
-        check_columns(table, [*options["target"], *filter(None, named)])
+        check_column_names(table, [*options["target"], *filter(None, named)])
 
 
-def check_method(name) -> None:
+def check_method_name(name) -> None:
     plain = name.replace("_", " ").replace("-", " ").lower().removeprefix(CALIBRATED)
     known = {n.replace("-", " ").lower(): n for n in method_names()}
     if plain in known or plain in OWN_NAMES:
@@ -53,7 +53,7 @@ def check_method(name) -> None:
     raise ValueError(f"There is no method {name!r}; {hint}")
 
 
-def check_metric(name) -> None:
+def check_metric_name(name) -> None:
     plain = metric_name(name)
     if plain in METRIC_NAMES:
         return
@@ -64,7 +64,7 @@ def check_metric(name) -> None:
     raise ValueError(f"There is no metric {name!r}; {hint}")
 
 
-def check_columns(table, names) -> None:
+def check_column_names(table, names) -> None:
     """One sentence about the first name that no column of a plain text table has.
 
     A comma may join the names of several columns.

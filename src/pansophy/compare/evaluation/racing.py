@@ -120,7 +120,10 @@ def fold_variance(differences, fold_of, folds, weights) -> tuple[float, float]:
 
 
 def score_reach(differences, ratio, repeats, r) -> tuple[float, float, float]:
-    """The same from the scores of folds: those of the leader less a method's."""
+    """(d_r, error, degrees of freedom) from scores of folds, with the sign of a loss.
+
+    `differences` are those of a method less those of the leader.
+    """
     d = np.asarray(differences, dtype=float)
     if len(d) < 2 or not np.isfinite(d).all():
         return 0.0, np.nan, 1.0

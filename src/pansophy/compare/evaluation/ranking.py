@@ -151,7 +151,10 @@ def estimates_of_metric(done, metric, design, y) -> ScoreEstimates:
         if all(v is not None for v in losses):
             table = np.stack(fill_stopped(losses, stopped, -1.0), axis=-1)
             if np.isfinite(table).all((0, 2)).sum() >= 2:
-                known = np.array([len(v) for v in losses]) if stopped.any() else None
+                run = [
+                    s.repeats if s else len(table) for s in (t.stopped for t in done)
+                ]
+                known = np.minimum(run, len(table)) if stopped.any() else None
                 return estimate_scores(table, design, names, metric, known)
     elif all(t.predictions is not None for t in done):
         try:

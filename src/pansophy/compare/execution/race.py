@@ -47,7 +47,7 @@ class Race:
     def __init__(self, work, split, racers):
         self.work, self.split = work, split
         self.racers = frozenset(racers)
-        self.design = design_of(split, work.data) if racers else None
+        self.design = design_of(split, work.data)
         self.tests: dict[tuple[int, int, int], RaceStop] = {}  # (m, leader, r)
         self.stops: dict[int, RaceStop] = {}
         self.means: dict[tuple[int, int], float] = {}  # (m, r)
@@ -56,7 +56,7 @@ class Race:
         """Decide what can be decided, and open or close the queue accordingly."""
         if not self.racers:
             return
-        per_repeat, total = self.split.per_repeat, len(self.work.folds)
+        per_repeat = self.split.per_repeat
         self.stops = {}
         for m in sorted(self.racers):
             repeats = 1
@@ -68,7 +68,7 @@ class Race:
                     self.stops[m] = stop
                     break
                 repeats += 1
-            needed = repeats * per_repeat if m in self.stops else total
+            needed = repeats * per_repeat if m in self.stops else len(self.work.folds)
             job_queue.set_gate(m, repeats * per_repeat, needed)
 
     def has_repeats(self, aggregator, m, repeats) -> bool:
