@@ -29,28 +29,28 @@ def class_rate_sections(c) -> list[Section]:
         threshold = least_cost_threshold(c, held_out).threshold
     w = np.ones(len(held_out.y)) if held_out.weight is None else held_out.weight
     rates = class_rates(held_out.y, held_out.p[:, 1] >= threshold, w)
-    no, yes = map(str, c.schema.classes)
+    negative, positive = map(str, c.schema.classes)
     words = {
-        "sensitivity": f"of those that are {yes!r}, it finds",
-        "specificity": f"of those that are {no!r}, it leaves alone",
-        "positive predictive value": f"where it says {yes!r}, it is",
-        "negative predictive value": f"where it says {no!r}, it is",
+        "sensitivity": f"of those that are {positive!r}, it finds",
+        "specificity": f"of those that are {negative!r}, it leaves alone",
+        "positive predictive value": f"where it says {positive!r}, it is",
+        "negative predictive value": f"where it says {negative!r}, it is",
     }
     body = [
         [
             name,
             words[name],
-            "–" if of == 0 else f"{100 * share:.0f} %",
-            "–" if of == 0 else f"{100 * low:.0f} to {100 * high:.0f} %",
-            f"{right:,.0f} of {of:,.0f}",
+            "–" if n_asked == 0 else f"{100 * share:.0f} %",
+            "–" if n_asked == 0 else f"{100 * low:.0f} to {100 * high:.0f} %",
+            f"{right:,.0f} of {n_asked:,.0f}",
         ]
-        for name, (share, low, high, right, of) in rates.items()
+        for name, (share, low, high, right, n_asked) in rates.items()
     ]
     n_yes = float(w @ held_out.y)
     text = (
         f"At the threshold {threshold:.3g}: {n_yes:,.0f} of {w.sum():,.0f} rows are "
-        f"{yes!r} ({100 * n_yes / w.sum():.0f} %). Where {yes!r} is rarer or commoner "
-        "than here, the two predictive values change and the first two do not."
+        f"{positive!r} ({100 * n_yes / w.sum():.0f} %). Where {positive!r} is rarer or "
+        "commoner than here, the two predictive values change and the first two do not."
     )
     head = ["rate", "in words", "share", "95 % interval", "rows"]
     numeric = [False, False, True, True, True]
@@ -77,11 +77,11 @@ def class_rates(y, says_yes, w) -> dict[str, tuple]:
         "positive predictive value": (is_yes, says_yes),
         "negative predictive value": (~is_yes, ~says_yes),
     }
-    out = {}
-    for name, (right, among) in parts.items():
-        of = float(w[among].sum())
-        hits = float(w[among & right].sum())
-        share = hits / of if of else np.nan
-        low, high = wilson_interval(np.nan_to_num(share), of)
-        out[name] = (share, float(low), float(high), hits, of)
-    return out
+    rates_by_name = {}
+    for name, (right, population) in parts.items():
+        n_asked = float(w[population].sum())
+        hits = float(w[population & right].sum())
+        share = hits / n_asked if n_asked else np.nan
+        low, high = wilson_interval(np.nan_to_num(share), n_asked)
+        rates_by_name[name] = (share, float(low), float(high), hits, n_asked)
+    return rates_by_name
