@@ -85,10 +85,10 @@ TREES, RATE = 20, 0.1
 
 def grow_rounds(data):
     """Squared error and nothing else: bins, then trees of the engine itself."""
-    from pansophy.tree._structures import NEWTON
-    from pansophy.tree.criteria import Criterion
-    from pansophy.tree.grower import Grower, GrowthLimits
-    from pansophy.tree.prepared_columns import prepare_columns
+    from pansophy.tree.growing._structures import NEWTON
+    from pansophy.tree.growing.criteria import Criterion
+    from pansophy.tree.growing.grower import Grower, GrowthLimits
+    from pansophy.tree.growing.prepared_columns import prepare_columns
 
     X, y = data
     limits = GrowthLimits(max_leaves=31, min_leaf=20)

@@ -38,7 +38,7 @@ def columns_with_gaps(size):
 
 
 def ours_correlation(X):
-    from pansophy.diagnose.related_columns import pairwise_correlation
+    from pansophy.diagnose.data.related_columns import pairwise_correlation
 
     return pairwise_correlation(X)
 

@@ -189,7 +189,7 @@ def sequential_fit(p):
     """Our fit with every sequence on its own: no batches, no blocks, not two-ended."""
     from unittest import mock
 
-    from pansophy.core import hidden_chain
+    from pansophy.core.chains import hidden_chain
 
     with (
         mock.patch.object(hidden_chain, "MAX_BATCHED_STATES", 0),

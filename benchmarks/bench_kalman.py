@@ -1,7 +1,7 @@
 """Kalman filter and smoother, and learning, against statsmodels, filterpy and others.
 
 Every contender gives filtered and smoothed means and covariances of every row; ours
-gives those that rows of a long series share once (`state_space.repeated_array`).
+gives those that rows of a long series share once (`state_space.kalman.repeated_array`).
 Written out as filterpy's are, 10,000 rows of 20 states are 40 times faster than its,
 not 74.
 """

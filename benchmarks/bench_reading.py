@@ -17,7 +17,8 @@ def three_way_split(size):
 
 
 def our_curve(data):
-    from pansophy.tree import DecisionTreeClassifier, growth_curve
+    from pansophy.teaching import growth_curve
+    from pansophy.tree import DecisionTreeClassifier
 
     return growth_curve(DecisionTreeClassifier(), *data[:4]).validation
 

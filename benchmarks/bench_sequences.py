@@ -58,7 +58,7 @@ def ours(payload):
     import torch
 
     from pansophy import nn
-    from pansophy.core.ragged import Ragged
+    from pansophy.core.arrays.ragged import Ragged
 
     lists, y = payload
     lstm, output = first_weights()

@@ -21,7 +21,7 @@ def trees(size):
 
 def parts_of(data):
     from pansophy.tree import Tree
-    from pansophy.tree.additive_trees import AdditiveTrees
+    from pansophy.tree.storage.additive_trees import AdditiveTrees
 
     if "parts" not in data:
         found = []
@@ -42,7 +42,7 @@ def parts_of(data):
 
 def ours(background=False):
     def run(data):
-        from pansophy.tree.shap import explain_rows
+        from pansophy.tree.explanation.shap import explain_rows
 
         Z = data["Z"] if background else None
         phi, base, _ = explain_rows(parts_of(data), data["X"], Z)

@@ -3,7 +3,8 @@
 Clouds make rain likely and the sprinkler unlikely; either wets the grass.
 """
 
-from pansophy.graphical import BayesianNetwork, explaining_away
+from pansophy.graphical import BayesianNetwork
+from pansophy.teaching import explaining_away
 
 network = BayesianNetwork.from_tables(
     {

@@ -27,7 +27,8 @@ settings.load_profile("ci")
 def one_thread_of_others():
     """Test processes share the cores; threads of torch, OpenMP, BLAS would only spin.
 
-    Our own threads (`core.threads`) are not meant: they run as they do for a user.
+    Our own threads (`core.loops.threads`) are not meant: they run as they do for a
+    user.
     """
     if importlib.util.find_spec("torch"):
         import torch

@@ -17,9 +17,9 @@ import pansophy
 from pansophy import base
 from pansophy.base import Estimator, InterruptedFitWarning, validate_rows
 from pansophy.cluster import KMeans
-from pansophy.core.iterate import iterate
-from pansophy.core.rows import DatasetRows
-from pansophy.core.weighted import check_sample_weight
+from pansophy.core.arrays.rows import DatasetRows
+from pansophy.core.arrays.weighted import check_sample_weight
+from pansophy.core.drivers.iterate import iterate
 from pansophy.ensemble import HistGradientBoostingRegressor
 from pansophy.linear_model import LinearRegression
 from pansophy.params import Count, ParameterError
@@ -102,7 +102,7 @@ def test_kinds_of_targets():
     assert model._check_training_data(X, y, y_kind="number")[1].dtype == np.float64
     with pytest.raises(ValueError, match="y of Probe must hold numbers, got <U1"):
         model._check_training_data(X, ["1"] * 6, y_kind="number")
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="y should be a 1d array"):
         model._check_training_data(X, np.ones((6, 2)), y_kind="number")
     assert model._check_training_data(X, np.ones((6, 2)), y_kind="numbers")[
         1
@@ -117,7 +117,7 @@ def test_kinds_of_targets():
 def test_bad_rows_are_refused(bad, library):
     if library == "torch":
         bad = pytest.importorskip("torch").asarray(bad)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"2D|0 sample|one row|(NaN|infinity)"):
         Probe()._check_training_data(bad)
 
 

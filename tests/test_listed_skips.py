@@ -18,6 +18,7 @@ def run(tmp_path, monkeypatch):
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # a second each
 
     def run(text, *options):
         (tmp_path / "test_it.py").write_text(f"import pytest\n\n\n{text}")
@@ -35,7 +36,7 @@ EXPECTED = "@pytest.mark.xfail\ndef test_open():\n    assert False\n"
 
 def test_an_absent_peer_fails_the_run_only_where_it_is_asked(run):
     assert run(ABSENT + LISTED).returncode == 0
-    out = run(ABSENT + LISTED, "--listed-skips", "-n", "2")
+    out = run(ABSENT + LISTED, "--listed-skips", "-p", "xdist", "-n", "1")
     assert out.returncode == 1
     assert "UNLISTED SKIP test_it.py::test_peer" in out.stdout
     assert "test_kernel:" not in out.stdout

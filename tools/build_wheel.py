@@ -1,11 +1,11 @@
 """Builds the wheel with compiled loops inside. `make wheel`.
 
-For the first level of CPU (see `core/loop_cache.py`) the usual calls of the public
-names are made in fresh processes that compile for that level alone, into an empty
-folder; the loops found there afterwards are packed into the package. Higher levels hold
-a few of the same loops: these are compiled for the types that the files of the first
-level were made for, without calling anything. A machine must be able to run the code of
-the first level, and compiles for the others whatever it is.
+For the first level of CPU (see `core/loops/loop_cache.py`) the usual calls of the
+public names are made in fresh processes that compile for that level alone, into an
+empty folder; the loops found there afterwards are packed into the package. Higher
+levels hold a few of the same loops: these are compiled for the types that the files of
+the first level were made for, without calling anything. A machine must be able to run
+the code of the first level, and compiles for the others whatever it is.
 
     python tools/build_wheel.py                     all levels of this machine
     python tools/build_wheel.py x86-64-v3 --jobs 2  the first level alone
@@ -29,14 +29,14 @@ sys.path.insert(0, str(ROOT / "src"))
 # instructions and registers, k-means by vectors of 512 bits, which LLVM uses for znver4
 # alone.
 KMEANS_LOOPS = (
-    "pansophy.cluster._kmeans.assign_block",
-    "pansophy.cluster._kmeans.candidate_costs",
-    "pansophy.cluster._kmeans.update_nearest_seed",
+    "pansophy.cluster.centers._kmeans.assign_block",
+    "pansophy.cluster.centers._kmeans.candidate_costs",
+    "pansophy.cluster.centers._kmeans.update_nearest_seed",
 )
 TREE_LOOPS = (
-    "pansophy.tree._parallel_grower.grow_parallel",
-    "pansophy.tree._prepared_columns.sort_column",
-    "pansophy.tree._serial_grower.grow_serial",
+    "pansophy.tree.growing._parallel_grower.grow_parallel",
+    "pansophy.tree.growing._prepared_columns.sort_column",
+    "pansophy.tree.growing._serial_grower.grow_serial",
 )
 # which levels are built from which, and the loops they hold
 FIRST_LEVELS = ("x86-64-v3", "generic", "apple-m1")
@@ -46,12 +46,12 @@ HIGHER_LEVELS = {
 }
 PACK = """
 import sys
-from pansophy.core.loop_cache import pack_user_folder
+from pansophy.core.loops.loop_cache import pack_user_folder
 print(pack_user_folder(sys.argv[1], sys.argv[2:]))
 """
 RECOMPILE = """
 import sys
-from pansophy.core.loop_cache import recompile_shipped
+from pansophy.core.loops.loop_cache import recompile_shipped
 recompile_shipped(sys.argv[1], sys.argv[2:])
 """
 
@@ -93,7 +93,7 @@ def build_first_level(level: str, jobs: int, names=()) -> int:
 
 def build_higher_level(level: str, first: str, jobs: int) -> int:
     """Compile some of the first level's loops for a higher level, and pack them."""
-    from pansophy.core.loop_cache import SHIPPED, loop_of_file
+    from pansophy.core.loops.loop_cache import SHIPPED, loop_of_file
 
     files = [
         path
@@ -118,7 +118,7 @@ def build_higher_level(level: str, first: str, jobs: int) -> int:
 
 
 def main():
-    from pansophy.core.loop_cache import SHIPPED, host_levels
+    from pansophy.core.loops.loop_cache import SHIPPED, host_levels
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("levels", nargs="*", help="levels to compile for")

@@ -31,7 +31,7 @@ from pansophy.tables import Column, MixedFrame, Schema
 
 FILE = Path(costs.__file__).with_name("costs.json")
 SIZES = [(n, d, k) for n in (300, 2500, 12_000) for d, k in ((5, 2), (40, 2), (20, 8))]
-BY_HAND = ("many", "categories", "stopped")  # parts of a row of `costs.json`
+BY_HAND = ("many", "categories", "stopped", "few")  # parts of a row of `costs.json`
 LARGE = (60_000, 50, 3)  # where a wrong prediction costs most
 WEIGHT = 3.0  # of its error
 PATIENCE = 100.0  # seconds that a fit to it may seem to take

@@ -50,6 +50,7 @@ MANY_PARAMETERS = {
     "silu_conv_gradient_kernel": "a Triton kernel takes every pointer by itself",
     "gated_norm_gradient_kernel": "a Triton kernel takes every pointer by itself",
     "minimize": "what a problem may have: gradient, bounds, constraints, penalty, ...",
+    "forecast_command": "the options of `pansophy forecast`",
     "explore": "what is known about a table: target, group, time, weight, ...",
 }
 

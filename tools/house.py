@@ -239,7 +239,8 @@ def unmarked_details(sources):
             elif isinstance(node, ast.alias):
                 users[node.name.split(".")[-1]].add(path)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                users[node.value].add(path)
+                for word in node.value.split():  # lazy tables list names in one text
+                    users[word].add(path)
     details = []
     total = 0
     for path, (_, tree) in sources.items():

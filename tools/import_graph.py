@@ -1,9 +1,10 @@
 """Which files of this repository import which, read from their syntax trees.
 
 An edge leads from a file to the module where an imported name is *defined*: `from
-pansophy.linear_model import Ridge` is an import of `linear_model/ridge.py`, not of the
-package with everything in it. `tests_near` lists the tests of a module, those of the
-modules that import it behind them, nearest first.
+pansophy.linear_model import Ridge` is an import of
+`linear_model/least_squares/ridge.py`, not of the package with everything in it.
+`tests_near` lists the tests of a module, those of the modules that import it behind
+them, nearest first.
 """
 
 import ast

@@ -2,7 +2,7 @@
 
     python tools/mutants.py --count 20 --seed 7
     python tools/mutants.py --package linear_model --count 5
-    python tools/mutants.py --file src/pansophy/tree/_pruning.py --line 40
+    python tools/mutants.py --file src/pansophy/tree/pruning/_pruning.py --line 40
 
 One edit at a time is made in a copy of the tree: an operator replaced (+ -, * /, < <=,
 == !=, and or), a sign dropped, a condition negated, a constant moved by one or doubled,

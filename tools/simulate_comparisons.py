@@ -1,6 +1,7 @@
 """Null, coverage and power of the tests that `compare` makes, on simulated tables.
 
-    python tools/simulate_comparisons.py [null | power | dummy | drift ...] [--tables N]
+    python tools/simulate_comparisons.py [null | power | dummy | drift | race ...]
+        [--tables N]
 
 Learners are cheap and fitted to all folds at once: discriminants, least squares, an
 ordered Normal model, nearest neighbours, each on columns of its own that are equally
@@ -18,6 +19,9 @@ power   how often a real difference between the best and the second of M methods
 dummy   how often a signal is called better than the dummy, and noise is not
 drift   what adaptive and plain conformal intervals hold of the next block of series
         whose errors drift (90 % promised)
+race    losses alone, no learners: how often racing stops a method that would have come
+        first (5 % promised), how many fits it saves, and whether it changes how often
+        noise is called better than the dummy and the true loss of the top scorer
 """
 
 import argparse
@@ -33,6 +37,12 @@ from pansophy.compare.evaluation import paired_tests
 from pansophy.compare.evaluation.adaptive_conformal import fit_adaptive_scores
 from pansophy.compare.evaluation.conformal import interval_quantile
 from pansophy.compare.evaluation.paired_tests import CrossValidationDesign
+from pansophy.compare.evaluation.racing import (
+    ALPHA,
+    filled,
+    loss_reach,
+    stopping_p_value,
+)
 from pansophy.compare.evaluation.statistics import (
     adjust_against_best,
     corrected_interval,
@@ -40,6 +50,7 @@ from pansophy.compare.evaluation.statistics import (
 )
 
 NEW_ROWS = 20_000
+PARTS = ["null", "power", "dummy", "drift", "race"]
 
 
 class Simulation(NamedTuple):
@@ -511,9 +522,110 @@ POWER_SETTINGS = [
 POWER_SIZES = (200, 400, 600, 800, 1200, 1600, 2400)
 
 
+# --- racing ------------------------------------------------------------------------
+
+
+class RaceSetting(NamedTuple):
+    """Methods whose true gains over the dummy, method 0, are drawn."""
+
+    methods: int = 12
+    gain: float = 0.0  # of all methods but the dummy
+    spread: float = 0.0  # standard deviation of the gains
+    rows: int = 250
+    folds: int = 5
+    repeats: int = 5
+    fold_noise: float = 0.15  # of a fit, on all rows of its fold
+    df: float = np.inf  # of Student's t, for rows that are hard
+
+
+RACE_SETTINGS = {
+    "all equal to the dummy": RaceSetting(),
+    "all equal, better than the dummy": RaceSetting(gain=0.3),
+    "a little apart": RaceSetting(gain=0.3, spread=0.1),
+    "far apart": RaceSetting(gain=0.5, spread=0.4),
+    "unstable fits": RaceSetting(gain=0.3, spread=0.1, fold_noise=0.5),
+    "stable fits, 1000 rows": RaceSetting(
+        gain=0.3, spread=0.05, fold_noise=0.03, rows=1000
+    ),
+    "heavy tails": RaceSetting(gain=0.3, spread=0.1, df=3.0),
+    "60 rows, 10 repeats": RaceSetting(gain=0.5, spread=0.3, rows=60, repeats=10),
+    "2 repeats": RaceSetting(gain=0.3, spread=0.2, repeats=2),
+}
+
+
+def race_losses(rng, s) -> Simulation:
+    """Losses of rows that are equally hard in every repeat, and of fits that differ."""
+    gains = np.r_[0.0, s.gain + s.spread * rng.normal(size=s.methods - 1)]
+    fold_of = random_folds(rng, s.rows, s.folds, s.repeats)
+    draw = rng.normal if np.isinf(s.df) else lambda size: rng.standard_t(s.df, size)
+    own = 0.5 * draw(size=(s.rows, s.methods))
+    hard = draw(size=(s.rows, 1)) + own
+    fits = s.fold_noise * rng.normal(size=(s.repeats, s.folds, s.methods))
+    single = 0.3 * rng.normal(size=(s.repeats, s.rows, s.methods))
+    of_rows = np.take_along_axis(fits, fold_of[:, :, None], axis=1)
+    losses = 5.0 - gains + hard + of_rows + single
+    design = CrossValidationDesign(1 / (s.folds - 1), s.folds, fold_of)
+    return Simulation(losses, design, 5.0 - gains)
+
+
+def repeats_run(losses, design, racers) -> np.ndarray:
+    """Repeats that each of M methods runs before the race stops it."""
+    R, _, M = losses.shape
+    runs = np.full(M, R)
+    for m in racers:
+        for r in range(1, R):
+            rivals = [j for j in range(m) if runs[j] >= r]
+            leader = min(rivals, key=lambda j: losses[:r, :, j].mean())
+            d = losses[:r, :, m] - losses[:r, :, leader]
+            if stopping_p_value(*loss_reach(d, R, design), M) <= ALPHA / (R - 1):
+                runs[m] = r
+                break
+    return runs
+
+
+def race_filled(losses, runs) -> np.ndarray:
+    """Losses as the ranking sees them: those not run filled from the best finisher."""
+    R = len(losses)
+    finished = [m for m, r in enumerate(runs) if r == R]
+    best = min(finished, key=lambda m: losses[:, :, m].mean())
+    columns = [
+        filled(losses[:r, :, m], losses[:, :, best]) if r < R else losses[:, :, m]
+        for m, r in enumerate(runs)
+    ]
+    return np.stack(columns, axis=-1)
+
+
+def race_rates(setting, tables, seed=0) -> dict[str, float]:
+    """Shares of tables in which racing did harm, and the share of fits it saved."""
+    counts = dict.fromkeys(("stopped first", "fits saved", "false", "false full"), 0.0)
+    counts |= dict.fromkeys(("regret", "regret full", "held", "held full"), 0.0)
+    names = [str(m) for m in range(setting.methods)]
+    for table in range(tables):
+        rng = np.random.default_rng([seed, table])
+        losses, design, truth = race_losses(rng, setting)
+        runs = repeats_run(losses, design, range(2, setting.methods))
+        stopped = runs < setting.repeats
+        counts["stopped first"] += stopped[losses.mean((0, 1)).argmin()]
+        counts["fits saved"] += 1 - runs.mean() / setting.repeats
+        for suffix, table_losses, known in (
+            ("", race_filled(losses, runs), runs),
+            (" full", losses, None),
+        ):
+            found = paired_tests.estimate_scores(
+                table_losses, design, names, None, known
+            )
+            top = int(found.means.argmin())
+            better = paired_tests.p_better_than(found, 0, False) < 0.05
+            counts[f"false{suffix}"] += bool((better & (truth >= truth[0])).any())
+            counts[f"regret{suffix}"] += truth[top] - truth.min()
+            reach = 1.96 * found.errors[top]
+            counts[f"held{suffix}"] += abs(found.means[top] - truth[top]) < reach
+    return {k: v / tables for k, v in counts.items()}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="*", default=["null", "power", "dummy", "drift"])
+    parser.add_argument("what", nargs="*", default=PARTS)
     parser.add_argument("--tables", type=int, default=500)
     chosen = parser.parse_args()
     if "null" in chosen.what:
@@ -540,6 +652,11 @@ def main():
                 adaptive, plain = drift_rates(kind, n, chosen.tables)
                 told = f"adaptive {100 * adaptive:.0f} %  plain {100 * plain:.0f} %"
                 print(f"{kind:20} n={n}: {told}", flush=True)
+    if "race" in chosen.what:
+        for name, setting in RACE_SETTINGS.items():
+            rates = race_rates(setting, chosen.tables)
+            told = "  ".join(f"{k} {v:.4f}" for k, v in rates.items())
+            print(f"{name}: {told}", flush=True)
     if "dummy" in chosen.what:
         for name, rates in dummy_rates(chosen.tables).items():
             print(name, {k: round(v, 3) for k, v in rates.items()}, flush=True)

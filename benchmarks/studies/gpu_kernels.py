@@ -143,8 +143,8 @@ def machines():
 
 def solver_parts():
     """(name of a part, owner, function) of a fit to tensors; see the module text."""
-    import pansophy.optim._smo as loops
-    from pansophy.core import arrays
+    import pansophy.optim.constraints._smo as loops
+    from pansophy.core.arrays import arrays
     from pansophy.svm.device_rows import DeviceRows
 
     smo = sys.modules["pansophy.optim.smo"]
@@ -315,7 +315,7 @@ def asked():
 def main():
     import torch
 
-    from pansophy.core.threads import available_threads
+    from pansophy.core.loops.threads import available_threads
 
     warnings.simplefilter("ignore")
     options = asked()

@@ -7,13 +7,13 @@
 The net is `nn.TokenModel` over the transformer that `text.NeuralLanguageModel` trains
 (rotary positions, normalised queries and keys, squared ReLU, RMS norm), of GPT-2's size
 with tied embeddings. Its rows are windows of 1024 tokens of a packed stream of
-documents on disk (`text.token_stream`, `nn.TokenWindows`): lengths of documents are
-drawn from a log-normal distribution (median 400 tokens), and no place is padding. In
-"joined" packing a document sees those before it in its window and attention is torch's
-causal kernel; in "isolated" packing it does not, by a mask. Training is `nn.train` in
-bfloat16 with `torch.compile`. MFU counts 6 operations for each weight and token and
-12 L d for attention in each block, over the dense peak of the device; it and the speed
-are those of the last epoch, as the history has them.
+documents on disk (`text.tokenizers.token_stream`, `nn.TokenWindows`): lengths of
+documents are drawn from a log-normal distribution (median 400 tokens), and no place is
+padding. In "joined" packing a document sees those before it in its window and attention
+is torch's causal kernel; in "isolated" packing it does not, by a mask. Training is
+`nn.train` in bfloat16 with `torch.compile`. MFU counts 6 operations for each weight and
+token and 12 L d for attention in each block, over the dense peak of the device; it and
+the speed are those of the last epoch, as the history has them.
 """
 
 import argparse
@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 from pansophy import nn
-from pansophy.text.token_stream import TokenWriter
+from pansophy.text.tokenizers.token_stream import TokenWriter
 
 ON_GPU = torch.cuda.is_available()
 DEVICE = "cuda" if ON_GPU else "cpu"

@@ -5,9 +5,10 @@
 
 N cart poles are tensors (N,); a round steps them T times with actions drawn on the
 device, computes advantages backwards in time, and takes `epochs` passes in large
-batches, with the net and the gradients by hand of `rl.actor_critic_net` and the step of
-`nn.gradient_step`. Nothing is copied to the host until the end of a round's statistics.
-Time limits bootstrap from the value of the last observation, as in `rl.returns`.
+batches, with the net and the gradients by hand of `rl.deep.actor_critic_net` and the
+step of `nn.training.gradient_step`. Nothing is copied to the host until the end of a
+round's statistics. Time limits bootstrap from the value of the last observation, as in
+`rl.experience.returns`.
 
 Prints steps a second of whole rounds (stepping and learning), without the first two,
 and the mean length of the greedy policy's episodes at the end.
@@ -21,14 +22,14 @@ import time
 import numpy as np
 import torch
 
-from pansophy.nn.devices import resolve_device, seeded_torch
-from pansophy.nn.gradient_step import GradientStep, LossTotals
-from pansophy.nn.optimisers import Adam
-from pansophy.rl.action_heads import CategoricalHead
-from pansophy.rl.actor_critic import standardised
-from pansophy.rl.actor_critic_net import ActorBatch, ActorCriticNet
+from pansophy.nn.training.devices import resolve_device, seeded_torch
+from pansophy.nn.training.gradient_step import GradientStep, LossTotals
+from pansophy.nn.training.optimisers import Adam
+from pansophy.rl.deep.action_heads import CategoricalHead
+from pansophy.rl.deep.actor_critic import standardised
+from pansophy.rl.deep.actor_critic_net import ActorBatch, ActorCriticNet
+from pansophy.rl.deep.small_nets import orthogonal_mlp
 from pansophy.rl.envs import _cart_pole as physics
-from pansophy.rl.small_nets import orthogonal_mlp
 
 LIMIT = 500
 
@@ -87,7 +88,9 @@ def rollout_on_device(poles, net, horizon):
 
 @torch.no_grad()
 def advantages_on_device(net, rows, gamma, lam):
-    """Advantages and targets (T, N), eqs. (1)-(3) of `rl.returns`; rewards are 1."""
+    """Advantages and targets (T, N), eqs. (1)-(3) of `rl.experience.returns`; rewards
+    are 1.
+    """
     value = lambda X: net.value.forward_pass(X.flatten(0, 1))[-1].view(X.shape[:2])
     V, after = value(rows["x"]), value(rows["after"])
     delta = 1.0 + gamma * after * ~rows["terminated"] - V

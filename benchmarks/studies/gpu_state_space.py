@@ -253,8 +253,8 @@ def time_parts():
     import torch
     from torch.nn import functional
 
-    from pansophy.nn._causal_conv_triton import silu_conv, silu_conv_gradient
-    from pansophy.nn._gated_norm_triton import gated_norm, gated_norm_gradient
+    from pansophy.nn.layers._causal_conv_triton import silu_conv, silu_conv_gradient
+    from pansophy.nn.layers._gated_norm_triton import gated_norm, gated_norm_gradient
 
     layer = make_layer("triton")
     half = {"device": "cuda", "dtype": torch.bfloat16}
@@ -351,8 +351,9 @@ def tune():
     """Times of `ssd` forward + backward under other tilings, one change at a time."""
     import torch
 
-    from pansophy.nn import _ssd_triton, ssd
-    from pansophy.nn._ssd_triton import Cut
+    from pansophy.nn import ssd
+    from pansophy.nn.layers import _ssd_triton
+    from pansophy.nn.layers._ssd_triton import Cut
 
     cuts = {
         "gradient": [

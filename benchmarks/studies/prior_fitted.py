@@ -2,19 +2,22 @@
 on the real tables of `prior_fitted_tables`.
 
     python -m benchmarks.studies.prior_fitted_tables FOLDER
-    python -m benchmarks.studies.prior_fitted FOLDER/class RECORD.json [METHOD ...]
-    python -m benchmarks.studies.prior_fitted --page RECORD.json PAGE.md
+    python -m benchmarks.studies.prior_fitted FOLDER/class RECORD.json --half judgement
+    python -m benchmarks.studies.prior_fitted --page RECORD.json ... PAGE.md
 
-Judged is the log loss of the test rows of each cut, probabilities being at least 1e-6.
-All have their defaults; the linear model gets scaled numbers and an indicator of each
-level. The judgement half comes first, the first cut of all tables before the second.
-What is in the record is not run again.
+Classes are judged by the log loss of the test rows of each cut, probabilities being at
+least 1e-6; numbers by the root of the mean squared error, over the deviation of the
+targets of the test rows. All methods have their defaults; the linear model gets scaled
+numbers and an indicator of each level. Tables are taken in the order of a hash of their
+names, so that a run that ends early has seen a random part of them; what is in the
+record is not run again.
 
 The page compares per table, by the mean over its cuts. The interval of the mean of
 log(loss of ours / loss of a peer) takes each table as one observation.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import time
@@ -37,34 +40,42 @@ def as_frame(X, cat):
     return d
 
 
-def catboost(X, y, Z, cat, seed):
-    from catboost import CatBoostClassifier
+def answers(model, Z):
+    """Probabilities, or numbers."""
+    classes = hasattr(model, "predict_proba")
+    return model.predict_proba(Z) if classes else model.predict(Z)
 
-    model = CatBoostClassifier(
+
+def catboost(X, y, Z, cat, seed, classes):
+    from catboost import CatBoostClassifier, CatBoostRegressor
+
+    made = CatBoostClassifier if classes else CatBoostRegressor
+    model = made(
         verbose=0,
         random_seed=seed,
         thread_count=1,
         allow_writing_files=False,
         cat_features=[f"c{j}" for j in np.flatnonzero(cat)],
     )
-    return model.fit(as_frame(X, cat), y).predict_proba(as_frame(Z, cat))
+    return answers(model.fit(as_frame(X, cat), y), as_frame(Z, cat))
 
 
-def lightgbm(X, y, Z, cat, seed):
+def lightgbm(X, y, Z, cat, seed, classes):
     import pandas as pd
-    from lightgbm import LGBMClassifier
+    from lightgbm import LGBMClassifier, LGBMRegressor
 
     d = as_frame(np.vstack([X, Z]), cat)
     for j in np.flatnonzero(cat):
         d[f"c{j}"] = pd.Categorical(d[f"c{j}"])
-    model = LGBMClassifier(random_state=seed, n_jobs=1, verbosity=-1)
-    return model.fit(d[: len(X)], y).predict_proba(d[len(X) :])
+    made = LGBMClassifier if classes else LGBMRegressor
+    model = made(random_state=seed, n_jobs=1, verbosity=-1)
+    return answers(model.fit(d[: len(X)], y), d[len(X) :])
 
 
-def logistic(X, y, Z, cat, seed):
+def linear(X, y, Z, cat, seed, classes):
     from sklearn.compose import make_column_transformer
     from sklearn.impute import SimpleImputer
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.linear_model import LogisticRegression, RidgeCV
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -76,27 +87,33 @@ def logistic(X, y, Z, cat, seed):
     prepare = make_column_transformer(
         (scaled, numbers), (OneHotEncoder(handle_unknown="ignore"), texts)
     )
-    model = make_pipeline(prepare, LogisticRegression(max_iter=3000))
-    return model.fit(as_frame(X, cat), y).predict_proba(as_frame(Z, cat))
+    last = LogisticRegression(max_iter=3000) if classes else RidgeCV(np.logspace(-3, 4))
+    model = make_pipeline(prepare, last)
+    return answers(model.fit(as_frame(X, cat), y), as_frame(Z, cat))
 
 
-def forest(X, y, Z, cat, seed):
-    from sklearn.ensemble import RandomForestClassifier
+def forest(X, y, Z, cat, seed, classes):
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-    model = RandomForestClassifier(500, random_state=seed, n_jobs=1)
-    return model.fit(X, y).predict_proba(Z)
+    made = RandomForestClassifier if classes else RandomForestRegressor
+    model = made(500, random_state=seed, n_jobs=1)
+    return answers(model.fit(X, y), Z)
 
 
-def ours(X, y, Z, cat, seed):
-    from pansophy.neural_network import PriorFittedClassifier
+def ours(X, y, Z, cat, seed, classes):
+    from pansophy.neural_network import (
+        PretrainedTableClassifier,
+        PretrainedTableRegressor,
+    )
 
-    model = PriorFittedClassifier(random_state=seed)
-    return model.fit(as_frame(X, cat), y).predict_proba(as_frame(Z, cat))
+    made = PretrainedTableClassifier if classes else PretrainedTableRegressor
+    model = made(random_state=seed, n_jobs=1)
+    return answers(model.fit(as_frame(X, cat), y), as_frame(Z, cat))
 
 
 METHODS = {
     "catboost": catboost,
-    "logistic": logistic,
+    "linear": linear,
     "forest": forest,
     "lightgbm": lightgbm,
     "ours": ours,
@@ -109,47 +126,60 @@ def log_loss(P, y):
     return float(-np.log(P[np.arange(len(y)), y]).mean())
 
 
-def run(folder, record, methods):
+def relative_error(predicted, y):
+    return float(np.sqrt(np.mean((predicted - y) ** 2)) / np.std(y))
+
+
+def run(folder, record, methods, half, cuts, most_seconds=float("inf"), every=1):
     """Adds what is missing to the record {method: {table: {cut: [loss, seconds]}}}."""
+    begun = time.monotonic()
     path = Path(record)
     done = json.loads(path.read_text()) if path.exists() else {}
     tables = {p.stem: dict(np.load(p)) for p in sorted(Path(folder).glob("*.npz"))}
-    order = [
-        (not bool(t["judgement"]), cut, name)
-        for name, t in tables.items()
-        for cut in range(3)
+    names = [
+        n for n, t in tables.items() if bool(t["judgement"]) == (half == "judgement")
     ]
-    for _, cut, name in sorted(order):
-        t = tables[name]
-        train, test = t[f"tr{cut}"], t[f"te{cut}"]
-        for method in methods:
-            results = done.setdefault(method, {}).setdefault(name, {})
-            if str(cut) in results:
-                continue
-            begin = time.perf_counter()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                P = METHODS[method](
-                    t["X"][train], t["y"][train], t["X"][test], t["cat"], cut
-                )
-            seconds = time.perf_counter() - begin
-            results[str(cut)] = [log_loss(P, t["y"][test]), round(seconds, 3)]
-            half = "judgement" if t["judgement"] else "development"
-            done.setdefault("half", {})[name] = half
-            part = path.with_suffix(".part")
-            part.write_text(json.dumps(done))
-            os.replace(part, path)
+    names = sorted(names, key=lambda n: hashlib.sha256(n.encode()).hexdigest())[::every]
+    for cut in range(cuts):
+        for name in names:
+            t = tables[name]
+            train, test = t[f"tr{cut}"], t[f"te{cut}"]
+            classes = t["y"].dtype.kind == "i"
+            for method in methods:
+                results = done.setdefault(method, {}).setdefault(name, {})
+                if str(cut) in results:
+                    continue
+                if time.monotonic() - begun > most_seconds:
+                    return
+                begin = time.process_time()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    answer = METHODS[method](
+                        t["X"][train],
+                        t["y"][train],
+                        t["X"][test],
+                        t["cat"],
+                        cut,
+                        classes,
+                    )
+                seconds = time.process_time() - begin
+                judge = log_loss if classes else relative_error
+                results[str(cut)] = [judge(answer, t["y"][test]), round(seconds, 3)]
+                done.setdefault("half", {})[name] = half
+                part = path.with_suffix(".part")
+                part.write_text(json.dumps(done))
+                os.replace(part, path)
 
 
 def page(done, half):
     """Markdown rows of one half of the tables: ours against each peer."""
-    names = [n for n, h in done["half"].items() if h == half and n in done["ours"]]
+    names = [n for n, h in done["half"].items() if h == half]
 
     def losses(method):
         return {
             n: np.mean([v[0] for v in done[method][n].values()])
             for n in names
-            if n in done.get(method, {})
+            if done.get(method, {}).get(n)
         }
 
     mine = losses("ours")
@@ -181,19 +211,30 @@ def page(done, half):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--page", action="store_true")
+    parser.add_argument("--half", default="judgement")
+    parser.add_argument("--cuts", type=int, default=3)
+    parser.add_argument("--every", type=int, default=1, help="only each k-th table")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--methods", nargs="+", default=list(METHODS))
     parser.add_argument("paths", nargs="+")
     options = parser.parse_args()
     if options.page:
-        done = json.loads(Path(options.paths[0]).read_text())
-        lines = [
-            "# Networks fitted to made-up tables on real ones",
-            "",
-            "Log loss; made by `python -m benchmarks.studies.prior_fitted`.",
-            "",
-        ]
-        for half in "judgement", "development":
-            lines += [*page(done, half), ""]
-        Path(options.paths[1]).write_text("\n".join(lines))
+        *records, target = options.paths
+        lines = ["# Pretrained networks for tables on real ones", ""]
+        for record in records:
+            done = json.loads(Path(record).read_text())
+            lines += [f"# {Path(record).stem}", ""]
+            for half in sorted({*done["half"].values()}):
+                lines += [*page(done, half), ""]
+        Path(target).write_text("\n".join(lines))
     else:
-        folder, record, *methods = options.paths
-        run(folder, record, methods or list(METHODS))
+        folder, record = options.paths
+        run(
+            folder,
+            record,
+            options.methods,
+            options.half,
+            options.cuts,
+            options.seconds,
+            options.every,
+        )

@@ -35,9 +35,14 @@ from pansophy.text import (
     retrieval_difference,
     title_questions,
 )
-from pansophy.text.folder_index import FUSED, FUSION_WEIGHTS, PREFIX, fuse_rankings
-from pansophy.text.passage_index import best_documents, spaced_words
-from pansophy.text.search_words import indexed_words
+from pansophy.text.search.folder_index import (
+    FUSED,
+    FUSION_WEIGHTS,
+    PREFIX,
+    fuse_rankings,
+)
+from pansophy.text.search.passage_index import best_documents, spaced_words
+from pansophy.text.search.search_words import indexed_words
 
 GRID = {
     "words": (0.25, 0.5, 1.0),

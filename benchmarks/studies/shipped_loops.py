@@ -164,7 +164,7 @@ def compare_speed() -> bool:
 
 def fit_and_predict(cls):
     """Predictions of a model of the usual table, and compilations and seconds."""
-    from pansophy.core.loop_cache import WATCH
+    from pansophy.core.loops.loop_cache import WATCH
     from pansophy.testing import usual_fits
 
     fit = usual_fits(cls)[1]  # the table of several hundred rows

@@ -26,8 +26,10 @@ def __getattr__(name):
         return getattr(importlib.import_module(".persist", __name__), name)
     if name in ("from_sklearn", "to_onnx", "to_script"):
         return getattr(importlib.import_module(".interchange", __name__), name)
+    if name == "forecast":
+        return importlib.import_module(".forecasting", __name__).forecast
     if name == "Ragged":
-        return importlib.import_module(".core.ragged", __name__).Ragged
+        return importlib.import_module(".core.arrays.ragged", __name__).Ragged
     if not name.startswith("_"):
         try:
             return importlib.import_module(f".{name}", __name__)
@@ -59,5 +61,5 @@ def __dir__():
 
     modules = {m.name for m in pkgutil.iter_modules(__path__)}
     public = {name for name in modules if not name.startswith("_")}
-    own = {"Ragged", "save", "load", "from_sklearn", "to_onnx", "to_script"}
+    own = {"Ragged", "forecast", "save", "load", "from_sklearn", "to_onnx", "to_script"}
     return sorted({*own, *public, *sklearn.__all__})

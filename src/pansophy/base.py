@@ -41,20 +41,21 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .core import arrays
-from .core.block_readers import reads_blocks
-from .core.frames import (
+from .core.arrays import arrays
+from .core.arrays.block_readers import reads_blocks
+from .core.arrays.frames import (
     column_names,
     date_column,
     missing_column,
     object_column,
     text_column,
 )
-from .core.iterate import Result, best_of
-from .core.labels import plain_numbers, refuse_missing
-from .core.progress import fit_task
-from .core.rows import DatasetRows, is_arrow_table, is_dataset
-from .core.weighted import check_sample_weight
+from .core.arrays.labels import plain_numbers, refuse_missing
+from .core.arrays.rows import DatasetRows, is_arrow_table, is_dataset
+from .core.arrays.unreadable import array_of_rows, is_conversion_error, unreadable_error
+from .core.arrays.weighted import check_sample_weight
+from .core.drivers.iterate import Result, best_of
+from .core.drivers.progress import fit_task
 from .params import ParameterError, PlainSignature, check_keywords, check_params
 from .scikit_learn import share_names
 
@@ -377,12 +378,19 @@ def validate_rows(model, X, *y, **checks):
         X = X.astype(X.dtype.newbyteorder("="))  # compiled loops read no other order
     elif type(X).__name__ == "LazyFrame":
         X = X.collect()
+    name = type(model).__name__
+    if isinstance(X, (list, tuple)):
+        X = array_of_rows(X, f"X of {name}")
     refuse_dates(X)
+    if y and y[0] is not None and not arrays.is_foreign(y[0]):
+        refuse_unreadable_target(name, y[0], checks.get("y_numeric", False))
     try:
         return validate_data(model, X, *y, **checks)
     except TypeError as error:
         column = object_column(X)
         if column is None:
+            if is_conversion_error(error):
+                raise unreadable_error(f"X of {name}", X, error) from None
             raise
         raise TypeError(
             f"column {column!r} of X holds objects: an argument must be a string of "
@@ -393,12 +401,14 @@ def validate_rows(model, X, *y, **checks):
         if text is not None:
             raise ValueError(text) from None
         if str(error).startswith("Complex data not supported"):  # and then all of it
-            name = type(model).__name__
             text = f"Complex data not supported: {name} takes real numbers only."
             raise ValueError(text) from None
         is_conversion = any(part in str(error) for part in ("convert", "cast"))
         column = text_column(X) if is_conversion else None
         if column is None:
+            if is_conversion_error(error):
+                advice = " Encode text as numbers, or take a pipeline that does."
+                raise unreadable_error(f"X of {name}", X, error, advice) from None
             raise
         advice = "name it in categorical_features or encode it as numbers"
         if not hasattr(model, "categorical_features"):
@@ -406,6 +416,21 @@ def validate_rows(model, X, *y, **checks):
         raise ValueError(
             f"column {column!r} of X holds text or categories: {advice}."
         ) from error
+
+
+def refuse_unreadable_target(name, y, numeric) -> None:
+    """Raise an error that names the entry of a target that cannot be read."""
+    array = array_of_rows(y, f"y of {name}")
+    if array.ndim == 0:
+        raise ValueError(
+            f"y of {name} must have an entry for each row, got the single value "
+            f"{array.item()!r}."
+        )
+    if numeric and array.dtype == object:
+        try:
+            array.astype(np.float64)
+        except (ValueError, TypeError) as error:
+            raise unreadable_error(f"y of {name}", array, error) from None
 
 
 def refuse_dates(X) -> None:

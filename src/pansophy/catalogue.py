@@ -479,7 +479,7 @@ def resolve_name(name: str):
     Examples
     --------
     >>> from pansophy.catalogue import resolve_name
-    >>> resolve_name("pansophy.core.iterate.iterate").__name__
+    >>> resolve_name("pansophy.core.drivers.iterate.iterate").__name__
     'iterate'
     """
     parts = name.split(".")

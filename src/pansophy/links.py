@@ -25,8 +25,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .core import arrays
+from .core.arrays import arrays
 from .core.numerics import logsumexp, safe_log, sigmoid, softmax
+from .core.recipes import reduce_to_recipe, remember_recipe
 
 __all__ = [
     "LINKS",
@@ -76,6 +77,8 @@ class Link:
     def __call__(self, mu):
         """g(mu)."""
         return self.forward(mu)
+
+    __reduce_ex__ = reduce_to_recipe  # pickled by its name
 
     def __repr__(self):
         return f"<link {self.name}>"
@@ -296,3 +299,7 @@ def get_link(name: str) -> Link:
             return link
     known = ", ".join(link.name for link in LINKS)
     raise ValueError(f"no link is called {name!r}; there are {known}.")
+
+
+for _link in LINKS:
+    remember_recipe(_link, get_link, _link.name)

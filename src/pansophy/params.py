@@ -16,6 +16,7 @@ import functools
 import inspect
 import math
 import operator
+import re
 import types
 from collections.abc import Callable
 from functools import cache
@@ -142,6 +143,38 @@ def is_jobs(value):
 
 
 Jobs = Annotated[int, ParameterRule("a whole number other than 0", is_jobs)] | None
+
+
+def are_layer_sizes(value):
+    widths = np.atleast_1d(np.asarray(value))
+    whole = widths.size == 0 or widths.dtype.kind in "iu"
+    return widths.ndim == 1 and whole and bool((widths > 0).all())
+
+
+def are_positive_counts(value):
+    sizes = np.asarray(value)
+    whole = sizes.ndim == 1 and sizes.size in (2, 3) and sizes.dtype.kind in "iu"
+    return whole and bool((sizes > 0).all())
+
+
+LayerSizes = Annotated[
+    Any, ParameterRule("whole numbers above 0, one per hidden layer", are_layer_sizes)
+]
+DeviceName = Annotated[
+    str,
+    ParameterRule(
+        '"auto", "cpu", "cuda" or "cuda:" and a number',
+        lambda v: re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", v) is not None,
+    ),
+]
+PatienceCount = Count | Infinite
+ImageShape = Annotated[
+    Any,
+    ParameterRule(
+        "height and width, or height, width and channels", are_positive_counts
+    ),
+]
+Activation = Literal["relu", "leaky", "elu", "tanh", "logistic", "identity"]
 
 
 def rule_of(hint) -> ParameterRule:
@@ -285,6 +318,17 @@ SYNONYMS = (
     ("max_depth", "depth"),
     ("tol", "tolerance", "eps", "rtol"),
     ("dropout", "dropout_rate", "p_dropout"),
+    ("optimiser", "optimizer", "opt"),
+    ("schedule", "scheduler", "lr_scheduler", "lr_schedule", "learning_rate"),
+    ("loss", "criterion", "loss_fn", "loss_function", "objective"),
+    ("valid", "validation_data", "val_data", "valid_data", "val_loader", "validation"),
+    ("lr", "learning_rate", "learning_rate_init", "eta"),
+    ("epochs", "n_epochs", "max_epochs", "num_epochs", "max_iter"),
+    ("clip", "max_grad_norm", "grad_clip", "gradient_clip_val", "clip_norm"),
+    ("accumulate", "accumulate_grad_batches", "gradient_accumulation_steps"),
+    ("amp", "mixed_precision", "use_amp", "precision"),
+    ("stop", "early_stopping", "patience"),
+    ("module_options", "module_kwargs", "module_params"),
 )
 
 
@@ -308,6 +352,8 @@ def check_keywords(cls, keywords) -> None:
     near = difflib.get_close_matches(given.lower(), folded, 1, 0.6)
     meant = synonym_of(given, names) or (folded[near[0]] if near else None)
     advice = f"Did you mean {meant!r}?" if meant else ""
+    own_words = getattr(cls, "_keyword_advice", None)  # of libraries like this class
+    advice = (own_words and own_words(given, names)) or advice
     raise TypeError(
         f"{cls.__name__} got an unexpected keyword argument {given!r}. "
         + (advice or f"It takes {', '.join(names) or 'none'}.")

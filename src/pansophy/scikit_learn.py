@@ -20,10 +20,11 @@ Two parts do it, and neither holds a list of names.
   name is looked up when it is asked for, so what scikit-learn adds later is seen as
   well (`enable_iterative_imputer` adds a class to `sklearn.impute`).
 
-A file of ours may have the name of a function of theirs: `pansophy/cluster/dbscan.py`
-and `sklearn.cluster.dbscan`. Importing the file would bind the module under that name
-and hide the function. `share_names` unbinds public submodules again; they are still
-imported as usual (`from pansophy.cluster.dbscan import DBSCAN`).
+A file of ours may have the name of a function of theirs:
+`pansophy/cluster/density/dbscan.py` and `sklearn.cluster.dbscan`. Importing the file
+would bind the module under that name and hide the function. `share_names` unbinds
+public submodules again; they are still imported as usual (`from
+pansophy.cluster.density.dbscan import DBSCAN`).
 
 Nothing of scikit-learn is imported before a name of it is asked for.
 """
@@ -109,6 +110,8 @@ def share_names(module: str) -> tuple:
             delattr(ours, name)
 
     def look_up(name: str):
+        if name == "__all__":  # of a module that lists none: what a star takes
+            return [name for name in list_names() if not name.startswith("_")]
         if name.startswith("_"):
             raise AttributeError(
                 f"module {module!r} has no attribute {name!r}", name=name, obj=ours

@@ -37,14 +37,37 @@ ListLike = Annotated[
 ]
 
 
+def _is_number_array(value):
+    if (
+        not isinstance(value, (list, tuple))
+        and getattr(value, "dtype", 0) != np.object_
+    ):
+        return hasattr(value, "__array__") or hasattr(value, "shape")
+    try:
+        np.asarray(value, dtype=float)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
 def _are_numbers(value):
     listed = isinstance(value, (list, tuple, np.ndarray)) and len(value) > 0
-    return listed and not bool(np.isnan(np.asarray(value, dtype=float)).any())
+    if not listed or not _is_number_array(value):
+        return False
+    return not bool(np.isnan(np.asarray(value, dtype=float)).any())
 
 
+NumericArray = Annotated[
+    Any, ParameterRule("an array of numbers, its rows of one length", _is_number_array)
+]
 NumberList = Annotated[Any, ParameterRule("a list of numbers", _are_numbers)]
 
 
+def _is_number_pair(value):
+    return _are_numbers(value) and np.shape(value) == (2,)
+
+
+NumberPair = Annotated[Any, ParameterRule("two numbers", _is_number_pair)]
 Fittable = Annotated[Any, ParameterRule("an estimator", lambda v: hasattr(v, "fit"))]
 
 
@@ -53,6 +76,9 @@ def _is_splits(value):
         return not isinstance(value, bool) and value >= 2
     if isinstance(value, (str, bytes)):  # both can be split and iterated over
         return False
+    if isinstance(value, (list, tuple)):
+        pairs = [isinstance(v, (list, tuple)) and len(v) == 2 for v in value]
+        return bool(pairs) and all(pairs)
     return value is None or hasattr(value, "split") or hasattr(value, "__iter__")
 
 

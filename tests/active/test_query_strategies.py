@@ -100,3 +100,12 @@ def test_equals_are_drawn_not_taken_in_order():
     rows = Indifferent().query(None, None, known, None, rng, 9)
     assert rows[0] == 7 and len(set(rows)) == 9 and rows.max() > 250
     assert len(Indifferent().query(None, None, known, None, rng, 600)) == 500
+
+
+def test_density_of_rows_by_the_usual_kernel():
+    """Mean of exp(-gamma |x - z|^2) with gamma = 1 / (2 d mean variance)."""
+    X = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 6.0]])
+    gamma = 1 / (2 * 2 * (2.0 + 8.0) / 2)
+    squared = np.array([[0, 9, 36], [9, 0, 45], [36, 45, 0]])
+    expected = np.exp(-gamma * squared).mean(axis=1)
+    np.testing.assert_allclose(active.information_density(X), expected, rtol=1e-12)

@@ -22,6 +22,12 @@ def table(tmp_path_factory):
     return path
 
 
+@pytest.fixture(autouse=True)
+def in_this_process(monkeypatch):
+    """Commands fit here; the comparison of `folder`, made before, had workers."""
+    monkeypatch.setenv("PANSOPHY_WORKERS", "0")
+
+
 @pytest.fixture(scope="session")
 def folder(table):
     out = table.parent / "out"

@@ -66,14 +66,14 @@ def test_lists_may_be_given_in_parts():
         (lambda f, t, p: ("compare", t, "-t", "y", "--task", "odd"), "task must be"),
         (
             lambda f, t, p: ("compare", t, "-t", "y", "--metric", "odd"),
-            "metric must be",
+            "no metric 'odd'; there are",
         ),
         (lambda f, t, p: ("compare", t, "-t", "y", "--folds", "1"), "folds must be"),
         (lambda f, t, p: ("compare", t, "-t", "y", "--methods", "odd"), "no method"),
         (lambda f, t, p: bad("x\n1\n", f, p), "lacks the column 'c'"),
         (lambda f, t, p: bad("x,c\none,u\n", f, p), "should hold numbers"),
         (lambda f, t, p: ("predict", p / "no", t), "There is no file"),
-        (lambda f, t, p: ("predict", t, t), "not a whole pansophy model"),
+        (lambda f, t, p: ("predict", t, t), "not a model that pansophy has saved"),
         (lambda f, t, p: ("methods", "--family", "odd"), "There is no family 'odd'"),
     ],
 )
@@ -226,3 +226,10 @@ def test_other_mistakes_on_the_command_line_are_told_as_before():
     ):
         done = call(*words)
         assert done.exit_code == 2 and says in " ".join(done.stderr.split())
+
+
+def test_help_is_a_command_too():
+    for words in (("help",), ("help", "compare")):
+        done = call(*words)
+        assert done.exit_code == 0 and "Usage: pansophy" in done.stdout
+    assert "--target" in done.stdout

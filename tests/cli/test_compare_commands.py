@@ -86,7 +86,8 @@ def test_progress_is_told_without_a_terminal_unless_quiet(table):
     assert "of 4 fits, " in done.stderr and "fits" not in done.stdout.split("\n")[0]
     quiet = call("compare", table, *words, "--out", out / "quiet", "-q")
     assert quiet.exit_code == 0 and quiet.stderr == ""
-    assert "Writing the model and the report" in done.stderr
+    assert "fitting decision tree on all rows ..." in done.stderr
+    assert "drawing the figures of the report" in done.stderr
 
 
 def test_a_misspelt_metric_is_told_the_nearest(table):

@@ -37,7 +37,7 @@ def test_command_does_not_compile_what_it_cannot_keep(monkeypatch, tmp_path):
     from typer.testing import CliRunner
 
     from pansophy.cli import app
-    from pansophy.core import loop_cache
+    from pansophy.core.loops import loop_cache
 
     monkeypatch.setattr(loop_cache, "shipped_levels", lambda: ())
     (tmp_path / "loops").touch()

@@ -8,8 +8,9 @@ import pytest
 from matplotlib import pyplot as plt
 
 from pansophy import plot
-from pansophy.cluster import KMeans, choose_k, lloyd_iteration
-from pansophy.plot.voronoi import voronoi_polygons
+from pansophy.cluster import KMeans, choose_k
+from pansophy.cluster.centers import lloyd_iteration
+from pansophy.plot.clusters.voronoi import voronoi_polygons
 
 mpl.use("Agg")
 

@@ -120,7 +120,7 @@ def test_one_hot_policy_is_a_deterministic_one():
     ]
     assert runs[0] == runs[1]
     for bad in ([0.5, 0.5], [[0.5, 0.6]], [[-1.0, 2.0]]):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=r"policy must be|policy is an array"):
             Policy(bad)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from pansophy.core import arrays
+from pansophy.core.arrays import arrays
 from pansophy.linear_model import LinearRegression, Ridge
 
 LIBRARIES = ["torch", "array_api_strict"]
@@ -28,7 +28,7 @@ TENSOR_ESTIMATORS = [
 @pytest.mark.parametrize("shape", [(80, 4), (30_000, 5)], ids=str)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
-    "model, methods", TENSOR_ESTIMATORS, ids=[str(m) for m, _ in TENSOR_ESTIMATORS]
+    ("model", "methods"), TENSOR_ESTIMATORS, ids=[str(m) for m, _ in TENSOR_ESTIMATORS]
 )
 def test_tensors_give_what_numpy_gives(model, methods, library, shape, weighted, rng):
     xp = pytest.importorskip(library)

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from pansophy.core.arrays import to_numpy
+from pansophy.core.arrays.arrays import to_numpy
 from pansophy.distances import (
     METRICS,
-    check_metric,
     cosine,
     mahalanobis,
     manhattan,
@@ -20,6 +19,7 @@ from pansophy.distances import (
     pairwise_argmin,
     squared_euclidean,
 )
+from pansophy.teaching import check_metric
 
 COV = np.array([[2.0, 0.3, 0, 0, 0.1], [0.3, 1, 0, 0, 0], [0, 0, 3, 0.5, 0],
                 [0, 0, 0.5, 1, 0], [0.1, 0, 0, 0, 1]])  # fmt: skip
@@ -53,7 +53,7 @@ def test_every_metric_has_a_case():
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("ours, options, scipys, theirs", CASES)
+@pytest.mark.parametrize(("ours", "options", "scipys", "theirs"), CASES)
 def test_same_as_scipy(library, ours, options, scipys, theirs, points):
     xp = pytest.importorskip(library)
     X, Z = (xp.asarray(a) for a in points)
@@ -67,7 +67,7 @@ def test_same_as_scipy(library, ours, options, scipys, theirs, points):
     )
 
 
-@pytest.mark.parametrize("ours, options, scipys, theirs", CASES)
+@pytest.mark.parametrize(("ours", "options", "scipys", "theirs"), CASES)
 def test_tiles_and_float32(ours, options, scipys, theirs, points, monkeypatch):
     from pansophy.distances import pairwise_metrics
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pansophy.core.em import em
-from pansophy.core.rows import as_rows
+from pansophy.core.arrays.rows import as_rows
+from pansophy.core.drivers.em import em
 from pansophy.distributions import Bernoulli, Categorical, Normal, Poisson
 from pansophy.mixture import gaussian_em as gmm
-from pansophy.state_space import hmm
+from pansophy.state_space.hidden_markov import hmm
 from tests.oracles.mixture import mixture_em_steps
 
 

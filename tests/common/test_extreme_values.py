@@ -69,7 +69,7 @@ def too_long(*_):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="no alarm on this system")
-@pytest.mark.parametrize("name, cls", FOUND, ids=[name for name, _ in FOUND])
+@pytest.mark.parametrize(("name", "cls"), FOUND, ids=[name for name, _ in FOUND])
 def test_an_answer_or_a_sentence(name, cls):
     tags = quick_instance(cls).__sklearn_tags__()
     regression = tags.estimator_type == "regressor"
@@ -125,7 +125,7 @@ LINEAR_INSIDE = {
 }
 
 
-@pytest.mark.parametrize("name, cls", ORDERED, ids=[name for name, _ in ORDERED])
+@pytest.mark.parametrize(("name", "cls"), ORDERED, ids=[name for name, _ in ORDERED])
 @pytest.mark.filterwarnings("ignore")
 def test_fortran_order_gives_the_same_bits(name, cls):
     rng = np.random.default_rng(0)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pansophy.core import filtering, threads
-from pansophy.core.filtering import (
+from pansophy.core.chains import filtering
+from pansophy.core.chains.filtering import (
     Chain,
     Evidence,
     Filter,
@@ -22,6 +22,7 @@ from pansophy.core.filtering import (
     smooth_chain,
     viterbi,
 )
+from pansophy.core.loops import threads
 from pansophy.distributions import Normal
 from tests.oracles import hidden_chain as slow
 

@@ -244,7 +244,7 @@ def test_interrupted_training_leaves_a_model(cls, monkeypatch):
 
 
 def _detached_without_count(net):
-    from pansophy.neural_network.abstract_training import detached_net
+    from pansophy.nn.training.abstract_training import detached_net
 
     net.__dict__.pop("losses", None)
     return detached_net(net)

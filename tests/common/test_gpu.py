@@ -22,7 +22,7 @@ MODELS = [
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("model, name, method", MODELS, ids=lambda v: str(v)[:20])
+@pytest.mark.parametrize(("model", "name", "method"), MODELS, ids=lambda v: str(v)[:20])
 def test_rows_stay_on_the_device(model, name, method):
     torch = pytest.importorskip("torch")
     from sklearn.base import clone

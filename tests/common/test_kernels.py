@@ -8,7 +8,7 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise as svm
 
 from pansophy import typing
-from pansophy.core.arrays import to_numpy
+from pansophy.core.arrays.arrays import to_numpy
 from pansophy.kernels import (
     HISTOGRAM_KERNELS,
     KERNELS,
@@ -279,7 +279,7 @@ def test_scikit_learns_two_conventions(points):
 
 
 @pytest.mark.parametrize(
-    "make, words",
+    ("make", "words"),
     [
         (lambda: RBF(0.0), "length_scale of RBF must be above 0"),
         (lambda: RBF([1.0, -1.0]), "length_scale of RBF must be above 0"),

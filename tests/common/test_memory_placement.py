@@ -1,7 +1,7 @@
 """The same rows give the same model, bit for bit, wherever they lie in memory.
 
 Compiled sums that may be reordered can depend on how an array is aligned, if a loop
-also stores: `core.compiled` says how they are to be written.
+also stores: `core.loops.compiled` says how they are to be written.
 """
 
 import numpy as np

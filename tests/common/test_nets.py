@@ -9,8 +9,8 @@ torch = pytest.importorskip("torch")
 torch.set_num_threads(1)  # nets this small lose time to a second thread
 
 from pansophy import nn  # noqa: E402
-from pansophy.nn.optimisers import flatten_parameters  # noqa: E402
-from pansophy.nn.sequence_net import LayerSize  # noqa: E402
+from pansophy.nn.nets.sequence_net import LayerSize  # noqa: E402
+from pansophy.nn.training.optimisers import flatten_parameters  # noqa: E402
 
 
 def random_mlp(head="softmax", activation="relu", **options):

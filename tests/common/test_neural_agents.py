@@ -15,8 +15,8 @@ import torch
 from pansophy.base import InterruptedFitWarning
 from pansophy.persist import load, save
 from pansophy.rl import A2C, DQN, PPO, REINFORCE, SAC, TD3, evaluate_agent, gather
-from pansophy.rl.agent_comparison import RandomAgent
 from pansophy.rl.envs import CartPole, Corridor, ProbeWorld
+from pansophy.rl.experience.agent_comparison import RandomAgent
 from pansophy.typing import Agent
 
 COMMON = {"hidden_layer_sizes": (32,), "gamma": 0.9, "random_state": 0}
@@ -256,7 +256,7 @@ def test_masks_are_obeyed_while_learning_and_after(name):
     assert masks[np.arange(3), chosen].all()
     assert chosen[2] == 0
     assert evaluate_agent(agent, MaskedCells(), 50).mean > 1.9  # 2.2 is the best
-    with pytest.raises(AssertionError, match="forbidden"):
+    with pytest.raises(AssertionError, match="forbidden"):  # noqa: PT012
         for seed in range(20):
             env = MaskedCells()
             env.reset(seed=seed)

@@ -1,12 +1,15 @@
 """Every penalty: the prox is optimal, firmly non-expansive if convex; distances."""
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import pansophy
 from pansophy import penalties
 from pansophy.penalties import PENALTIES, _separable
 from pansophy.typing import Penalty
@@ -104,3 +107,15 @@ def test_lq_prox_is_a_global_minimum(q, w, step):
     for wj, uj in zip(w, u, strict=True):
         cost = lambda x, wj=wj: step * 0.7 * np.abs(x) ** q + (x - wj) ** 2 / 2
         assert cost(uj) <= cost(grid).min() + 1e-9
+
+
+@each
+def test_pickles_copies_and_saves_as_the_call_that_makes_it(penalty, rng, tmp_path):
+    w = rng.normal(size=D)
+    pansophy.save([penalty, penalty], tmp_path / "penalty")
+    first, second = pansophy.load(tmp_path / "penalty")
+    assert first is second
+    for other in (pickle.loads(pickle.dumps(penalty)), copy.deepcopy(penalty), first):
+        assert (other.name, other.kind) == (penalty.name, penalty.kind)
+        np.testing.assert_array_equal(other.value(w), penalty.value(w))
+        np.testing.assert_array_equal(other.prox(w, 0.3), penalty.prox(w, 0.3))

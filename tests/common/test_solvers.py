@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from pansophy import losses, optim, penalties
-from pansophy.core.iterate import Result
+from pansophy.core.drivers.iterate import Result
 
 
 def ridge_problem(rng, n=40, d=6):

@@ -22,7 +22,7 @@ def problem(cls):
     return X, y, {"groups": np.arange(40)} if cls.__name__ == "MultipleInstance" else {}
 
 
-@pytest.mark.parametrize("name, cls", HOSTS, ids=[name for name, _ in HOSTS])
+@pytest.mark.parametrize(("name", "cls"), HOSTS, ids=[name for name, _ in HOSTS])
 def test_tensors_in_main_memory_are_the_same_rows(name, cls):
     X, y, extra = problem(cls)
     seed = {"random_state": 0} if "random_state" in cls().get_params() else {}
@@ -40,7 +40,7 @@ def test_tensors_in_main_memory_are_the_same_rows(name, cls):
                 np.testing.assert_array_equal(two, one)
 
 
-@pytest.mark.parametrize("name, cls", HOSTS, ids=[name for name, _ in HOSTS])
+@pytest.mark.parametrize(("name", "cls"), HOSTS, ids=[name for name, _ in HOSTS])
 def test_tensors_elsewhere_are_refused_in_one_sentence(name, cls):
     X, y, extra = problem(cls)
     away = torch.empty(X.shape, device="meta")  # stands for a GPU

@@ -9,6 +9,14 @@ from pansophy.compare import resource_limits
 from tests.compare.faulty_estimators import Case
 
 
+def test_processes_are_wanted_unless_there_are_to_be_none(monkeypatch):
+    assert not resource_limits.worker_processes_wanted()  # said by PANSOPHY_WORKERS
+    assert not resource_limits.worker_processes_wanted(0)
+    assert resource_limits.worker_processes_wanted(2)
+    monkeypatch.delenv("PANSOPHY_WORKERS")
+    assert resource_limits.worker_processes_wanted()
+
+
 def test_limits_in_words_and_numbers():
     assert (
         resource_limits.private_memory(os.getpid()) > 1e6

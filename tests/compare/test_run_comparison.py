@@ -326,8 +326,8 @@ def test_ctrl_c_keeps_what_is_finished():
     }
     assert "INCOMPLETE" in str(r)
     Failing.calls = 2
+    engine_only = {"dummy": None, "bad": Failing(how="ctrl-c")}
     with pytest.raises(KeyboardInterrupt):
-        engine_only = {"dummy": None, "bad": Failing(how="ctrl-c")}
         compare_first(engine_only)
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from pansophy.core import arrays, numerics
+from pansophy.core import numerics
+from pansophy.core.arrays import arrays
 
 A = np.array([[-1e4, 0.0, 3.0], [-np.inf, 700.0, -800.0]])
 
@@ -37,7 +38,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize("name, right", PAIRS, ids=[name for name, _ in PAIRS])
+@pytest.mark.parametrize(("name", "right"), PAIRS, ids=[name for name, _ in PAIRS])
 def test_numerics_against_scipy(xp, name, right):
     found = getattr(numerics, name)(xp.asarray(VALUES))
     assert type(found) is type(xp.asarray(VALUES))

@@ -108,6 +108,16 @@ def test_flat_rows_are_told():
         MinCovDet(random_state=0).fit(np.repeat([[1.0, 1.0], [2.0, 2.0]], [50, 9], 0))
 
 
+def test_a_line_that_misses_the_origin_is_flat_only_around_its_mean(rng):
+    t = rng.normal(size=60)
+    line = np.column_stack([t, 3.0 - t])
+    with pytest.warns(UserWarning, match="not full rank"):
+        MinCovDet(random_state=0).fit(line)
+    # rank 2 around 0: the other warning alone, others are errors
+    with pytest.warns(RuntimeWarning, match="lie in a plane"):
+        MinCovDet(assume_centered=True, random_state=0).fit(line)
+
+
 def test_envelope():
     X = rows(300, 2)
     X[:20] += 30

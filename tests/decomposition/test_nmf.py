@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
 
-from pansophy.core import threads
+from pansophy.core.loops import threads
 from pansophy.decomposition import NMF, _nmf
 from pansophy.decomposition import nmf_multiplicative as mu
 from pansophy.decomposition.nmf import initial_nmf_factors

@@ -300,7 +300,7 @@ def test_single_precision():
     )
 
 
-@pytest.mark.parametrize("solver, k", [("covariance_eigh", 5), ("randomized", 5)])
+@pytest.mark.parametrize(("solver", "k"), [("covariance_eigh", 5), ("randomized", 5)])
 def test_no_centred_copy_is_made(solver, k):
     X = made(40_000, 60, offset=50.0)
     model = PCA(k, svd_solver=solver, random_state=0)

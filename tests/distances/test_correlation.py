@@ -30,7 +30,7 @@ def test_flat_rows_and_refusals():
     assert pearson(X, zero=0.7)[0, 1] == 0.7
     assert pearson(X, missing="common", zero=0.7)[0, 1] == 0.7
     for missing in ("refuse", "common"):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=r"does not vary|row of zeros"):
             pearson(X, zero=None, missing=missing)
     with pytest.raises(ValueError, match="see missing='common'"):
         pearson([[1.0, np.nan]])

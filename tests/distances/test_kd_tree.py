@@ -35,7 +35,9 @@ def squared_distances(Q, X):
 
 
 def places(tree, level, node):
-    """First and last place of a node, by the layout that `_kd_tree.py` describes."""
+    """First and last place of a node, by the layout that `distances/_kd_tree.py`
+    describes.
+    """
     n = len(tree.order)
     return (n * node) >> level, (n * (node + 1)) >> level
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pansophy.core import threads
+from pansophy.core.loops import threads
 from pansophy.distances import neighbor_search
 from pansophy.distances.neighbor_search import (
     build_index,

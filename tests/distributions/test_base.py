@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from pansophy.core.arrays import to_numpy
+from pansophy.core.arrays.arrays import to_numpy
 from pansophy.distributions import base
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from pansophy.core.rows import as_rows
+from pansophy.core.arrays.rows import as_rows
 from pansophy.distributions import Normal
 from pansophy.distributions import natural_parameters as natural
-from pansophy.distributions.normal import moments
+from pansophy.distributions.gaussian.normal import moments
 
 SHAPES = ["full", "tied", "diag", "spherical"]
 

@@ -74,7 +74,7 @@ def test_data_and_statistics_agree_in_any_order(rng):
 
 
 @pytest.mark.parametrize(
-    "prior, rows",
+    ("prior", "rows"),
     [
         (Beta(2, 2), [1, 2]),
         (Beta(2, 2), [0.5]),
@@ -84,7 +84,7 @@ def test_data_and_statistics_agree_in_any_order(rng):
     ],
 )
 def test_rows_that_the_family_cannot_give_are_refused(prior, rows):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"must (hold|be whole)"):
         prior.posterior(rows)
 
 

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 
-from pansophy.core import threads
+from pansophy.core.loops import threads
 from pansophy.ensemble import BaggingClassifier, BaggingRegressor
 from pansophy.ensemble.members import (
     clone_with_seed,

@@ -9,7 +9,8 @@ from sklearn.linear_model import LogisticRegression
 
 from pansophy import ensemble
 from pansophy.base import InterruptedFitWarning
-from pansophy.ensemble import bagging, isolation_forest, members, rotation_forest
+from pansophy.ensemble import bagging, members
+from pansophy.ensemble.forests import isolation_forest, rotation_forest
 from pansophy.ensemble.members import (
     ResamplingPlan,
     bootstrap_counts,

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pansophy import persist
-from pansophy.core.weighted import weighted_median
+from pansophy.core.arrays.weighted import weighted_median
 from pansophy.ensemble import VotingClassifier, VotingRegressor
 from pansophy.ensemble.voting import mean_of_members, vote_shares
 from pansophy.params import ParameterError

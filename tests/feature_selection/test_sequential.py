@@ -44,6 +44,18 @@ class TestSequential:
         X = X[:, :7]
         np.testing.assert_array_equal(plain.fit(X, y).support_, same.fit(X, y).support_)
 
+    def test_a_tolerance_of_zero_is_one(self, rng):
+        X = rng.normal(size=(60, 4))
+        y = X[:, 0] + 0.5 * rng.normal(size=60)
+        how = {"n_features_to_select": "auto", "tol": 0.0, "cv": 3}
+        ours = SequentialFeatureSelector(LinearRegression(), **how).fit(X, y)
+        theirs = Peer(TheirLinear(), **how).fit(X, y)
+        np.testing.assert_array_equal(ours.support_, theirs.support_)
+        with pytest.raises(ValueError, match="strictly positive"):
+            SequentialFeatureSelector(LinearRegression(), **how | {"tol": -0.1}).fit(
+                X, y
+            )
+
     def test_short_way_scores_as_fits_do(self, rng):
         X, y = problem(rng, n=50, d=5)
 

@@ -10,7 +10,7 @@ from pansophy.gaussian_process.bayesian_search import propose_point
 from pansophy.optim import random_search
 
 
-@pytest.mark.parametrize("mean, std, best", [(0.3, 0.5, 0.1), (-1.0, 0.2, 0.0)])
+@pytest.mark.parametrize(("mean", "std", "best"), [(0.3, 0.5, 0.1), (-1.0, 0.2, 0.0)])
 def test_expected_improvement_is_the_integral(mean, std, best):
     expected = quad(lambda v: (best - v) * norm(mean, std).pdf(v), mean - 9 * std, best)
     assert expected_improvement(mean, std, best) == pytest.approx(expected[0], abs=1e-8)

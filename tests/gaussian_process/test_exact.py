@@ -26,7 +26,7 @@ def test_other_array_libraries(library, tile, table, monkeypatch):
     if tile is not None:  # several tiles of the matrix, blocks of the inverse
         monkeypatch.setattr("pansophy.kernels.base.ON_DEVICE", tile)
         monkeypatch.setattr("pansophy.kernels.base.DEVICE", tile)
-        monkeypatch.setattr("pansophy.core.linalg.INVERSE_BLOCK", tile)
+        monkeypatch.setattr("pansophy.core.linalg.linalg.INVERSE_BLOCK", tile)
         monkeypatch.setattr("pansophy.gaussian_process.exact.BLOCK", tile)
     X, Y = table
     data = GPData(X, Y, np.full(60, 0.01))

@@ -33,7 +33,8 @@ def table():
 
 
 @pytest.mark.parametrize(
-    "alpha, mean, variance", [(0.0, 0.675107, 0.017892), (0.1, 0.574548, 0.082395)]
+    ("alpha", "mean", "variance"),
+    [(0.0, 0.675107, 0.017892), (0.1, 0.574548, 0.082395)],
 )
 def test_three_points(alpha, mean, variance):
     found, std = fixed(RBF(), alpha).fit(X3, Y3).predict([[0.5]], return_std=True)

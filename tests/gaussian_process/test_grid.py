@@ -63,7 +63,7 @@ def test_what_is_a_grid(data):
 
 
 @pytest.mark.parametrize(
-    "kernel, rows, words",
+    ("kernel", "rows", "words"),
     [
         (KERNELS[0], slice(1, None), "the rows do not fill a grid"),
         (RBF([1.0, 1.0, 1.0]) + Linear(), slice(None), "not a product of kernels"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from pansophy.core.linalg import NotPositiveDefiniteError
+from pansophy.core.linalg.linalg import NotPositiveDefiniteError
 from pansophy.gaussian_process import ExactSolver, iterative
 from pansophy.gaussian_process.exact import GPData, exact_evidence
 from pansophy.gaussian_process.iterative import (

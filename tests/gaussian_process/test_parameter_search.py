@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.base import InterruptedFitWarning
-from pansophy.core.linalg import NotPositiveDefiniteError
+from pansophy.core.linalg.linalg import NotPositiveDefiniteError
 from pansophy.gaussian_process import (
     GaussianProcessRegressor,
     get_likelihood,

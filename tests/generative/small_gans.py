@@ -2,7 +2,7 @@
 
 import torch
 
-from pansophy.generative.adversarial_net import (
+from pansophy.generative.gan.adversarial_net import (
     AdversarialNet,
     AdversarialShape,
     NoiseCodes,

@@ -12,7 +12,6 @@ from pansophy.graphical import (
     bic_score,
     cutset_conditioning,
     d_separated,
-    explaining_away,
     log_likelihood_score,
     loopy_bp,
     markov_blanket,
@@ -20,6 +19,7 @@ from pansophy.graphical import (
     max_product,
     sum_product,
 )
+from pansophy.teaching import explaining_away
 
 close = lambda value, want: np.testing.assert_allclose(value, want, atol=1.5e-6)
 FIVE = [(1, 2), (1, 3), (2, 4), (3, 4), (3, 5), (4, 5)]

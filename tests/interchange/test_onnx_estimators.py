@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
@@ -134,7 +135,7 @@ def test_perceptrons(activation, rng):
         (nets.MLPClassifier(**options), (y > 0).astype(int)),
         (nets.MLPRegressor(**options), X[:, 0]),
     ):
-        with pytest.warns(Warning):  # few iterations
+        with pytest.warns(ConvergenceWarning):
             model.fit(X, target)
         report = to_onnx(model, X, limit=1e-5)  # the net itself has float32 weights
         assert report.difference < 1e-5

@@ -79,6 +79,8 @@ def test_losses_of_classifiers_and_refusals(table):
             FalkonRegressor(loss=loss).fit(X, y)
     with pytest.raises(ValueError, match="targets of the kind 'nonnegative'"):
         FalkonRegressor(loss="poisson").fit(X, y - 1)
+    with pytest.raises(ValueError, match="targets of the kind 'fraction'"):
+        FalkonRegressor(loss="logistic").fit(X, 1.5 * y)
     with pytest.raises(ValueError, match="precomputed"):
         FalkonRegressor(kernel="precomputed").fit(X[:2], y[:2])
     with pytest.raises(ValueError, match="one output"):

@@ -13,7 +13,7 @@ X = np.arange(6.0)[:, None]
 Y = X[:, 0] ** 2
 
 
-@pytest.mark.parametrize("k, right", [(3, 6.266667), (5, 7.6), (6, 8.666667)])
+@pytest.mark.parametrize(("k", "right"), [(3, 6.266667), (5, 7.6), (6, 8.666667)])
 def test_worked_numbers(k, right):
     assert LWR(k).fit(X, Y).predict([[2.4]])[0] == pytest.approx(right, abs=5e-7, rel=0)
 

@@ -9,7 +9,7 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.kernel_ridge import KernelRidge as Peer
 
 from pansophy import kernels
-from pansophy.core import mixed_precision
+from pansophy.core.linalg import mixed_precision
 from pansophy.kernel_ridge import KernelRidge
 from pansophy.kernels import RBF
 

@@ -27,7 +27,7 @@ def test_empty_and_narrow_input():
 
 
 def test_threads_do_not_change_products(rng, monkeypatch):
-    from pansophy.core import threads
+    from pansophy.core.loops import threads
     from pansophy.kernels import base
 
     monkeypatch.setattr(base, "WIDE", 16)

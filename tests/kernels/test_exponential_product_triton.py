@@ -5,7 +5,7 @@ import pytest
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from pansophy.core.triton_support import has_triton  # noqa: E402
+from pansophy.core.loops.triton_support import has_triton  # noqa: E402
 
 pytestmark = [
     pytest.mark.gpu,
@@ -16,7 +16,8 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize(
-    "n, m, d, k", [(1, 1, 1, 1), (300, 130, 3, 1), (70, 700, 22, 5), (5, 64, 40, 64)]
+    ("n", "m", "d", "k"),
+    [(1, 1, 1, 1), (300, 130, 3, 1), (70, 700, 22, 5), (5, 64, 40, 64)],
 )
 def test_equals_the_stored_matrix(n, m, d, k, dtype):
     """Sizes that fill no tile, several shares of B, one column and several."""

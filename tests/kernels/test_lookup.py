@@ -9,10 +9,11 @@ from sklearn.metrics import pairwise
 
 from pansophy import kernels as K
 from pansophy.active.query_strategies import information_density
-from pansophy.kernel_model import hsic_test, mmd_test, representer, rkhs_norm
+from pansophy.kernel_model import hsic_test, mmd_test
 from pansophy.kernel_ridge import KernelRidge
 from pansophy.kernels import RBF, get_kernel
 from pansophy.params import ParameterError
+from pansophy.teaching import representer, rkhs_norm
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,13 @@
-"""The objective of stochastic gradient descent, eq. (1) of `sgd.py`."""
+"""The objective of stochastic gradient descent, (1) of `linear_model/sgd/sgd.py`."""
 
 import numpy as np
 
-from pansophy.linear_model import (
-    SGDClassifier,
-    sgd,
-)
+from pansophy.linear_model import SGDClassifier
+from pansophy.linear_model.sgd import sgd
 
 
 def sgd_objective(model, X, y):
-    """Eq. (1) of `sgd.py`."""
+    """Eq. (1) of `linear_model/sgd/sgd.py`."""
     classify = isinstance(model, SGDClassifier)
     loss = model._loss()
     f = X @ np.ravel(model.coef_) + model.intercept_

@@ -78,11 +78,11 @@ def test_the_column_is_named():
         linear_model.HuberRegressor().fit(X, np.arange(4.0))
     with pytest.raises(ValueError, match="y holds values up to 1e\\+200"):
         linear_model.Lasso().fit(np.eye(4), [0, 1e200, 0, 1])
+    X[2, 1] = 1e30
     with pytest.raises(ValueError, match="float32"):
-        X[2, 1] = 1e30
         linear_model.Ridge().fit(X.astype(np.float32), np.arange(4.0))
+    X[2, 1] = np.nan
     with pytest.raises(ValueError, match="contains NaN"):
-        X[2, 1] = np.nan
         linear_model.Ridge().fit(X, np.arange(4.0))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pansophy.core.least_squares import least_squares
+from pansophy.core.linalg.least_squares import least_squares
 from pansophy.linear_model import LinearRegression
 from pansophy.linear_model.inference import gaussian_log_likelihood, robust_covariance
 

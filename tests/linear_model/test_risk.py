@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from pansophy import losses
-from pansophy.core.rows import DatasetRows
+from pansophy.core.arrays.rows import DatasetRows
 from pansophy.linear_model import _risk as loops
 from pansophy.linear_model import risk
 from pansophy.linear_model.risk import (

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pansophy import losses
-from pansophy.core.weighted import weighted_quantile
+from pansophy.core.arrays.weighted import weighted_quantile
 
 
 def test_perceptron_gradient_sums_mistakes(rng):

@@ -32,7 +32,7 @@ def test_a_function_is_searched_like_its_name(rng):
         np.testing.assert_allclose(D, right, atol=1e-9)
 
 
-@pytest.mark.parametrize("k, radius", [(3, None), (None, 1.5)])
+@pytest.mark.parametrize(("k", "radius"), [(3, None), (None, 1.5)])
 def test_graphs_of_both_searches_are_the_same(k, radius, rng):
     X = rng.normal(size=(15, 2))
     one = neighbor_distance_graph(X, k, radius, BY_NAME).toarray()

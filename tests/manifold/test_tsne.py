@@ -129,7 +129,9 @@ def test_odd_data():
         one = TSNE(perplexity=3.0, random_state=0).fit_transform(
             rng.normal(size=(30, 1))
         )
+        zeros = TSNE(perplexity=3.0, random_state=0).fit_transform(np.zeros((20, 3)))
     assert np.isfinite(same).all()
+    assert np.isfinite(zeros).all()
     assert np.isfinite(one).all()
     for perplexity in (10, 30):
         with pytest.raises(ValueError, match="must be less than n_samples"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import digamma
 from sklearn.exceptions import ConvergenceWarning
 
-from pansophy.distributions.normal import moments
+from pansophy.distributions.gaussian.normal import moments
 from pansophy.mixture import (
     BayesianGaussianMixture,
 )

@@ -11,10 +11,10 @@ from scipy.stats import multivariate_normal
 from sklearn.decomposition import FactorAnalysis
 from sklearn.exceptions import ConvergenceWarning
 
-from pansophy.cluster.kmeans import lloyd
-from pansophy.core.rows import DatasetRows, as_rows
+from pansophy.cluster.centers.kmeans import lloyd
+from pansophy.core.arrays.rows import DatasetRows, as_rows
 from pansophy.distributions import NormalInverseWishart
-from pansophy.distributions.normal import Normal, moments
+from pansophy.distributions.gaussian.normal import Normal, moments
 from pansophy.mixture import GaussianMixture, gaussian_em
 from pansophy.mixture.gaussian_em import mean_imputed
 from pansophy.params import ParameterError

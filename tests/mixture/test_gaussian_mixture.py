@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from pansophy.core import threads
-from pansophy.core.rows import as_rows
+from pansophy.core.arrays.rows import as_rows
+from pansophy.core.loops import threads
 from pansophy.distributions import Normal, natural_parameters
 from pansophy.mixture import DegenerateWarning, GaussianMixture, gaussian_em
 from pansophy.params import ParameterError

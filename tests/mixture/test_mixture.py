@@ -184,7 +184,7 @@ def test_samples_of_a_model_fitted_to_a_frame(rng):
 
 
 @pytest.mark.parametrize(
-    "family, bad, needs",
+    ("family", "bad", "needs"),
     [
         ("poisson", 4.5, "whole numbers of at least 0"),
         ("poisson", -1.0, "whole numbers of at least 0"),

@@ -110,7 +110,10 @@ def test_fractions_as_categories_are_rounded_down(tables):
         close(rounded.predict_proba(C + 0.25), model.predict_proba(C))
     with pytest.raises(ValueError, match="Negative values"):
         CategoricalNB().fit(C - 1.0, y)
-    with pytest.warns(UserWarning), pytest.raises(ValueError, match="Negative values"):
+    with (
+        pytest.warns(UserWarning, match="rounded down"),
+        pytest.raises(ValueError, match="Negative values"),
+    ):
         CategoricalNB().fit(C - 0.5, y)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn import naive_bayes as peers
 from sklearn.base import clone
 
-from pansophy.core.threads import limit_threads
+from pansophy.core.loops.threads import limit_threads
 from pansophy.naive_bayes import (
     BernoulliNB,
     CategoricalNB,

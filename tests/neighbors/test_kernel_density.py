@@ -9,7 +9,11 @@ from scipy.stats import kstest
 from sklearn.neighbors import KernelDensity as Peer
 
 from pansophy.neighbors import KernelDensity
-from pansophy.neighbors.kernel_density import KERNEL_SHAPES, log_kernel_mass
+from pansophy.neighbors.kernel_density import (
+    KERNEL_SHAPES,
+    density_fits_columns,
+    log_kernel_mass,
+)
 from pansophy.params import ParameterError
 from tests.oracles import neighbors as oracle
 
@@ -164,6 +168,16 @@ def test_metrics_without_a_tree(metric):
         a = KernelDensity(**how).fit(X, sample_weight=w).score_samples(Q)
         b = Peer(**how).fit(X, sample_weight=w).score_samples(Q)
         np.testing.assert_allclose(np.exp(a), np.exp(b), rtol=1e-9, atol=1e-12)
+
+
+def test_a_file_with_other_columns_or_weights_is_refused(rng):
+    X, w = rng.normal(size=(12, 2)), rng.random(12)
+    model = KernelDensity().fit(X, sample_weight=w)
+    assert density_fits_columns(model)
+    model._weights = w[:-1]
+    assert not density_fits_columns(model)
+    model._weights, model.n_features_in_ = w, 3
+    assert not density_fits_columns(model)
 
 
 def test_draws_by_weights_are_those_by_copies():

@@ -31,7 +31,7 @@ def table():
     return pd.DataFrame({"place": place, "size": size}), y
 
 
-@pytest.mark.filterwarnings("ignore::pansophy.nn.stopping.OverfittingWarning")
+@pytest.mark.filterwarnings("ignore::pansophy.nn.training.stopping.OverfittingWarning")
 def test_learns_an_interaction_and_is_saved(table, tmp_path):
     X, y = table
     model = small(n_epochs=40, learning_rate_init=0.02).fit(X, y)

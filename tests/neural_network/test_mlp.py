@@ -242,8 +242,10 @@ def test_bad_values_are_named(table):
             classifier(**wrong).fit(X, y)
     with pytest.raises(ValueError, match="not be negative"):
         regressor(loss="poisson").fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="early_stopping needs solver"):
-        classifier(solver="lbfgs", early_stopping=True).fit(X, y)
+    with pytest.warns(UserWarning, match="early_stopping has no effect"):
+        stopped = quiet(classifier(solver="lbfgs", early_stopping=True), X, y)
+    plain = quiet(classifier(solver="lbfgs"), X, y)
+    np.testing.assert_array_equal(stopped.coefs_[0], plain.coefs_[0])
     with pytest.warns(UserWarning, match="batch_size is 999"):
         quiet(classifier(batch_size=999, max_iter=1), X, y)
 

@@ -154,7 +154,7 @@ def test_stopped_by_hand_it_is_usable(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "X, times, sentence",
+    ("X", "times", "sentence"),
     [
         (np.ones((1, 2)), None, "at least two"),
         (np.ones((4, 2)), [0, 1, 1, 2], "rise"),

@@ -14,7 +14,7 @@ torch.set_num_threads(1)
 
 from pansophy import load, nn, persist, save  # noqa: E402
 from pansophy.base import InterruptedFitWarning  # noqa: E402
-from pansophy.core.ragged import Ragged  # noqa: E402
+from pansophy.core.arrays.ragged import Ragged  # noqa: E402
 from pansophy.neural_network import (  # noqa: E402
     SequenceClassifier,
     SequenceRegressor,

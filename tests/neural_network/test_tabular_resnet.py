@@ -13,7 +13,7 @@ from pansophy.neural_network import (  # noqa: E402
     TabularResNetClassifier,
     TabularResNetRegressor,
 )
-from pansophy.nn.optimisers import spared_parameters  # noqa: E402
+from pansophy.nn.training.optimisers import spared_parameters  # noqa: E402
 
 SMALL = {
     "hidden_size": 16,
@@ -93,7 +93,7 @@ def test_embeddings_and_weights_that_are_repeated_rows(table, embedding, n_membe
     np.testing.assert_allclose(weighted, repeated, rtol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore::pansophy.nn.stopping.OverfittingWarning")
+@pytest.mark.filterwarnings("ignore::pansophy.nn.training.stopping.OverfittingWarning")
 def test_a_kink_is_learnt_in_every_fold():
     """A linear model explains 0.7 of the variance: the sign, not the kink."""
     rng = np.random.default_rng(0)

@@ -13,7 +13,8 @@ FILE = Path(__file__).parents[2] / "examples" / "long_memory.py"
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name, low, high", [("LSTM", 0.0, 0.35), ("S4D", 0.9, 1.0), ("Mamba", 0.75, 1.0)]
+    ("name", "low", "high"),
+    [("LSTM", 0.0, 0.35), ("S4D", 0.9, 1.0), ("Mamba", 0.75, 1.0)],
 )
 def test_state_space_layers_remember_and_an_lstm_does_not(name, low, high):
     spec = importlib.util.spec_from_file_location("long_memory", FILE)

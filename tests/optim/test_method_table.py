@@ -14,7 +14,7 @@ def problem(x=(1.0, 2.0), **parts):
     return MinimizeProblem(**BOWL, x=None if x is None else np.array(x), **parts)
 
 
-@pytest.mark.parametrize("parts, name", [
+@pytest.mark.parametrize(("parts", "name"), [
     ({"x": None, "bounds": [(0, 1)]}, "multi_start"),
     ({"constraints": (1,), "bounds": [(0, 1)] * 2}, "constrained"),
     ({"penalty": penalties.l1()}, "proximal"),
@@ -30,7 +30,7 @@ def test_auto_takes_what_can_do_it(parts, name):
     assert table.checked_method(name, p) is table.METHODS[name]
 
 
-@pytest.mark.parametrize("name, parts, words", [
+@pytest.mark.parametrize(("name", "parts", "words"), [
     ("quick", {}, "method must be 'auto' or one of"),
     ("newton", {}, "method 'newton' needs hessian"),
     ("newton_cg", {}, "needs hessian or product"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pansophy import optim, penalties
-from pansophy.core.iterate import Result
+from pansophy.core.drivers.iterate import Result
 
 H = np.array([[3.0, 1.0], [1.0, 2.0]])
 

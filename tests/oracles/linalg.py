@@ -1,4 +1,4 @@
-"""Slow, obvious twins of the loops in `core._linalg`."""
+"""Slow, obvious twins of the loops in `core.linalg._linalg`."""
 
 import numpy as np
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pansophy.state_space.linear_gaussian import at_time
+from pansophy.state_space.kalman.linear_gaussian import at_time
 
 
 def joint(model, n):

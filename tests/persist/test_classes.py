@@ -76,8 +76,8 @@ BAD_CLASSES = [
     "pansophy.persist.file.save",
     "pansophy.persist.codec.Decoder",
     "pansophy.persist.classes.importlib",
-    "pansophy.core.iterate.np",
-    "pansophy.core.iterate.__class__",
+    "pansophy.core.drivers.iterate.np",
+    "pansophy.core.drivers.iterate.__class__",
     "pansophy.__init__.x",
     "pansophy..x",
     "pansophy",
@@ -126,6 +126,6 @@ def test_a_class_of_ours_is_named_by_its_package():
 
 
 def test_a_name_that_two_modules_define_names_no_class():
-    from pansophy.optim.stochastic import State
+    from pansophy.optim.stochastic.stochastic import State
 
     assert classes.name_of(State) is None

@@ -13,7 +13,7 @@ from safetensors.numpy import save_file
 from sklearn.linear_model import Ridge
 
 from pansophy import persist
-from pansophy.core.iterate import Result
+from pansophy.core.drivers.iterate import Result
 from pansophy.kernels import RBF
 from pansophy.persist import PersistError, codec, file
 from tests.persist.model_files import attack, decoded, refuse, same, turned
@@ -146,8 +146,8 @@ BAD_NODES = {
     "forward reference": [{"$": "same", "id": 1}],
     "cycle": RIDGE | {"v": {"me": {"$": "same", "id": 0}}},
     "numbered twice": [RIDGE, RIDGE],
-    "record as object": attack("pansophy.core.iterate.Result"),
-    "missing fields": attack("pansophy.core.iterate.Result", "record"),
+    "record as object": attack("pansophy.core.drivers.iterate.Result"),
+    "missing fields": attack("pansophy.core.drivers.iterate.Result", "record"),
     "missing tensor": {"$": "array", "t": "9"},
     "tensor by number": {"$": "array", "t": 0},
     "huge shape": {"$": "array", "t": "0", "shape": [10**9, 10**9]},

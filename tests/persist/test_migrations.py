@@ -93,9 +93,9 @@ def test_files_of_schema_3_still_load(name):
 
 def test_names_of_classes_are_short_where_they_are_values_too():
     nodes = [
-        {"$": "type", "v": "pansophy.cluster.kmeans.KMeans"},
+        {"$": "type", "v": "pansophy.cluster.centers.kmeans.KMeans"},
         {"$": "type", "v": "int"},
-        {"$": "text", "v": "pansophy.cluster.kmeans.KMeans"},
+        {"$": "text", "v": "pansophy.cluster.centers.kmeans.KMeans"},
         {"class": "pansophy..x"},
         {"class": "pansophy.x"},
     ]

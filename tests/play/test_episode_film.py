@@ -8,7 +8,6 @@ from PIL import Image
 
 from pansophy.play.episode_film import film_bytes, film_episode, save_film
 from pansophy.rl import Policy
-from pansophy.rl.agent_comparison import RandomAgent
 from pansophy.rl.envs import (
     Acrobot,
     CartPole,
@@ -17,6 +16,7 @@ from pansophy.rl.envs import (
     Pendulum,
     ProbeWorld,
 )
+from pansophy.rl.experience.agent_comparison import RandomAgent
 
 
 @pytest.mark.parametrize("world", [Acrobot, CartPole, MountainCar, Pendulum])

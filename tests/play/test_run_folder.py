@@ -5,8 +5,8 @@ import pytest
 
 from pansophy.play.run_folder import PlayFolder, writable_folder
 from pansophy.rl import QLearning, ReturnCurve
-from pansophy.rl.agent_comparison import AgentRun
 from pansophy.rl.envs import Corridor
+from pansophy.rl.experience.agent_comparison import AgentRun
 
 SETTINGS = {"environment": "Corridor", "steps": 10}
 

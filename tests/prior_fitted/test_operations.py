@@ -4,7 +4,13 @@ import numpy as np
 from scipy.special import softmax
 from scipy.stats import norm
 
-from pansophy.prior_fitted.operations import attention, gelu, linear, rms_norm
+from pansophy.prior_fitted.operations import (
+    add_norm,
+    attention,
+    gelu,
+    linear,
+    rms_norm,
+)
 
 
 def numbers(*shape, seed=0):
@@ -30,10 +36,17 @@ def test_linear_keeps_empty_axes():
 
 def test_attention_is_a_softmax_over_keys():
     q, k, v = numbers(3, 5, 8), numbers(3, 7, 8, seed=1), numbers(3, 7, 8, seed=2)
-    scale = np.array([0.5, 30], np.float32)  # the second head nearly chooses one key
+    q[..., 4:] *= 30  # the second head nearly chooses one key
     expected = np.empty((3, 5, 8))
     for h in range(2):
         part = slice(4 * h, 4 * h + 4)
-        scores = scale[h] * q[..., part] @ k[..., part].swapaxes(1, 2) / 2
+        scores = q[..., part] @ k[..., part].swapaxes(1, 2) / 2
         expected[..., part] = softmax(scores.astype(float), axis=-1) @ v[..., part]
-    np.testing.assert_allclose(attention(q, k, v, scale), expected, atol=1e-5)
+    np.testing.assert_allclose(attention(q, k, v, 2), expected, atol=1e-5)
+
+
+def test_add_norm_gives_sum_and_norm():
+    x, change = numbers(4, 6), numbers(4, 6, seed=1)
+    total, normed = add_norm(x, change)
+    np.testing.assert_allclose(total, x + change)
+    np.testing.assert_allclose(normed, rms_norm(x + change))

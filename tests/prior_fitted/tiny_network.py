@@ -1,11 +1,15 @@
 """A small network with random weights, and random tables for it."""
 
+import json
 import math
+from dataclasses import asdict, replace
 
 import numpy as np
+from safetensors.numpy import save_file
 
 from pansophy.prior_fitted.cells import describe_columns, encode_cells
 from pansophy.prior_fitted.network import IDENTITY, NetworkShape
+from pansophy.prior_fitted.pretrained import FORMAT
 
 TINY = NetworkShape(
     n_cell_features=24,
@@ -44,3 +48,18 @@ def random_table(n_train, n_new, d, n_classes=3, missing=0.1, seed=0):
     targets[0, :, 10] = 1
     identities = rng.standard_normal((1, d, IDENTITY)).astype(np.float32)
     return cells, targets, identities
+
+
+WITH_HEADS = replace(TINY, n_targets=34, n_outputs=74)
+
+
+def write_random_network(path, shape=WITH_HEADS, seed=0):
+    """A file of random weights, with limits of 200 rows and 6 columns."""
+    limits = {"n_classes": 10, "n_knots": 64, "columns": 6, "rows": 200}
+    metadata = {
+        "format": FORMAT,
+        "shape": json.dumps(asdict(shape)),
+        "limits": json.dumps(limits),
+        "provenance": json.dumps({"steps": 0}),
+    }
+    save_file(random_weights(shape, seed), path, metadata=metadata)

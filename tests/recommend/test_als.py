@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pansophy.core import threads
+from pansophy.core.loops import threads
 from pansophy.datasets import make_ratings
 from pansophy.recommend import ALS, Ratings
 from pansophy.recommend import _als as loops

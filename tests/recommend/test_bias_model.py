@@ -66,6 +66,16 @@ def test_offsets():
     assert fit_offsets(R, "user").at(u, i).tolist() == [3, 2]
 
 
+@pytest.mark.parametrize("kind", ["user", "item"])
+def test_offsets_are_weighted_means(kind):
+    users, items = [0, 0, 1, 1], [0, 1, 0, 1]
+    R = Ratings.from_triplets(users, items, [1.0, 2.0, 4.0, 6.0], weights=[1, 3, 3, 1])
+    offsets = fit_offsets(R, kind)
+    means = {"user": [(1 + 6) / 4, (12 + 6) / 4], "item": [(1 + 12) / 4, (6 + 6) / 4]}
+    found = offsets.mean + getattr(offsets, kind)
+    np.testing.assert_allclose(found, means[kind], rtol=1e-12)
+
+
 def test_only_known_cells_count():
     Y = some(2)
     R = Ratings.from_matrix(Y)

@@ -103,7 +103,7 @@ def test_shrinkage_overlap_and_constant_rows():
 
 
 def test_symmetric_and_the_same_on_any_number_of_threads(monkeypatch):
-    from pansophy.core import threads
+    from pansophy.core.loops import threads
 
     R = Ratings.from_matrix(some(5, 60, 40))
     a = UserKNN(pool=59).fit(R)

@@ -141,8 +141,8 @@ def test_bad_names_and_values():
         BiasModel().fit([[3, 1], ["a", 2]], [1, 2])  # not 3 as the text "3"
     with pytest.raises(ValueError, match="ratings are too large"):
         Ratings.from_triplets([1, 2], [1, 2], [1e300, 2])
+    days = np.array(["2020-01-01", "2020-01-02"], "M8[D]")
     with pytest.raises(TypeError, match="users are dates in this model, got numbers"):
-        days = np.array(["2020-01-01", "2020-01-02"], "M8[D]")
         BiasModel().fit(Ratings.from_triplets(days, [1, 2], [3, 4])).recommend(1)
     with pytest.raises(ValueError, match="ratings contain NaN"):
         Ratings.from_triplets([1, 2], [1, 2], [1, NAN])

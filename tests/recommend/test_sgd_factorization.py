@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pansophy.core import threads
+from pansophy.core.loops import threads
 from pansophy.datasets import make_ratings
 from pansophy.recommend import BiasModel, Ratings, SGDFactorization, sgd_factorization
 from pansophy.recommend._sgd_factorization import Factors, RatingColumns, sgd_epoch

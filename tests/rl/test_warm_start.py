@@ -9,8 +9,8 @@ import pytest
 
 import pansophy
 from pansophy.rl import A2C, DQN, PPO, REINFORCE, SAC, TD3
+from pansophy.rl.deep.replay import ReplayBuffer
 from pansophy.rl.envs import CartPole
-from pansophy.rl.replay import ReplayBuffer
 
 SMALL = {"hidden_layer_sizes": (8, 8), "random_state": 0}
 REPLAY = {"learning_starts": 150, "batch_size": 16}

@@ -73,7 +73,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize("mine, peer, options", PAIRS)
+@pytest.mark.parametrize(("mine", "peer", "options"), PAIRS)
 def test_labels_equal_those_of_scikit_learn(mine, peer, options):
     X, _, y = moons()
     a = mine(tol=1e-9, **options).fit(X, y)
@@ -86,7 +86,7 @@ def test_labels_equal_those_of_scikit_learn(mine, peer, options):
     np.testing.assert_allclose(a.predict_proba(Z), b.predict_proba(Z), **near)
 
 
-@pytest.mark.parametrize("mine, peer, options", PAIRS)
+@pytest.mark.parametrize(("mine", "peer", "options"), PAIRS)
 @pytest.mark.parametrize("n_neighbors", [3, 7, 20])
 def test_neighbours_are_those_of_scikit_learn(mine, peer, options, n_neighbors):
     X, _, y = moons(200, known=5)
@@ -192,7 +192,7 @@ def test_a_kernel_of_the_user_gets_sparse_rows_as_in_scikit_learn():
     np.testing.assert_array_equal(model.transduction_, peer.transduction_)
 
 
-@pytest.mark.parametrize("mine, peer, options", PAIRS)
+@pytest.mark.parametrize(("mine", "peer", "options"), PAIRS)
 def test_a_kernel_may_give_a_sparse_matrix(mine, peer, options):
     """The nearest rows with their kernel: not symmetric, training rows first."""
 

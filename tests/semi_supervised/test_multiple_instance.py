@@ -16,6 +16,10 @@ def test_bags_of_one_row_are_the_supervised_fit():
     np.testing.assert_array_equal(
         model.estimator_.coef_, LogisticRegression().fit(X, y).coef_
     )
+    w = np.where(np.arange(len(y)) % 3, 1.0, 5.0)
+    model.fit(X, y, sample_weight=w, groups=np.arange(len(y)))
+    weighted = LogisticRegression().fit(X, y, sample_weight=w)
+    np.testing.assert_array_equal(model.estimator_.coef_, weighted.coef_)
 
 
 def test_the_positive_rows_of_bags_are_found():

@@ -58,7 +58,7 @@ def test_rows_in_three_forms():
     assert rows_in_body(b'{"rows": [{"a": "b: c"}]}') == [{"a": "b: c"}]
 
 
-@pytest.mark.parametrize("body, code", [
+@pytest.mark.parametrize(("body", "code"), [
     (b"", 400), (b"{", 400), (b"[]", 422), (b'{"rows": [1], "b": 2}', 422),
     (b'{"a": 1, "a": 2}', 422), (b'{"a": {"x": 1, "x": 2}}', 422),
 ])  # fmt: skip

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from types import SimpleNamespace
 
 import pytest
@@ -76,9 +77,9 @@ def test_the_log_says_how_many_milliseconds_an_answer_took(monkeypatch, caplog):
     async def send(message):
         pass
 
-    caplog.set_level("INFO", logger=request_middleware.LOG.name)
-    # uvicorn's set-up of logs may have cut this one off from those above it
-    monkeypatch.setattr(request_middleware.LOG, "propagate", True)
+    log = logging.Logger("a log of its own", level=logging.INFO)
+    log.addHandler(caplog.handler)
+    monkeypatch.setattr(request_middleware, "LOG", log)
     asked = scope(x_request_id="r1")
     asyncio.run(RequestMiddleware(answers)(asked, None, send))
     assert caplog.messages == ["r1 GET /predict 200 250.0 ms"]

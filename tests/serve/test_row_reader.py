@@ -1,13 +1,15 @@
 """Rows of a request: read as the schema reads, hints for unknown keys."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from pansophy.serve.openapi import example_row
-from pansophy.serve.row_reader import RowReader, RowsRejected
+from pansophy.serve.row_reader import RowReader, RowsRejected, value_reader
+from pansophy.tables import infer_schema
 from tests.serve.people_rows import INPUTS, ROW, TABLE, rows_of
 
 value = st.one_of(
@@ -56,3 +58,19 @@ def test_few_unknown_keys_get_a_hint_and_long_ones_none(dummy):
     texts = [p.problem for p in caught.value.problems]
     assert [("did you mean 'age'" in t) for t in texts] == [True, True, False]
     assert max(map(len, texts)) < 200
+
+
+@pytest.mark.parametrize("roles", [None, {"flag": "number"}])
+def test_a_boolean_column_is_read_whatever_the_reason_for_its_role(roles):
+    table = {"flag": [True, False] * 4, "y": ["a", "b", "c", "d"] * 2}
+    schema = infer_schema(pa.table(table), "y", roles=roles)
+    (column,) = schema.columns
+    read = value_reader(column)
+    assert [read(True), read(False), read(1)] == [1.0, 0.0, 1.0]
+
+
+def test_a_column_of_numbers_takes_no_booleans():
+    table = pa.table({"x": [1, 2, 3], "y": [0.1, 0.2, 0.4]})
+    (column,) = infer_schema(table, "y").columns
+    with pytest.raises(ValueError, match="a number"):
+        value_reader(column)(True)

@@ -161,6 +161,15 @@ def test_pages_tell_the_schema_and_need_nothing_else(client):
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert "http" not in page.text.replace("http-equiv", "")
     spec = client.get("/openapi.json").json()
+    levels = [
+        parameter["schema"]
+        for page in spec["paths"].values()
+        for call in page.values()
+        for parameter in call.get("parameters", [])
+        if parameter["name"] == "level"
+    ]
+    between = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+    assert levels and all(level == between for level in levels)
     row = spec["components"]["schemas"]["Row"]
     assert list(row["properties"]) == INPUTS and not row["additionalProperties"]
     assert row["required"] == ["age", "city", "day", "note"]

@@ -77,6 +77,11 @@ def test_functions_are_convolved_by_an_integral():
     decay = lambda t: np.where(t >= 0, np.exp(-np.abs(t)), 0.0)
     mine = signal.continuous_convolution(decay, decay, 2.0, breaks=[0], g_breaks=[0])
     assert mine == pytest.approx(2 * np.exp(-2.0), rel=1e-10)  # t e^-t
+    # the box from 0 to 1 averages: its corners lie at t and t - 1
+    step = lambda t: np.where((t >= 0) & (t <= 1), 1.0, 0.0)
+    edges = {"bounds": (-3.0, 3.0), "g_breaks": [0.0, 1.0]}
+    mine = signal.continuous_convolution(np.square, step, [0.7, -1.6], **edges)
+    np.testing.assert_allclose(mine, [(0.7**3 + 0.3**3) / 3, (2.6**3 - 1.6**3) / 3])
     # commutative, and a narrow pulse of area 1 is nearly the unit
     swapped = signal.continuous_convolution(normal(3.0), normal(1.0), t)
     np.testing.assert_allclose(swapped, normal(4.0)(t), rtol=1e-10)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pansophy.state_space.kalman_parameters import KalmanParameters
+from pansophy.state_space.kalman.kalman_parameters import KalmanParameters
 
 
 def spd(rng, d):

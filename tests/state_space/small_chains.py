@@ -5,11 +5,11 @@ import functools
 import numpy as np
 
 import pansophy
-from pansophy.core.filtering import bayes_filter, bayes_smoother
+from pansophy.core.chains.filtering import bayes_filter, bayes_smoother
 from pansophy.state_space import (
     ParticleFilter,
 )
-from pansophy.state_space.linear_gaussian import (
+from pansophy.state_space.kalman.linear_gaussian import (
     GaussianBelief,
     LinearGaussianFilter,
     LinearGaussianModel,

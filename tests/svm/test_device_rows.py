@@ -5,7 +5,12 @@ import pytest
 from sklearn.base import clone
 
 from pansophy import kernels
-from pansophy.optim.smo import DualSolver, RowCache, classifier_dual, solve_dual
+from pansophy.optim.constraints.smo import (
+    DualSolver,
+    RowCache,
+    classifier_dual,
+    solve_dual,
+)
 from pansophy.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM, kernel_machine
 from pansophy.svm.device_rows import ComputedRows, DeviceRows
 from pansophy.svm.kernel_rows import KernelSpec

@@ -7,7 +7,7 @@ import pytest
 from sklearn import svm as libsvm
 from sklearn.metrics import log_loss
 
-from pansophy.core.threads import limit_threads
+from pansophy.core.loops.threads import limit_threads
 from pansophy.svm import SVC, NuSVC
 from tests.svm.samples import blobs
 

@@ -296,7 +296,7 @@ def small_limits(monkeypatch):
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("C", [1.0, 1e3])
 def test_cached_rows_give_the_same_model(small_limits, monkeypatch, k, C):
-    from pansophy.optim.smo import RowCache
+    from pansophy.optim.constraints.smo import RowCache
 
     plain = RowCache.square
 
@@ -385,8 +385,8 @@ def test_an_interrupted_fit_of_two_classes_is_a_model(small_limits):
         model = SVC(kernel=kernel).fit(X, y)
     assert model.interrupted_ and model.fit_status_ == 1
     assert model.predict(X).shape == (400,)
+    calls.clear()
     with pytest.raises(KeyboardInterrupt):
-        calls.clear()
         SVC(kernel=kernel).fit(*blobs(400, k=3, seed=24))
 
 

@@ -7,7 +7,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from pansophy.tables import TableError, infer_schema
+from pansophy.serve.row_reader import value_reader
+from pansophy.tables import Schema, TableError, infer_schema
 from pansophy.tables.roles import find_role
 
 N = 60
@@ -172,3 +173,18 @@ def test_names_whose_words_inform_are_texts_and_not_ids():
     assert (
         find_role(pa.chunked_array([[f"k{i}" for i in range(200)]]), "k").role == "id"
     )
+
+
+@pytest.mark.parametrize("role", ["number", "category"])
+def test_booleans_stay_booleans_whatever_the_reason_of_their_role(role, tmp_path):
+    """What the server takes for the column does not rest on the words of `why`."""
+    table = pa.table({"flag": [True, False] * 20, "y": [1.0, 2.0, 4.0, 3.0] * 10})
+    path = tmp_path / "schema.toml"
+    for schema in (infer_schema(table, "y", roles={"flag": role}), None):
+        if schema is None:  # another person's words in the file
+            path.write_text(path.read_text().replace("as asked", "as we agreed"))
+            schema = Schema.read(path)
+        schema.write(path)
+        assert schema["flag"].role == role
+        assert schema["flag"].boolean
+        assert value_reader(schema["flag"])(True) in (1.0, "True")

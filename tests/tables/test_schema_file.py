@@ -102,3 +102,16 @@ def test_edited_schemas(tmp_path):
         assert "\n" not in str(caught.value)
     with pytest.raises(TableError, match="There is no file"):
         Schema.read(tmp_path / "absent.toml")
+
+
+def test_boolean_columns_stay_so_in_a_file(tmp_path):
+    path = tmp_path / "s.toml"
+    table = pa.table({"flag": [True, False] * 4, "y": list("pqpqrsrs")})
+    infer_schema(table, "y", roles={"flag": "number"}).write(path)
+    assert Schema.read(path)["flag"].boolean
+    path.write_text(path.read_text().replace("boolean = true", "boolean = 1"))
+    with pytest.raises(TableError, match="boolean must be true or false"):
+        Schema.read(path)
+    path.write_text(path.read_text().replace("boolean = 1", ""))
+    assert not Schema.read(path)["flag"].boolean
+    assert Schema.read(path, table)["flag"].boolean

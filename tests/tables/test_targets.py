@@ -351,7 +351,7 @@ def test_amounts_and_codes_are_no_counts(name):
     assert tasks.count(want) >= 15  # miles a gallon: 1 of 20 in the mean
 
 
-@pytest.mark.parametrize("mean, spread", [(3.0, 0.0), (0.7, 0.5), (12.0, 40.0)])
+@pytest.mark.parametrize(("mean", "spread"), [(3.0, 0.0), (0.7, 0.5), (12.0, 40.0)])
 def test_probabilities_of_counts(mean, spread):
     from scipy import stats
 

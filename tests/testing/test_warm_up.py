@@ -1,7 +1,7 @@
 """Warm-up: processes share the calls, what is found is told, nothing stays behind."""
 
-from pansophy.core import loop_cache
-from pansophy.core.completed_warm_up import completed_mark, loops_are_missing
+from pansophy.core.loops import loop_cache
+from pansophy.core.loops.completed_warm_up import completed_mark, loops_are_missing
 from pansophy.testing import warm_up
 
 NAMES = ["pansophy.linear_model.LinearRegression", "pansophy.linear_model.Ridge"]

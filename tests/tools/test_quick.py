@@ -55,7 +55,8 @@ def repository(tmp_path, monkeypatch):
     monkeypatch.setattr(quick, "CONTRACTS", ())
     # coverage of a parent process, and its paths, are not meant for the child
     monkeypatch.delenv("PYTHONPATH", raising=False)
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p xdist")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # a second each
     return tmp_path
 
 

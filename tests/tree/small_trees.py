@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from pansophy.tree.tree import Tree
+from pansophy.tree.storage.tree import Tree
 
 
 def small_tree(value=None, **changes) -> Tree:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pansophy.params import ParameterError
 from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.oracles import tree as oracle
-from tests.tree.test_grower import compare, table
+from tests.tree.growing.test_grower import compare, table
 
 
 def standard(y, w=None):

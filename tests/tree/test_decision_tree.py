@@ -9,7 +9,7 @@ from sklearn import datasets
 from sklearn import tree as sktree
 from sklearn.model_selection import cross_val_score
 
-from pansophy.core.class_weight import apply_class_weight
+from pansophy.core.arrays.class_weight import apply_class_weight
 from pansophy.ensemble import (
     HistGradientBoostingRegressor,
     IsolationForest,

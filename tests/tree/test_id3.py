@@ -261,13 +261,13 @@ def test_many_levels_and_refusals():
     y = rng.integers(0, 2, 6000)
     model = ID3Classifier().fit(np.c_[words, words].astype(object), y)
     assert len(model.tree_.children(0)) == 255  # 254 levels, and one for the rest
+    import scipy.sparse as sp
+
     with pytest.raises(TypeError, match="sparse"):
-        import scipy.sparse as sp
-
         ID3Classifier().fit(sp.eye_array(3), [0, 1, 0])
-    with pytest.raises(ValueError, match="at least one row"):
-        import pandas as pd
+    import pandas as pd
 
+    with pytest.raises(ValueError, match="at least one row"):
         ID3Classifier().fit(pd.DataFrame({"a": []}), [])
     with pytest.raises(ValueError, match="confidence of C45Classifier"):
         C45Classifier(confidence=0.7).fit([[1], [2]], [0, 1])

@@ -26,8 +26,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances
 
-from ..core.iterate import iterate
-from ..core.progress import SILENT, FitTask
+from ..core.drivers.iterate import iterate
+from ..core.drivers.progress import SILENT, FitTask
 from ..core.random import make_rng
 from ..distances import squared_euclidean
 from .query_strategies import QueryStrategy, UncertaintySampler

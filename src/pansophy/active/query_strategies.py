@@ -41,7 +41,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from ..core.rows import Rows
+from ..core.arrays.rows import Rows
 from ..distributions import entropy
 from ..kernels import RBF
 from ..kernels.lookup import kernel_for_rows

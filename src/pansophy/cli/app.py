@@ -82,6 +82,7 @@ COMMANDS = {
     "compare": "compare_commands",
     "rerun": "compare_commands",
     "explore": "compare_commands",
+    "forecast": "forecast_command",
     "demo": "compare_commands",
     "methods": "library_command",
     "predict": "model_commands",
@@ -114,6 +115,12 @@ class HelpfulGroup(TyperGroup):
 
     def get_params(self, ctx):
         return without_flag_types(super().get_params(ctx))
+
+    def parse_args(self, ctx, args):
+        """`help` and `help COMMAND` ask for help as `--help` does."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx):
         self._load(*COMMANDS)

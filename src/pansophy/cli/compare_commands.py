@@ -26,6 +26,7 @@ from .compare_options import (
     options_from_flags,
     takes_options,
 )
+from .early_checks import check_columns, check_compare_options
 
 SCHEMA_ROWS = 100_000  # rows from which a schema is inferred
 
@@ -64,14 +65,17 @@ def compare(table: TableFile, as_json: AsJson = False, quiet: Quiet = False, **f
 def run_compare(table, as_json, quiet, flags):
     """The comparison, with worker processes that start while the rest is imported."""
     from ..compare.execution.process_handles import fork_server_ahead
+    from ..compare.resource_limits import worker_processes_wanted
 
-    with fork_server_ahead(flags["workers"] != 0 and flags["cluster"] is None):
+    options = options_from_flags(flags)
+    stem = f"{table.name.split('.')[0]}-pansophy"
+    options["folder"] = options["folder"] or default_folder(stem, options["resume"])
+    check_compare_options(options, table)
+    wanted = worker_processes_wanted(flags["workers"]) and flags["cluster"] is None
+    with fork_server_ahead(wanted):
         from ..compare import compare as run
 
-        options = options_from_flags(flags)
         target = options.pop("target")
-        stem = f"{table.name.split('.')[0]}-pansophy"
-        options["folder"] = options["folder"] or default_folder(stem, options["resume"])
         result = run(
             table,
             target if len(target) > 1 else target[0],
@@ -106,9 +110,7 @@ def print_and_write(result, as_json, quiet=False):
         from ..compare.report.terminal import print_comparison as on_terminal
 
         on_terminal(result)
-    if not quiet:
-        print_error("Writing the model and the report ...")
-    written = result.write()
+    written = result.write(progress=not quiet)
     say = print_error if as_json else print_text
     say("")
     for name, path in written.items():
@@ -182,6 +184,8 @@ def explore(
         for path in (table, other):
             if path is not None:
                 check_file(path, "a table")
+        named = [name for name in (by, group, time) if name]
+        check_columns(table, [*(target or ()), *named])
         from ..diagnose import explore as look
         from ..tables import infer_schema, sample_table_rows
 
@@ -233,8 +237,9 @@ def demo(
 def run_demo(out, seed, as_json=False):
     """The comparison of the bundled table, and its files."""
     from ..compare.execution.process_handles import fork_server_ahead
+    from ..compare.resource_limits import worker_processes_wanted
 
-    with fork_server_ahead():
+    with fork_server_ahead(worker_processes_wanted()):
         from ..compare import compare as run
         from ..datasets import load, path
 

@@ -20,6 +20,7 @@ from .app import (
     print_json,
     split_names,
 )
+from .early_checks import check_model_file
 
 Overwrite = Annotated[
     bool,
@@ -61,6 +62,7 @@ def predict(
     with errors_as_one_sentence():
         model = model_file(model)
         check_file(model, "a model")
+        check_model_file(model)
         check_file(table, "a table")
         if as_json and out is None:
             raise ValueError("--json tells of the file of --out, which is not given.")
@@ -70,6 +72,9 @@ def predict(
         from ..persist import load
 
         kept = load(model)
+        if type(kept).__name__ == "ForecastModel":
+            write_forecasts(kept, model, table, out, level, overwrite)
+            return
         check_is_table_model(kept, model)
         with model_faults_as_value_error(model):
             done = predict_stream(
@@ -89,6 +94,23 @@ def predict(
             print_json(told)
         elif out is not None:
             print_error(f"Wrote {done.rows} predictions to {out}.")
+
+
+def write_forecasts(kept, model, table, out, level, overwrite):
+    """Forecasts of a model of `forecast`, after the later rows of a table."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    if out is not None and out.exists() and not overwrite:
+        raise ValueError(f"{out} exists already: give --overwrite to replace it.")
+    with model_faults_as_value_error(model):
+        levels = None if level is None else [100 * level if level < 1 else level]
+        found = kept.predict_table(table, level=levels)
+        sink = sys.stdout.buffer if out is None else pa.OSFile(str(out), "wb")
+        pyarrow.csv.write_csv(found, sink)
+        if out is not None:
+            sink.close()
+            print_error(f"Wrote {len(found)} forecasts to {out}.")
 
 
 def model_file(path) -> Path:
@@ -159,6 +181,7 @@ def serve(
     with errors_as_one_sentence():
         model = model_file(model)
         check_file(model, "a model")
+        check_model_file(model)
         from .. import serve as server
 
         server.run(

@@ -88,7 +88,11 @@ def index(
 ):
     """Make or update an index of the documents in a folder."""
     with errors_as_one_sentence():
-        from ..text.folder_index import FolderIndex, remove_index, source_of_index
+        from ..text.search.folder_index import (
+            FolderIndex,
+            remove_index,
+            source_of_index,
+        )
 
         place = folder / INDEX_NAME if out is None else out
         settings = {
@@ -173,8 +177,8 @@ def ask(
 ):
     """Answer a question from the documents of an index, with sources."""
     with errors_as_one_sentence():
-        from ..text.folder_index import FolderIndex
-        from ..text.rag import RAG
+        from ..text.search.folder_index import FolderIndex
+        from ..text.search.rag import RAG
 
         text = " ".join(question)
         began = time.perf_counter()

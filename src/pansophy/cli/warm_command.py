@@ -42,7 +42,7 @@ def warm(
 ):
     """Compile all loops for this machine now, so that no later call has to wait."""
     with errors_as_one_sentence():
-        from ..core.loop_cache import (
+        from ..core.loops.loop_cache import (
             UNEXPECTED,
             reason_not_kept,
             shipped_levels,

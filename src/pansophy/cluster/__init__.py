@@ -1,41 +1,48 @@
-"""Clustering: k-means and its relatives, hierarchies, density, spectra, validity."""
+"""Clustering: k-means and its relatives, hierarchies, density, spectra, validity.
+
+Rooms
+
+    centers    clusters around centres: k-means and its kin, medoids, fuzzy, maps
+    hierarchy  hierarchies of merges and divisions
+    density    dense regions: DBSCAN, HDBSCAN, OPTICS
+"""
 
 from ..scikit_learn import share_names
-from .agglomerative import AgglomerativeClustering, FeatureAgglomeration
 from .anonymize import AnonymizedData, anonymize
-from .bisecting_kmeans import BisectingKMeans
+from .centers.bisecting_kmeans import BisectingKMeans
+from .centers.fuzzy_c_means import FuzzyCMeans
+from .centers.initialization import sample_initial_centers
+from .centers.kernel_kmeans import KernelKMeans
+from .centers.kmeans import KMeans, kmeans_objective, kmeans_plusplus, lloyd
+from .centers.kmeans_report import KMeansReport, diagnose_kmeans
+from .centers.kmedians import KMedians
+from .centers.kmedoids import KMedoids
+from .centers.minibatch_kmeans import MiniBatchKMeans
+from .centers.self_organizing_map import SelfOrganizingMap
+from .centers.trimmed_kmeans import TrimmedKMeans
+from .centers.vector_quantizer import (
+    CodingRate,
+    QuantizedImage,
+    VectorQuantizer,
+    quantize_image,
+)
 from .choose_k import KChoice, choose_k
-from .cluster_features import ClusterFeatures
 from .cluster_imputer import ClusterImputer
-from .dbscan import DBSCAN, dbscan_labels
-from .diana import Diana, diana_splits
-from .fuzzy_c_means import FuzzyCMeans
-from .hdbscan import HDBSCAN
-from .initialization import sample_initial_centers
-from .kernel_kmeans import KernelKMeans
-from .kmeans import KMeans, kmeans_objective, kmeans_plusplus, lloyd
-from .kmeans_report import KMeansReport, diagnose_kmeans
-from .kmedians import KMedians
-from .kmedoids import KMedoids
-from .linkage import cophenetic, cut_tree, leaf_order, linkage_matrix
-from .minibatch_kmeans import MiniBatchKMeans
-from .optics import OPTICS
+from .density.dbscan import DBSCAN, dbscan_labels
+from .density.hdbscan import HDBSCAN
+from .density.optics import OPTICS
+from .hierarchy.agglomerative import AgglomerativeClustering, FeatureAgglomeration
+from .hierarchy.cluster_features import ClusterFeatures
+from .hierarchy.diana import Diana, diana_splits
+from .hierarchy.linkage import cophenetic, cut_tree, leaf_order, linkage_matrix
 from .partition import Partition
-from .self_organizing_map import SelfOrganizingMap
 from .spectral_clustering import SpectralClustering
-from .trimmed_kmeans import TrimmedKMeans
 from .validity import (
     Validity,
     cophenetic_correlation,
     dunn_index,
     purity_score,
     validity,
-)
-from .vector_quantizer import (
-    CodingRate,
-    QuantizedImage,
-    VectorQuantizer,
-    quantize_image,
 )
 
 __all__ = [

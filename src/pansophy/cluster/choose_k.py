@@ -36,7 +36,7 @@ from ..base import interruptions_raised
 from ..core.random import draw_seed, make_rng
 from ..distributions import entropy
 from ..params import ParameterError
-from .kmeans import KMeans, kmeans_objective
+from .centers.kmeans import KMeans, kmeans_objective
 
 
 @dataclass(frozen=True)

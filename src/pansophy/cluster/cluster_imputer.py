@@ -25,18 +25,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import Estimator, Transformer
-from ..core import rows
-from ..core.iterate import iterate
-from ..core.progress import SILENT
+from ..core.arrays import rows
+from ..core.drivers.iterate import iterate
+from ..core.drivers.progress import SILENT
 from ..core.random import make_rng
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Seed
-from .initialization import (
+from .centers.initialization import (
     check_scale,
     sample_initial_centers,
     warn_empty_clusters,
 )
-from .kmedians import relative_fall
+from .centers.kmedians import relative_fall
 
 
 class ImputerState(NamedTuple):

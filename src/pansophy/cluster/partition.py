@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arrays import to_numpy
+from ..core.arrays.arrays import to_numpy
 
 
 @dataclass(frozen=True, eq=False, repr=False)

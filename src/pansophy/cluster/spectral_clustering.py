@@ -35,15 +35,15 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from ..base import Clusterer, Estimator
-from ..core import threads
+from ..core.loops import threads
 from ..core.random import make_rng
 from ..graphs import knn_graph, laplacian_eigenvectors, node_degrees, symmetrize_graph
 from ..graphs.laplacian_spectrum import eigen_method_of_solver
 from ..kernels import RBF, AbstractKernel
 from ..params import Count, Jobs, NonNegative, Number, Verbosity
 from ..typing import Seed
-from .initialization import check_scale
-from .kmeans import KMeans
+from .centers.initialization import check_scale
+from .centers.kmeans import KMeans
 
 Affinity = Literal[
     "rbf",

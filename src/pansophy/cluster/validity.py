@@ -33,8 +33,8 @@ from typing import Any
 import numpy as np
 from sklearn import metrics
 
-from ..core import rows
-from ..core.arrays import to_numpy
+from ..core.arrays import rows
+from ..core.arrays.arrays import to_numpy
 from ..distances import pairwise
 
 BLOCK = 1 << 21  # distances held at a time

@@ -22,78 +22,58 @@ Cost          the package itself takes 0.02 s of processor time; the first `comp
               about 1.6 s, of which 1.2 s is scikit-learn with SciPy and pandas
 """
 
-import importlib
 import inspect
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .comparison import Comparison
     from .model.table_model import TableModel as TableModel
     from .run_comparison import compare as compare
 
-# public name -> module that defines it
-HOME = {
-    name: home
-    for home, names in {
-        "..tables": "Column Schema TableError infer_schema read_table",
-        ".comparison": "Comparison",
-        ".evaluation.architectures": "ArchitectureComparison architectures",
-        ".evaluation.bayesian_tests": """ComparisonProbabilities bayesian_correlated_t
-            bayesian_signed_rank default_rope""",
-        ".evaluation.calibration": """CalibrationMap ReliabilityCurve
-            brier_decomposition calibrate_folds calibration_error fit_calibration
-            reliability_curve""",
-        ".evaluation.clustering_comparison": """ClusteringComparison
-            compare_clusterings""",
-        ".evaluation.conformal": """PredictionSetRule cv_plus_interval cv_plus_sets
-            fit_prediction_sets interval_offsets interval_quantile prediction_sets
-            score_quantile""",
-        ".evaluation.conformal_estimators": "ConformalClassifier ConformalRegressor",
-        ".evaluation.curve_dominance": "CurveDominance curve_dominance",
-        ".evaluation.decision_threshold": """DecisionThreshold choose_threshold
-            cost_curve decide_by_cost""",
-        ".evaluation.holdout_comparison": "HoldoutComparison compare_on_test_set",
-        ".evaluation.leak_guard": "LeakError LeakGuard parameters_of",
-        ".evaluation.multi_dataset": """MultiDatasetResult compare_over_datasets
-            friedman_test""",
-        ".evaluation.nested_cv": "NestedResult nested_cross_validation",
-        ".evaluation.row_tests": """McNemarTest mcnemar_test paired_bootstrap
-            row_interval""",
-        ".evaluation.statistics": """Interval adjust_against_best bootstrap_statistic
-            corrected_interval corrected_t_test error_interval expected_loss_of_best
-            holm_adjust""",
-        ".evaluation.validation_selection": """SelectionResult ThreeWaySplit
-            TuningResult select_on_validation train_validation_test_split
-            tune_hyperparameters""",
-        ".evaluation.wording": "describe_probabilities",
-        ".metrics": "METRICS",
-        ".model.streaming": "StreamResult predict_stream",
-        ".model.table_model": "TableModel",
-        ".run_comparison": "compare",
-        ".saved_runs": "Rerun reopen rerun",
-    }.items()
-    for name in names.split()
+HOMES = {
+    "..tables": "Column Schema TableError infer_schema read_table",
+    ".comparison": "Comparison",
+    "..model_selection.architecture_comparison": "ArchitectureComparison architectures",
+    ".evaluation.bayesian_tests": """ComparisonProbabilities bayesian_correlated_t
+        bayesian_signed_rank default_rope""",
+    ".evaluation.calibration": """CalibrationMap ReliabilityCurve
+        brier_decomposition calibrate_folds calibration_error fit_calibration
+        reliability_curve""",
+    "..model_selection.clustering_comparison": """ClusteringComparison
+        compare_clusterings""",
+    ".evaluation.conformal": """PredictionSetRule cv_plus_interval cv_plus_sets
+        fit_prediction_sets interval_offsets interval_quantile prediction_sets
+        score_quantile""",
+    "..model_selection.conformal_estimators": "ConformalClassifier ConformalRegressor",
+    "..model_selection.dominance": "CurveDominance curve_dominance",
+    ".evaluation.decision_threshold": """DecisionThreshold choose_threshold
+        cost_curve decide_by_cost""",
+    ".evaluation.holdout_comparison": "HoldoutComparison compare_on_test_set",
+    "..model_selection.leak_guard": "LeakError LeakGuard parameters_of",
+    "..model_selection.multi_dataset": """MultiDatasetResult compare_over_datasets
+        friedman_test""",
+    "..model_selection.nested_cv": "NestedResult nested_cross_validation",
+    ".evaluation.row_tests": """McNemarTest mcnemar_test paired_bootstrap
+        row_interval""",
+    ".evaluation.statistics": """Interval adjust_against_best bootstrap_statistic
+        corrected_interval corrected_t_test error_interval expected_loss_of_best
+        holm_adjust""",
+    "..model_selection.validation_selection": """SelectionResult ThreeWaySplit
+        TuningResult select_on_validation train_validation_test_split
+        tune_hyperparameters""",
+    ".evaluation.wording": "describe_probabilities",
+    ".metrics": "METRICS",
+    ".model.streaming": "StreamResult predict_stream",
+    ".model.table_model": "TableModel",
+    ".run_comparison": "compare",
+    ".saved_runs": "Rerun reopen rerun",
 }
 
-__all__ = sorted(HOME)  # pyrefly: ignore
-
-
-def __getattr__(name) -> Any:
-    if name not in HOME:
-        raise AttributeError(
-            f"module {__name__!r} has no attribute {name!r}",
-            name=name,
-            obj=sys.modules[__name__],
-        )
-    value = getattr(importlib.import_module(HOME[name], __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__():
-    return sorted({*globals(), *HOME})
+__all__, __getattr__, __dir__ = lazy_names(__name__, HOMES)
 
 
 PACKAGE_TEXT = __doc__

@@ -14,6 +14,7 @@ from ..diagnose.findings import as_dicts, json_ready
 from ..tables import Schema
 from .evaluation.adaptive_conformal import AdaptiveScores
 from .evaluation.bayesian_tests import default_rope
+from .evaluation.paired_tests import DUMMY
 from .evaluation.ranking import (
     BaselineComparison,
     KeepReason,
@@ -23,6 +24,7 @@ from .evaluation.ranking import (
     compare_with_baselines,
     tradeoff_of_best,
     without_selection_bias,
+    without_share_optimism,
 )
 from .evaluation.statistics import Interval
 from .metrics import Metric, metrics_for
@@ -152,9 +154,16 @@ class Comparison:
     def expected_score(self) -> Interval:
         """Score of the kept method to expect on new rows, with its interval.
 
-        Where it was picked for scoring best, without the luck of being picked.
+        Where it was picked for scoring best, without the luck of being picked; of the
+        dummy, without that of test rows that have the very shares of classes.
         """
-        score = self.row(self.winner).scores[self.metric]
+        row = self.row(self.winner)
+        score = row.scores[self.metric]
+        stratified = self.split.kind.startswith("stratified")
+        if row.method == DUMMY and self.metric == "log loss" and stratified:
+            counts = np.bincount(self.data.y.astype(int), minlength=1)
+            if self.data.weight is None and self.schema.task == "classification":
+                return without_share_optimism(score, counts, row.df)
         picked = self.winner == self.leaderboard[0].method
         bias = self.selection_bias if picked else 0.0
         return without_selection_bias(score, bias, self.metrics[0])
@@ -236,6 +245,8 @@ class Comparison:
                 "worse": None if odds is None else odds.worse,
                 "verdict": str(row.standing),
                 "kept": row.method == self.winner,
+                "fits": row.n_fits,
+                "stopped": row.stopped is not None,
                 "fit_seconds": row.fit_seconds,
                 "predict_micros": row.predict_micros,
                 "remarks": describe_warnings(row),
@@ -299,6 +310,11 @@ class Comparison:
                 "selection_bias": self.selection_bias,
                 "shuffled_score": optional(self.shuffled_score),
                 "other_units_score": optional(self.other_units_score),
+                "stopped": [
+                    {"method": r.method, **r.stopped._asdict()}
+                    for r in self.leaderboard
+                    if r.stopped is not None
+                ],
                 "complete": self.complete,
                 "disqualified": self.disqualified,
                 "not_run": self.not_run,
@@ -343,11 +359,14 @@ class Comparison:
 
         return verdict_sentence(self.leaderboard, self.kept)
 
-    def write(self, folder=None) -> dict[str, Path]:
-        """Write results, report and model to a folder; their names and places."""
+    def write(self, folder=None, *, progress=False) -> dict[str, Path]:
+        """Write results, report and model to a folder; their names and places.
+
+        `progress` says whether steps are shown: None, on a terminal only.
+        """
         from .report.html import write_results
 
-        return write_results(self, Path(folder or self.folder or "."))
+        return write_results(self, Path(folder or self.folder or "."), progress)
 
     def report(self, path=None) -> Path:
         """Write everything as one HTML page that needs no other file.

@@ -107,9 +107,9 @@ def with_found_design(table, options, in_order=True):
     Nothing is looked for where the design is given, or rows are said to be independent.
     `in_order` says whether rows are as in the file, and not a sample.
     """
-    from ..diagnose.columns import table_view
-    from ..diagnose.dependent_rows import ROW_ORDER, RowDesign, find_design
-    from ..diagnose.target_columns import target_columns_of
+    from ..diagnose.data.columns import table_view
+    from ..diagnose.data.dependent_rows import ROW_ORDER, RowDesign, find_design
+    from ..diagnose.leakage.target_columns import target_columns_of
 
     given = options.group or options.time or options.schema is not None
     names = as_name_list(options.target)
@@ -170,7 +170,7 @@ def with_row_order(table, options):
 
     It only orders them and is no input, since new rows have no place.
     """
-    from ..diagnose.dependent_rows import ROW_ORDER
+    from ..diagnose.data.dependent_rows import ROW_ORDER
 
     time = options.time
     if options.schema is not None:

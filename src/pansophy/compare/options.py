@@ -331,6 +331,21 @@ class Options:
         ),
         affects_scores=True,
     )
+    race: Flag | None = option(
+        None,
+        "bool or None",
+        "Whether a method stops after some of the cross-validations when chance can no "
+        "longer bring it to the top; it keeps its place in the ranking. By default if "
+        "all suitable methods are tried.",
+        CommandLineFlag(
+            "Stop methods that can no longer come first, or fit all of them to the "
+            "end.",
+            RUNNING,
+            bool | None,
+            declarations=("--race/--no-race",),
+        ),
+        affects_scores=True,
+    )
     calibrate: Flag = option(
         False,
         "bool",
@@ -494,8 +509,8 @@ class Options:
                 "gap is for folds along time: name the column of times."
             )
         if self.by is not None and self.by not in table.column_names:
+            from ..core.suggestions import unknown_column_message
             from ..tables import TableError
-            from ..tables.targets import unknown_column_message
 
             raise TableError(unknown_column_message(self.by, table.column_names))
         if self.costs is not None:

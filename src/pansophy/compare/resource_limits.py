@@ -39,6 +39,13 @@ def default_workers() -> int:
     return int(setting) if setting.isdigit() else joblib.cpu_count()
 
 
+def worker_processes_wanted(workers=None) -> bool:
+    """Whether fits run in worker processes: for None, unless PANSOPHY_WORKERS is 0."""
+    if workers is None:
+        return os.environ.get("PANSOPHY_WORKERS", "") != "0"
+    return workers != 0
+
+
 def thread_environment(threads) -> dict[str, str]:
     return dict.fromkeys(THREAD_VARIABLES, str(threads))
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from ..diagnose.findings import by_severity
-from ..diagnose.suspicious_scores import too_good_score
+from ..diagnose.leakage.suspicious_scores import too_good_score
 from ..tables import TableError
 from ..tables.targets import as_name_list
 from .comparison import Comparison, dataframe_library
@@ -21,8 +21,9 @@ from .evaluation.ranking import (
     score_estimates,
 )
 from .execution.background_warm_up import background_warm_up
-from .execution.blend_trial import with_blend_trial
+from .execution.blend_trial import MIN_BLEND_ROWS, with_blend_trial
 from .execution.plan import ExecutionLimits, data_hash, make_plan, recorded_versions
+from .execution.progress import StepDisplay
 from .execution.run_folder import check_run_folder, open_run, refuse_own_input
 from .execution.trials import make_workload, run_trials
 from .holdout import evaluate_on_holdout, load_holdout, overlap_notes
@@ -114,10 +115,23 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         with background_warm_up(work, limits):
             exploration = explore_dataset(dataset, split, options.by)
         trials, finished = run_trials(
-            methods, data, schema, metrics, split, limits, folder, progress
+            methods,
+            data,
+            schema,
+            metrics,
+            split,
+            limits,
+            folder,
+            progress,
+            race=options.methods is None if options.race is None else options.race,
         )
     if wants_blend(options.blend, options.methods, options.exclude):
-        trials, skip = with_blend_trial(trials, data, schema, metrics, split, limits)
+        with StepDisplay(progress) as steps:
+            if len(data) >= MIN_BLEND_ROWS:
+                steps.tell("weighing the methods for a blend")
+            trials, skip = with_blend_trial(
+                trials, data, schema, metrics, split, limits
+            )
         skipped = skipped if skip is None else [skip, *skipped]
     elif options.methods is None:
         skipped = [SkippedMethod(BLEND, "turned off", SkipKind.UNSUITED), *skipped]

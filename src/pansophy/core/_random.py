@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from .compiled import compiled
+from .loops.compiled import compiled
 
 STRIDE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that a counter meets every number
 LAYERS = 256

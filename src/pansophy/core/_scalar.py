@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .compiled import compiled
+from .loops.compiled import compiled
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 6.93147180369123816490e-01  # log 2 = LN2_HIGH + LN2_LOW, with extra digits

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .arrays import namespace
+from .arrays.arrays import namespace
 
 LOG_2PI = math.log(2 * math.pi)
 

@@ -6,7 +6,7 @@
 (1) is the maximum-likelihood covariance of normal rows; with few rows its eigenvalues
 are too spread out, and (2) pulls them together. The a of least expected squared error
 is estimated by Ledoit and Wolf, or for normal rows by Chen and others (OAS);
-`core/shrinkage.py` has both formulas.
+`core/linalg/shrinkage.py` has both formulas.
 
 Every model here gives squared Mahalanobis distances (x - m)^T S^-1 (x - m), by the
 pseudo-inverse where the correlations of S are singular.
@@ -22,8 +22,8 @@ import numpy as np
 from scipy import linalg
 
 from ..base import Estimator
-from ..core.overflow import refuse_overflowing_squares
-from ..core.shrinkage import (
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.linalg.shrinkage import (
     ledoit_wolf_shrinkage,
     oas_shrinkage,
     shrunk_covariance,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..core.compiled import FASTMATH, compiled
+from ..core.loops.compiled import FASTMATH, compiled
 
 GROUP = 32  # rows swept together
 

@@ -23,9 +23,9 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core.arrays import asarray, is_foreign, namespace, to_numpy
+from ..core.arrays.arrays import asarray, is_foreign, namespace, to_numpy
+from ..core.arrays.rows import as_rows
 from ..core.numerics import LOG_2PI
-from ..core.rows import as_rows
 from .moments import prototype_array
 
 SPARSE = {"accept_sparse": ("csr", "csc")}

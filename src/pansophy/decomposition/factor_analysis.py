@@ -36,12 +36,12 @@ import numpy as np
 import scipy.linalg
 
 from ..base import Density, Estimator, PrefixedOutput, Transformer
-from ..core.iterate import absolute_change, iterate
-from ..core.least_squares_passes import centred_triangle, prepare_least_squares
-from ..core.linalg import one_thread_if_small
+from ..core.drivers.iterate import absolute_change, iterate
+from ..core.linalg.least_squares_passes import centred_triangle, prepare_least_squares
+from ..core.linalg.linalg import one_thread_if_small
+from ..core.linalg.truncated_svd import svd_flip, truncated_svd
 from ..core.numerics import LOG_2PI
 from ..core.random import make_rng
-from ..core.truncated_svd import svd_flip, truncated_svd
 from ..params import Count, Flag, Natural, NonNegative, ParameterError
 from ..typing import Matrix, NumberList, Seed
 from .latent_factor_model import (

@@ -32,15 +32,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core.iterate import iterate
-from ..core.linalg import one_thread_if_small
-from ..core.overflow import refuse_overflowing_squares
-from ..core.progress import SILENT
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.arrays.rows import as_rows
+from ..core.drivers.iterate import iterate
+from ..core.drivers.progress import SILENT
+from ..core.linalg.linalg import one_thread_if_small
+from ..core.linalg.truncated_svd import svd_flip
 from ..core.random import make_rng
-from ..core.rows import as_rows
-from ..core.truncated_svd import svd_flip
 from ..params import Count, Flag, NonNegative
-from ..typing import Matrix, Seed
+from ..typing import NumericArray, Seed
 from .abstract_pca import center_and_project
 from .moments import (
     mean_and_scatter,
@@ -209,7 +209,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
     fun_args: dict | None = None
     max_iter: Count = 200
     tol: NonNegative = 1e-4
-    w_init: Matrix | list | None = None
+    w_init: NumericArray | None = None
     whiten_solver: Literal["svd", "eigh"] = "svd"
     sign_flip: Flag = False
     random_state: Seed = None

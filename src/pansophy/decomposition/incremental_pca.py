@@ -23,11 +23,11 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from ..core.arrays import is_foreign, to_numpy
-from ..core.least_squares_passes import triangle_of
-from ..core.linalg import one_thread_if_small
-from ..core.rows import as_rows, is_dataset
-from ..core.truncated_svd import svd_flip
+from ..core.arrays.arrays import is_foreign, to_numpy
+from ..core.arrays.rows import as_rows, is_dataset
+from ..core.linalg.least_squares_passes import triangle_of
+from ..core.linalg.linalg import one_thread_if_small
+from ..core.linalg.truncated_svd import svd_flip
 from ..params import Count, Flag
 from .abstract_pca import SPARSE, AbstractPCA
 from .moments import refuse_overflowing_sum

@@ -9,8 +9,8 @@ With K_ij = k(x_i, x_j), centred in feature space, Kc = J K J, J = I - 1 1^T / n
 kc being k less its means over the training rows. With the linear kernel these are the
 scores of PCA; there may be more components than columns, never more than rows. The
 kernel matrix is centred where it lies. Few components are found by block Lanczos on it
-(`core.truncated_svd`), checked by their residual and left to ARPACK should it be too
-large; many by LAPACK. New rows go in blocks. The inverse transform is not unique:
+(`core.linalg.truncated_svd`), checked by their residual and left to ARPACK should it be
+too large; many by LAPACK. New rows go in blocks. The inverse transform is not unique:
 `fit_inverse_transform` learns it by kernel ridge regression from scores to rows.
 
 Cost      n^2 d + 12 n^2 (k + p), or n^3 (dense); memory n^2
@@ -31,12 +31,12 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core import threads
-from ..core.arrays import asarray, is_foreign, namespace, to_numpy
-from ..core.linalg import solve_psd
+from ..core.arrays.arrays import asarray, is_foreign, namespace, to_numpy
+from ..core.arrays.rows import as_rows
+from ..core.linalg.linalg import solve_psd
+from ..core.linalg.truncated_svd import svd_flip, truncated_svd
+from ..core.loops import threads
 from ..core.random import make_rng
-from ..core.rows import as_rows
-from ..core.truncated_svd import svd_flip, truncated_svd
 from ..kernels import AbstractKernel, get_kernel
 from ..kernels.base import object_rows, takes_objects
 from ..kernels.given import refuse_asymmetric

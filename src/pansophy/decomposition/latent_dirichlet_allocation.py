@@ -1,6 +1,6 @@
 """Latent Dirichlet allocation by variational Bayes, for all documents or in batches.
 
-The model is that of `text/gibbs_lda.py`, which samples it: documents
+The model is that of `text/topics/gibbs_lda.py`, which samples it: documents
 mix topics, theta_d ~ Dirichlet(alpha), topics draw words, beta_k ~ Dirichlet(eta). Here
 the posterior is approximated by independent distributions, theta_d ~ Dirichlet(gamma_d)
 and beta_k ~ Dirichlet(lambda_k), that raise a lower bound of log p(words):
@@ -37,9 +37,9 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core.iterate import iterate
+from ..core.drivers.iterate import iterate
+from ..core.loops.threads import limit_threads, run_tasks
 from ..core.random import draw_seed, make_rng
-from ..core.threads import limit_threads, run_tasks
 from ..params import (
     AtLeastOne,
     Count,

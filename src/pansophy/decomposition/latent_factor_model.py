@@ -24,11 +24,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.em import em
-from ..core.linalg import low_rank
+from ..core.arrays.rows import as_rows
+from ..core.drivers.em import em
+from ..core.drivers.progress import SILENT
+from ..core.linalg.linalg import low_rank
 from ..core.numerics import LOG_2PI
-from ..core.progress import SILENT
-from ..core.rows import as_rows
 
 ELEMENTS = 1 << 18  # of the second moments of a block of rows
 

@@ -30,10 +30,10 @@ import scipy.linalg
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core.iterate import iterate
-from ..core.progress import SILENT
+from ..core.arrays.rows import as_rows
+from ..core.drivers.iterate import iterate
+from ..core.drivers.progress import SILENT
 from ..core.random import make_rng, spawn_rngs
-from ..core.rows import as_rows
 from ..params import Count, NonNegative
 from ..typing import Seed
 from .moments import refuse_table

@@ -16,10 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import assert_all_finite
 
-from ..core.arrays import asarray, is_foreign, namespace, to_numpy
-from ..core.least_squares_passes import choose_shift
-from ..core.overflow import refuse_overflowing_squares
-from ..core.rows import DatasetRows, as_rows
+from ..core.arrays.arrays import asarray, is_foreign, namespace, to_numpy
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.arrays.rows import DatasetRows, as_rows
+from ..core.linalg.least_squares_passes import choose_shift
 
 BLOCK_BYTES = 1 << 20
 

@@ -36,12 +36,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core import threads
-from ..core.iterate import iterate
-from ..core.overflow import refuse_overflowing_squares
-from ..core.progress import SILENT
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.drivers.iterate import iterate
+from ..core.drivers.progress import SILENT
+from ..core.linalg.truncated_svd import CentredMatrix, truncated_svd
+from ..core.loops import threads
 from ..core.random import make_rng, spawn_rngs
-from ..core.truncated_svd import CentredMatrix, truncated_svd
 from ..params import Count, Flag, Fraction, NonNegative, Number, ParameterError
 from ..params import Verbosity as Verbose
 from ..persist.saved_state import NumberArray, Whole, saved_state

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..core.arrays.rows import as_rows
 from ..core.numerics import xlogy
-from ..core.rows import as_rows
 from ._nmf import product_at_entries
 
 TINY = 1e-30

@@ -15,7 +15,7 @@ Solvers, all without a centred copy of X:
     covariance_eigh    S summed over blocks, one pass, then its eigenvectors
     full               tall: the triangle of a blocked QR, its SVD. Wide: eigenvectors
                        of the n x n products of rows, carried over to the columns
-    randomized         block Lanczos from a random start (`core.truncated_svd`)
+    randomized         block Lanczos from a random start (`core.linalg.truncated_svd`)
     arpack             implicitly restarted Lanczos (SciPy) on products with X - 1 m^T
 
 "auto" follows the shape as scikit-learn does. `n_components` between 0 and 1 keeps the
@@ -37,13 +37,13 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, svds
 from scipy.special import gammaln
 
-from ..core.arrays import asarray, is_foreign, namespace, to_numpy
-from ..core.least_squares_passes import centred_triangle, prepare_least_squares
-from ..core.linalg import one_thread_if_small
+from ..core.arrays.arrays import asarray, is_foreign, namespace, to_numpy
+from ..core.arrays.rows import is_dataset
+from ..core.linalg.least_squares_passes import centred_triangle, prepare_least_squares
+from ..core.linalg.linalg import one_thread_if_small
+from ..core.linalg.ridge_spectrum import primal_from_dual, row_gram_matrix
+from ..core.linalg.truncated_svd import CentredMatrix, svd_flip, truncated_svd
 from ..core.random import make_rng
-from ..core.ridge_spectrum import primal_from_dual, row_gram_matrix
-from ..core.rows import is_dataset
-from ..core.truncated_svd import CentredMatrix, svd_flip, truncated_svd
 from ..params import Count, Flag, Natural, NonNegative, OpenFraction, ParameterError
 from ..typing import Seed
 from .abstract_pca import SPARSE, AbstractPCA

@@ -29,12 +29,12 @@ import numpy as np
 import scipy.linalg
 
 from ..base import Density, Estimator, PrefixedOutput, Transformer
-from ..core.iterate import absolute_change, iterate
+from ..core.arrays.rows import as_rows, is_dataset
+from ..core.drivers.iterate import absolute_change, iterate
+from ..core.drivers.progress import SILENT
+from ..core.linalg.truncated_svd import CentredMatrix, svd_flip
 from ..core.numerics import LOG_2PI
-from ..core.progress import SILENT
 from ..core.random import make_rng
-from ..core.rows import as_rows, is_dataset
-from ..core.truncated_svd import CentredMatrix, svd_flip
 from ..params import Count, NonNegative, ParameterError
 from ..typing import Seed
 from .latent_factor_model import (

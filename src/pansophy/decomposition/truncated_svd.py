@@ -5,7 +5,7 @@
 On a matrix of word counts this is latent semantic analysis: documents with similar
 words, and words of similar documents, come close in the k scores z = V x. Nothing is
 subtracted, so a sparse X stays sparse. "randomized" is block Lanczos from a random
-start (`core.truncated_svd`), "arpack" SciPy's Lanczos to the last digit.
+start (`core.linalg.truncated_svd`), "arpack" SciPy's Lanczos to the last digit.
 
 Cost      4 n d (k + p) a power (or the stored entries in place of n d)
 Shapes    X (n, d)   U (n, k)   S (k,)   V (k, d)   Z = U S (n, k)
@@ -21,11 +21,11 @@ from scipy.sparse.linalg import svds
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core.arrays import asarray, is_foreign, namespace, to_numpy
-from ..core.least_squares_passes import merge_triangles, triangle_of
+from ..core.arrays.arrays import asarray, is_foreign, namespace, to_numpy
+from ..core.arrays.rows import DatasetRows, as_rows
+from ..core.linalg.least_squares_passes import merge_triangles, triangle_of
+from ..core.linalg.truncated_svd import SVD, CentredMatrix, svd_flip, truncated_svd
 from ..core.random import make_rng
-from ..core.rows import DatasetRows, as_rows
-from ..core.truncated_svd import SVD, CentredMatrix, svd_flip, truncated_svd
 from ..params import Count, Natural, NonNegative, ParameterError
 from ..typing import Seed
 from .abstract_pca import SPARSE

@@ -1,19 +1,30 @@
-"""Diagnostics of tables and models."""
+"""Diagnostics of tables and models.
 
-from ..kernel_model.kernel_tests import mmd
+Rooms
+
+    data     faults of a table: `explore` looks at everything, each other module at one
+             thing
+    leakage  leakage: columns that know the target, or the future, or whose scores are
+             too good
+    model    faults of a model: residuals, groups, curves of learning, dependence,
+             imbalance
+    shift    shift: new rows against old ones, selected samples, reversed comparisons
+"""
+
+from ..kernels.kernel_tests import mmd
 from ..tables import detect_task
-from .attribution import Attribution, attribute_error
-from .bias_variance import BiasVariance, bias_variance, bias_variance_path
-from .class_resampling import Resampled, balance_classes, balanced_rates
-from .concentration import Concentration, concentration_path, distance_concentration
-from .conditioning import Conditioning, conditioning
-from .data_report import DataReport, data_report
-from .dependence import Dependence, partial_dependence
-from .drift import DriftReport, drift
-from .duplicates import Duplicates, duplicates
-from .explore import Exploration, explore
-from .extrapolation import Extrapolation, extrapolation
-from .fairness import Fairness, fairness
+from .data.concentration import (
+    Concentration,
+    concentration_path,
+    distance_concentration,
+)
+from .data.conditioning import Conditioning, conditioning
+from .data.data_report import DataReport, data_report
+from .data.duplicates import Duplicates, duplicates
+from .data.explore import Exploration, explore
+from .data.missingness import Missingness, missingness
+from .data.outliers import outliers
+from .data.overview import Overview, overview
 from .findings import (
     Finding,
     as_dicts,
@@ -23,7 +34,14 @@ from .findings import (
     make_finding,
     worst_severity,
 )
-from .fit_verdict import (
+from .leakage.shortcuts import Shortcut, shortcuts
+from .leakage.target_leakage import find_leaks
+from .model.bias_variance import BiasVariance, bias_variance, bias_variance_path
+from .model.class_resampling import Resampled, balance_classes, balanced_rates
+from .model.dependence import Dependence, partial_dependence
+from .model.extrapolation import Extrapolation, extrapolation
+from .model.fairness import Fairness, fairness
+from .model.fit_verdict import (
     FitVerdict,
     compare_fits,
     fit_verdict,
@@ -31,29 +49,23 @@ from .fit_verdict import (
     shows_overfitting,
     weight_norm,
 )
-from .group_errors import ErrorGroups, group_errors
-from .imbalance import Imbalance, imbalance, risk_by_class
-from .learning_curve import (
+from .model.group_errors import ErrorGroups, group_errors
+from .model.imbalance import Imbalance, imbalance, risk_by_class
+from .model.learning_curve import (
     ComplexityCurve,
     LearningCurve,
     complexity_curve,
     learning_curve,
 )
-from .measurement import MeasurementRisk, measurement_risk
-from .missingness import Missingness, missingness
-from .model_size import ModelSize, gaussian_parameters, model_size
-from .outliers import outliers
-from .overview import Overview, overview
-from .permutation_check import PermutationCheck, permutation_check
-from .residuals import Residuals, residuals
-from .risk import Optimism, SimulatedRisk, optimism, sample_error, true_risk
-from .runtime import Reference, reference_of
-from .selection import SelectionBias, selection_bias
-from .shortcuts import Shortcut, shortcuts
-from .simpson import Simpson, simpson
-from .subgroups import WeakSlice, subgroups
-from .target_leakage import find_leaks
-from .two_sample import classifier_two_sample_test
+from .model.model_size import ModelSize, gaussian_parameters, model_size
+from .model.permutation_check import PermutationCheck, permutation_check
+from .model.residuals import Residuals, residuals
+from .model.subgroups import WeakSlice, subgroups
+from .shift.drift import DriftReport, drift
+from .shift.runtime import Reference, reference_of
+from .shift.selection import SelectionBias, selection_bias
+from .shift.simpson import Simpson, simpson
+from .shift.two_sample import classifier_two_sample_test
 
 __all__ = [
     "Concentration",
@@ -92,7 +104,6 @@ __all__ = [
     "mmd",
     "classifier_two_sample_test",
     "detect_task",
-    "Attribution",
     "BiasVariance",
     "ComplexityCurve",
     "Dependence",
@@ -101,16 +112,12 @@ __all__ = [
     "Finding",
     "FitVerdict",
     "LearningCurve",
-    "MeasurementRisk",
     "ModelSize",
-    "Optimism",
     "PermutationCheck",
     "Residuals",
-    "SimulatedRisk",
     "Shortcut",
     "WeakSlice",
     "as_dicts",
-    "attribute_error",
     "bias_variance",
     "bias_variance_path",
     "by_severity",
@@ -123,19 +130,15 @@ __all__ = [
     "gaussian_parameters",
     "judge_fit",
     "learning_curve",
-    "measurement_risk",
     "model_size",
-    "optimism",
     "shows_overfitting",
     "partial_dependence",
     "permutation_check",
     "json_ready",
     "residuals",
-    "sample_error",
     "shortcuts",
     "subgroups",
     "findings_text",
-    "true_risk",
     "weight_norm",
     "worst_severity",
 ]

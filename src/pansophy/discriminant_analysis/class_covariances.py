@@ -6,9 +6,9 @@ With C the covariance of n rows in d columns and t its mean variance, shrinkage 
     C_s = (1 - s) C + s t I                                                      (1)
 
 "auto" is (1) on standardised columns with the s of Ledoit and Wolf
-(`core/shrinkage.py`), which needs the sum of |z|^4 over the standardised rows z: one
-more pass. Weights count as repetitions. The small matrices are NumPy doubles, whatever
-holds the rows.
+(`core/linalg/shrinkage.py`), which needs the sum of |z|^4 over the standardised rows z:
+one more pass. Weights count as repetitions. The small matrices are NumPy doubles,
+whatever holds the rows.
 
 Shapes    X (n, d)   codes (n,)   C (k, d, d)   N (k,)
 Refs      [LedoitWolf2004]
@@ -19,11 +19,15 @@ from typing import Annotated, Any
 import numpy as np
 from sklearn.base import clone
 
-from ..core import arrays
-from ..core.rows import DatasetRows, Rows, as_rows
-from ..core.shrinkage import ledoit_wolf_shrinkage, shrunk_covariance
+from ..core.arrays import arrays
+from ..core.arrays.rows import DatasetRows, Rows, as_rows
+from ..core.linalg.shrinkage import ledoit_wolf_shrinkage, shrunk_covariance
 from ..distributions import Moments
-from ..distributions.class_moments import class_moments, class_sums, dense_float64
+from ..distributions.gaussian.class_moments import (
+    class_moments,
+    class_sums,
+    dense_float64,
+)
 from ..params import ParameterRule
 
 BLOCK_ROWS = 4096  # a block is read twice: in cache for widths that matter

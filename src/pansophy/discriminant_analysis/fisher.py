@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from ..core import arrays
-from ..core.labels import class_codes
+from ..core.arrays import arrays
+from ..core.arrays.labels import class_codes
 from .class_covariances import finite_class_moments
 
 

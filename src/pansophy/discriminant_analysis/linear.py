@@ -33,14 +33,13 @@ import numpy as np
 import scipy.linalg
 
 from ..base import PrefixedOutput, Transformer
-from ..core import arrays
-from ..core.labels import class_codes
-from ..core.least_squares_passes import triangle_of
+from ..core.arrays import arrays
+from ..core.arrays.labels import class_codes
+from ..core.arrays.rows import DatasetRows
+from ..core.linalg.least_squares_passes import triangle_of
 from ..core.numerics import log_softmax, safe_log, softmax
-from ..core.rows import DatasetRows
 from ..distributions import Moments
-from ..distributions.class_moments import dense_float64
-from ..linear_model.base import AbstractLinearClassifier
+from ..distributions.gaussian.class_moments import dense_float64
 from ..params import (
     Count,
     Flag,
@@ -49,6 +48,7 @@ from ..params import (
     ParameterError,
     UnsupportedChoiceError,
 )
+from ..predictors.abstract_linear import AbstractLinearClassifier
 from ..typing import Matrix, NumberList
 from .class_covariances import (
     CovarianceEstimator,

@@ -24,18 +24,18 @@ from typing import Literal
 
 import numpy as np
 
-from ..core import arrays
-from ..core.labels import class_codes
+from ..core.arrays import arrays
+from ..core.arrays.labels import class_codes
 from ..core.numerics import LOG_2PI
 from ..distributions import Normal
-from ..naive_bayes.abstract_bayes import (
+from ..distributions.gaussian.class_moments import spherical_moments
+from ..params import Flag, Fraction, NonNegative, ParameterError, UnsupportedChoiceError
+from ..predictors.abstract_bayes import (
     AbstractBayes,
     apply_to_dense_rows,
     check_class_prior,
     class_log_prior,
 )
-from ..naive_bayes.generative import spherical_moments
-from ..params import Flag, Fraction, NonNegative, ParameterError, UnsupportedChoiceError
 from ..typing import Matrix, NumberList
 from .class_covariances import (
     CovarianceEstimator,

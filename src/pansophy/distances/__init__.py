@@ -5,7 +5,6 @@ one of those names or a function.
 """
 
 from .correlation import pearson
-from .metric_axioms import MetricReport, check_metric, mutual_neighbour
 from .pairwise_metrics import (
     Nearest,
     as_float_rows,
@@ -41,9 +40,7 @@ METRICS = {
 __all__ = [
     "METRICS",
     "Nearest",
-    "MetricReport",
     "chebyshev",
-    "check_metric",
     "cosine",
     "distance_matrix_function",
     "euclidean",
@@ -51,7 +48,6 @@ __all__ = [
     "mahalanobis",
     "manhattan",
     "minkowski",
-    "mutual_neighbour",
     "pairwise_argmin",
     "pairwise",
     "pearson",

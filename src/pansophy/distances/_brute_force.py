@@ -9,7 +9,7 @@ from x - q itself.
 
 import numpy as np
 
-from ..core.compiled import FASTMATH, compiled
+from ..core.loops.compiled import FASTMATH, compiled
 from ._neighbor_lists import kth_smallest, push_neighbor, resized_copy
 
 STEP = 64  # entries looked at together

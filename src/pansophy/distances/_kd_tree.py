@@ -16,7 +16,7 @@ and 3 for sums of p-th powers.
 
 import numpy as np
 
-from ..core.compiled import FASTMATH_ORDERED, compiled
+from ..core.loops.compiled import FASTMATH_ORDERED, compiled
 
 WIDE = 8  # rows taken at once; XT has so many columns more than rows
 

@@ -11,7 +11,7 @@ box.
 
 import numpy as np
 
-from ..core.compiled import compiled
+from ..core.loops.compiled import compiled
 from ._kd_tree import (
     WIDE,
     box_distance,

@@ -8,7 +8,7 @@ gather rows up to a limit and are cut back to the k smallest when full
 
 import numpy as np
 
-from ..core.compiled import compiled
+from ..core.loops.compiled import compiled
 
 RANKED = 128  # pairs up to this many are sorted by counting
 SMALL = 32  # lists up to this length are kept sorted, longer ones as a heap

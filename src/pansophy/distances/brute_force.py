@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core import threads
+from ..core.loops import threads
 from ..persist.saved_state import FloatArray, saved_state
 from . import _brute_force, _neighbor_lists
 from .pairwise_metrics import block_slices

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
 from .pairwise_metrics import as_float_rows, cosine
 
 FLAT = 1e-10  # a variance below this share of the mean square is rounding

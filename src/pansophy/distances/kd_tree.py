@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core import threads
+from ..core.loops import threads
 from ..persist.saved_state import FloatArray, IntArray, Whole, saved_state
 from . import _kd_tree, _kd_tree_queries
 

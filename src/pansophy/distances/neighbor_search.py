@@ -35,8 +35,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..core import threads
-from ..core.arrays import asarray, is_foreign, namespace, to_numpy
+from ..core.arrays.arrays import asarray, is_foreign, namespace, to_numpy
+from ..core.loops import threads
 from ..persist.saved_state import NumberArray, Part, Whole, saved_state
 from . import _brute_force, _neighbor_lists, kd_tree
 from .brute_force import (

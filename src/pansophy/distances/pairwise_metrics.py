@@ -26,8 +26,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..core import threads
-from ..core.arrays import as_float, asarray, device, is_foreign, namespace, to_numpy
+from ..core.arrays.arrays import (
+    as_float,
+    asarray,
+    device,
+    is_foreign,
+    namespace,
+    to_numpy,
+)
+from ..core.loops import threads
 
 CLOSE = 1e-3  # below this share of |x|^2 + |z|^2 a squared distance is done again
 FEW = 4  # columns for which sums are cheaper than a product

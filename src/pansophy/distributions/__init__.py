@@ -2,24 +2,33 @@
 
 Each is one distribution or a batch of k components; see `base` for the contract and
 `DISTRIBUTIONS` for the list that the battery of tests runs over.
+
+Rooms
+
+    information  information: entropies, divergences, transport, description lengths
+    gaussian     normal distributions: shapes of covariance, priors, missing values, kin
 """
 
 from .categorical import Categorical, Multinomial
 from .counts import Bernoulli, Binomial, NegativeBinomial, Poisson
-from .covariance import SHAPES
 from .densities import Histogram, fit
-from .density_ratio import (
+from .expectation import expectation, gaussian_integral, grouped_mean, variance
+from .gaussian.covariance import SHAPES
+from .gaussian.normal import Moments, Normal
+from .gaussian.projection import Projection, fit_forward_kl, fit_reverse_kl
+from .gaussian.student_t import StudentT
+from .gaussian.wishart import NormalInverseWishart
+from .grid import GridPosterior
+from .hypotheses import HypothesisSet, bayes_optimal
+from .information.density_ratio import (
     DensityRatio,
     density_ratio,
     discriminator_value,
     optimal_discriminator,
 )
-from .description_length import description_length, mdl_prior
-from .expectation import expectation, gaussian_integral, grouped_mean, variance
-from .gaussian_kl import kl_gaussian
-from .grid import GridPosterior
-from .hypotheses import HypothesisSet, bayes_optimal
-from .information import (
+from .information.description_length import description_length, mdl_prior
+from .information.gaussian_kl import kl_gaussian
+from .information.information import (
     conditional_entropy,
     cross_entropy,
     entropy,
@@ -30,16 +39,12 @@ from .information import (
     mutual_information,
     total_variation,
 )
+from .information.mutual_information_bound import mi_lower_bound
+from .information.transport import Transport, kr_dual, transport, wasserstein
 from .joint_table import Independence, JointTable, bayes_rule, independent
 from .mle import MLE, Simulation, fit_mle, negative_log_likelihood, simulate_mle
-from .mutual_information_bound import mi_lower_bound
-from .normal import Moments, Normal
 from .priors import Beta, Dirichlet, Gamma
-from .projection import Projection, fit_forward_kl, fit_reverse_kl
-from .student_t import StudentT
 from .transform_density import TransformedDensity, transform_density
-from .transport import Transport, kr_dual, transport, wasserstein
-from .wishart import NormalInverseWishart
 
 DISTRIBUTIONS = [
     Normal,

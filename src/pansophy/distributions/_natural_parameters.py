@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core._scalar import LN2_HIGH, LN2_LOW, LOG2_E, exp_series
-from ..core.compiled import FASTMATH, FASTMATH_FUSED, compiled
+from ..core.loops.compiled import FASTMATH, FASTMATH_FUSED, compiled
 
 
 class FeatureMap(NamedTuple):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.special
 
-from ..core import arrays
+from ..core.arrays import arrays
 
 
 class SufficientStatistics(NamedTuple):

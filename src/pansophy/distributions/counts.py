@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import arrays
+from ..core.arrays import arrays
 from ..core.numerics import safe_divide, xlogy
 from .base import (
     SufficientStatistics,

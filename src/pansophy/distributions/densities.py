@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core import arrays
+from ..core.arrays import arrays
 from ..core.numerics import safe_log, xlogy
 from .base import SufficientStatistics, float_parameter, require_all
 from .categorical import Categorical, Multinomial, checked_probabilities
 from .counts import Bernoulli, Binomial, Poisson
-from .covariance import SHAPES
-from .normal import Normal
+from .gaussian.covariance import SHAPES
+from .gaussian.normal import Normal
 from .priors import Beta, Dirichlet, Gamma
 
 

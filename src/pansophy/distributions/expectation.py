@@ -15,9 +15,9 @@ import math
 
 import numpy as np
 
-from ..core import arrays
+from ..core.arrays import arrays
 from .base import float_parameter
-from .information import as_probabilities, unwrap_scalar
+from .information.information import as_probabilities, unwrap_scalar
 
 
 def density_of(p):

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core import arrays
+from ..core.arrays import arrays
 from ..core.numerics import safe_log, softmax
-from .information import as_probabilities
+from .information.information import as_probabilities
 
 
 def bayes_optimal(posterior, votes):

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
-from ..core import arrays
+from ..core.arrays import arrays
 from ..core.numerics import safe_divide, safe_log, softmax
 from .base import float_parameter, require_all
-from .information import (
+from .information.information import (
     as_probabilities,
     axis_numbers,
     conditional_entropy,

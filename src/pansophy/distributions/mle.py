@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import arrays
+from ..core.arrays import arrays
 from ..core.random import make_rng, spawn_rngs
 
 STEP = float(np.finfo(float).eps) ** (1 / 3)  # of central differences

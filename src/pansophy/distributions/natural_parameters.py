@@ -34,11 +34,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import arrays
+from ..core.arrays import arrays
+from ..core.arrays.rows import Rows
 from ..core.numerics import LOG_2PI, logsumexp, safe_divide
-from ..core.rows import Rows
-from .covariance import SHAPES
-from .normal import Moments, Normal, moments
+from .gaussian.covariance import SHAPES
+from .gaussian.normal import Moments, Normal, moments
 
 ERROR = 1e-9  # of a log-density, the most that a caller should allow
 KINDS = {"tied": 0, "spherical": 1, "diag": 2, "full": 3, "low_rank": 3}

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import arrays
+from ..core.arrays import arrays
 from ..core.numerics import safe_divide, safe_log, xlogy
 from .base import (
     SufficientStatistics,

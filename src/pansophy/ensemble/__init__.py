@@ -1,21 +1,30 @@
-"""Ensembles: bagging, forests, boosting, voting, stacking and mixtures of experts."""
+"""Ensembles: bagging, forests, boosting, voting, stacking and mixtures of experts.
+
+Rooms
+
+    boosting  boosting: trees that correct their predecessors
+    forests   forests: trees of their own that vote, their uncertainty and leaves
+"""
 
 from ..scikit_learn import share_names
-from .adaboost import AdaBoostClassifier, AdaBoostRegressor
 from .bagging import BaggingClassifier, BaggingRegressor
-from .cascade import CascadeClassifier
-from .diversity import Diversity, diversity
-from .extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
-from .forest import RandomForestClassifier, RandomForestRegressor
-from .gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
-from .hist_gradient_boosting import (
+from .boosting.adaboost import AdaBoostClassifier, AdaBoostRegressor
+from .boosting.gradient_boosting import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
+from .boosting.hist_gradient_boosting import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
-from .isolation_forest import IsolationForest
+from .cascade import CascadeClassifier
+from .diversity import Diversity, diversity
+from .forests.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from .forests.forest import RandomForestClassifier, RandomForestRegressor
+from .forests.isolation_forest import IsolationForest
+from .forests.random_trees_embedding import RandomTreesEmbedding
+from .forests.rotation_forest import RotationForestClassifier, RotationForestRegressor
 from .mixture_of_experts import MixtureOfExperts, MixtureOfExpertsClassifier
-from .random_trees_embedding import RandomTreesEmbedding
-from .rotation_forest import RotationForestClassifier, RotationForestRegressor
 from .stacking import StackingClassifier, StackingRegressor
 from .voting import VotingClassifier, VotingRegressor
 

@@ -23,8 +23,8 @@ weight, as in scikit-learn; where rows are not drawn with replacement the weight
 handed on to the members.
 
 Decision trees of this package are grown by threads on one table that is checked and
-sorted once (`tree_table.py`); other estimators are fitted by joblib. What a member
-draws depends on its seed alone, so n_jobs does not change the model.
+sorted once (`ensemble/forests/tree_table.py`); other estimators are fitted by joblib.
+What a member draws depends on its seed alone, so n_jobs does not change the model.
 
 Time B times that of a member. Memory O(n) per member while it is fitted; draws are not
 kept but drawn again from the seed.
@@ -49,17 +49,26 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Classifier, Estimator, Regressor
-from ..core import threads
-from ..core.labels import class_codes
-from ..core.progress import run_with_progress
-from ..core.routing import refuse_unrouted, routed_params
-from ..core.weighted import check_sample_weight
+from ..core.arrays.labels import class_codes
+from ..core.arrays.weighted import check_sample_weight
+from ..core.drivers.progress import run_with_progress
+from ..core.drivers.routing import refuse_unrouted, routed_params
+from ..core.loops import threads
 from ..params import Count, Flag, Jobs, ParameterError, Verbosity
 from ..persist.saved_state import AnyValue, Each, IntArray, saved_state
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ..tree.abstract_decision_tree import PositiveFraction
 from ..typing import Fittable, Seed
-from .level_coding import LevelCoding, check_fit_table, check_prediction_table
+from .forests.level_coding import LevelCoding, check_fit_table, check_prediction_table
+from .forests.tree_table import (
+    TreeTable,
+    can_share_table,
+    check_float32_rows,
+    has_threshold_tree,
+    is_own_tree,
+    mean_of_packed_trees,
+    pack_member_trees,
+)
 from .members import (
     ResamplingPlan,
     checks_warm_start,
@@ -71,15 +80,6 @@ from .members import (
     number_of_rows_to_draw,
     probabilities_or_votes,
     takes_sample_weight,
-)
-from .tree_table import (
-    TreeTable,
-    can_share_table,
-    check_float32_rows,
-    has_threshold_tree,
-    is_own_tree,
-    mean_of_packed_trees,
-    pack_member_trees,
 )
 
 OUT_OF_BAG_ATTRIBUTES = (

@@ -28,7 +28,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..base import Classifier
-from ..core.frames import rows_of_table
+from ..core.arrays.frames import rows_of_table
 from ..params import Jobs, NonNegative, ParameterError
 from ..persist.saved_state import IntArray, saved_state
 from ..typing import NumberList, Splits

@@ -21,11 +21,11 @@ from sklearn.utils.validation import (
 )
 
 from ..base import Classifier, Estimator, check_sparse_structure
-from ..core import arrays
-from ..core.labels import class_codes, plain_numbers, refuse_missing
-from ..core.routing import refuse_unrouted, routed_params, routing_enabled
-from ..core.rows import is_dataset
-from ..core.weighted import check_sample_weight
+from ..core.arrays import arrays
+from ..core.arrays.labels import class_codes, plain_numbers, refuse_missing
+from ..core.arrays.rows import is_dataset
+from ..core.arrays.weighted import check_sample_weight
+from ..core.drivers.routing import refuse_unrouted, routed_params, routing_enabled
 from ..params import ParameterError, ParameterRule, check_params
 
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.labels import class_codes
+from ..core.arrays.labels import class_codes
 from ..distributions import entropy
 from .voting import mean_of_members, vote_shares
 

@@ -14,7 +14,7 @@ and the row is out of its bag otherwise.
 Fits. A member is a clone of a template with its own random states, fitted to some of
 the columns and to rows with counts or weights. `fit_member` passes counts as
 `sample_weight` to an estimator that takes weights, and repeats rows for one that does
-not. Decision trees of this package have a faster way, `tree_table.py`.
+not. Decision trees of this package have a faster way, `ensemble/forests/tree_table.py`.
 
 Shapes    counts (n,)   columns (k,)   seeds (members,)
 Refs      [Breiman1996] bagging; [Ho1998] subspaces; [Louppe2012] patches
@@ -31,10 +31,10 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
 from ..base import InterruptedFitWarning
-from ..core import arrays
+from ..core.arrays import arrays
+from ..core.arrays.rows import is_dataset
+from ..core.drivers.routing import routing_enabled
 from ..core.random import make_rng
-from ..core.routing import routing_enabled
-from ..core.rows import is_dataset
 
 # -- seeds and draws -------------------------------------------------------------
 

@@ -36,12 +36,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
 
 from ..base import Classifier, Estimator, Regressor
-from ..core import arrays
-from ..core.em import em
-from ..core.iterate import best_of
-from ..core.labels import class_codes
+from ..core.arrays import arrays
+from ..core.arrays.labels import class_codes
+from ..core.drivers.em import em
+from ..core.drivers.iterate import best_of
+from ..core.drivers.progress import SILENT
 from ..core.numerics import LOG_2PI, log_softmax, logsumexp
-from ..core.progress import SILENT
 from ..core.random import make_rng, spawn_rngs
 from ..params import Count, NonNegative, ParameterError, Verbosity
 from ..typing import Fittable, Seed

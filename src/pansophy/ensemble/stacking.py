@@ -27,9 +27,9 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Classifier, Regressor, Transformer
-from ..core.labels import class_codes
-from ..core.routing import routed_params, routing_enabled
-from ..core.weighted import check_sample_weight
+from ..core.arrays.labels import class_codes
+from ..core.arrays.weighted import check_sample_weight
+from ..core.drivers.routing import routed_params, routing_enabled
 from ..params import Flag, Jobs, ParameterError, ParameterRule, Verbosity
 from ..typing import Fittable, Splits
 from .committee import (

@@ -27,7 +27,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ..base import Classifier, Regressor, Transformer
-from ..core.weighted import weighted_median
+from ..core.arrays.weighted import weighted_median
 from ..params import Flag, Jobs, ParameterError, Verbosity
 from ..typing import NumberList
 from .committee import (

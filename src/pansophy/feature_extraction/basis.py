@@ -18,7 +18,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ..base import Estimator, Transformer
-from ..core import arrays
+from ..core.arrays import arrays
 from ..params import Flag, ParameterError
 from ..typing import ListLike
 from .formulas import CONSTANTS, evaluate_formula, names_in_formula, parse_formula

@@ -12,7 +12,7 @@ import math
 import operator
 from typing import Any
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
 
 BINARY: dict[type, Any] = {
     ast.Add: operator.add,

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from ..base import Estimator, Transformer
-from ..core import arrays
+from ..core.arrays import arrays
 from ..params import Flag, ParameterError
 from ..typing import Matrix
 

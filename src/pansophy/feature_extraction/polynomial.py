@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..base import Estimator, Transformer
-from ..core import arrays
+from ..core.arrays import arrays
 from ..params import Flag, Natural
 from ..persist.saved_state import Whole, saved_state
 

@@ -17,8 +17,8 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core.arrays import namespace
-from ..core.overflow import refuse_overflowing_squares
+from ..core.arrays.arrays import namespace
+from ..core.arrays.overflow import refuse_overflowing_squares
 from ..params import Flag
 
 

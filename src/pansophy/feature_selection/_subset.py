@@ -6,7 +6,7 @@ those of y. `subset.py` has the method.
 
 import numpy as np
 
-from ..core.compiled import compiled
+from ..core.loops.compiled import compiled
 
 # share of the square of a column below which it depends on the others
 DEPENDENT_SHARE = 1e-9

@@ -21,7 +21,7 @@ from typing import Annotated
 import numpy as np
 
 from ..core.numerics import safe_divide
-from ..distributions import information
+from ..distributions.information import information
 from ..params import Count, Fraction, NonNegative, number_rule
 from .selector import AbstractSelector, checked_n_features, is_continuous_target
 

@@ -10,7 +10,8 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, Transformer, check_sparse_structure
-from ..core.labels import plain_numbers
+from ..core.arrays.labels import plain_numbers
+from ..core.arrays.unreadable import array_of_rows
 
 
 class AbstractSelector(SelectorMixin, Transformer, Estimator):
@@ -26,6 +27,8 @@ class AbstractSelector(SelectorMixin, Transformer, Estimator):
         """The columns of X that are kept."""
         if sparse.issparse(X):
             check_sparse_structure(X)
+        elif isinstance(X, (list, tuple)):
+            X = array_of_rows(X, f"X of {type(self).__name__}")
         return super().transform(X)
 
     def __sklearn_tags__(self):

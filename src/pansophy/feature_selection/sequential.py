@@ -28,9 +28,10 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv, cross_val_score
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from ..core.iterate import iterate
-from ..core.overflow import refuse_overflowing_squares
-from ..core.routing import refuse_unrouted, routed_params, routing_enabled
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.arrays.unreadable import array_of_rows, unreadable_error
+from ..core.drivers.iterate import iterate
+from ..core.drivers.routing import refuse_unrouted, routed_params, routing_enabled
 from ..params import Count, Fraction, Jobs, Number
 from ..typing import Fittable, Splits
 from .selector import AbstractSelector, estimator_or_least_squares
@@ -96,7 +97,10 @@ class LeastSquaresScore:
 
     def __init__(self, X, y, cv, quantity, intercept):
         self.X = X
-        self.y = np.asarray(y, float)
+        try:
+            self.y = np.asarray(y, float)
+        except (ValueError, TypeError) as error:
+            raise unreadable_error("y", y, error) from None
         refuse_overflowing_squares("LinearRegression", X)
         refuse_overflowing_squares("LinearRegression", self.y, "y")
         self.intercept = intercept
@@ -151,7 +155,9 @@ def closed_form_metric(estimator, X, scoring) -> str | None:
 def subset_score(estimator, X, y, cv, *, scoring, n_jobs, params=None):
     """The function mask -> L(S), in closed form where there is one."""
     estimator = estimator_or_least_squares(estimator)
-    y = None if y is None else np.asarray(y)
+    y = None if y is None else array_of_rows(y, "y")
+    if y is not None and y.ndim == 0:
+        raise ValueError(f"y must have an entry for each row, got {y.item()!r}.")
     cv = check_cv(cv, y, classifier=is_classifier(estimator))
     if params:
         return CrossValidatedScore(estimator, X, y, cv, scoring, n_jobs, params)

@@ -22,8 +22,8 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ..core import threads
-from ..core.overflow import refuse_overflowing_squares
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.loops import threads
 from ..core.random import make_rng, spawn_rngs
 from ..params import Count, Jobs, OpenFraction, ParameterError
 from ..typing import Seed

@@ -33,9 +33,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
-from ..core import arrays
-from ..core.least_squares_passes import least_squares_moments, prepare_least_squares
-from ..core.overflow import refuse_overflowing_squares
+from ..core.arrays import arrays
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.linalg.least_squares_passes import (
+    least_squares_moments,
+    prepare_least_squares,
+)
 from ..params import Count, Flag, Fraction, NonNegative, ParameterError
 from ..typing import Splits
 from .selector import AbstractSelector, checked_n_features

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 
 from ..base import Estimator, validate_rows
-from ..core.arrays import asarray, is_foreign, to_numpy
-from ..core.overflow import refuse_overflowing_squares
+from ..core.arrays.arrays import asarray, is_foreign, to_numpy
+from ..core.arrays.overflow import refuse_overflowing_squares
 from ..kernels import AbstractKernel
 from ..kernels.base import holds_objects, object_rows
 from ..kernels.lookup import is_sklearn_kernel

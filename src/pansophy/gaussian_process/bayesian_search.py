@@ -25,13 +25,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from ..core import threads
-from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, FitTask
+from ..core.drivers.iterate import Result, iterate
+from ..core.drivers.progress import SILENT, FitTask
+from ..core.loops import threads
 from ..core.random import make_rng
 from ..kernels import Constant, Matern, White
-from ..optim.point_search import latin_hypercube
-from ..optim.search_space import search_space
+from ..optim.black_box.point_search import latin_hypercube
+from ..optim.black_box.search_space import search_space
 from ..params import check_count
 from .gaussian_process_regressor import GaussianProcessRegressor
 

@@ -16,8 +16,8 @@ by Gauss-Legendre nodes, a sum of squares. A constant kernel is an entry that ne
 moves. A sum of kernels is the sum of their chains, and a product with constants
 changes s2, so that any kernel made of these is one chain whose matrices are block
 diagonal. Sorted rows, equal rows included (u = 0), then have the likelihood of a Kalman
-filter and the posterior of its smoother (`state_space.kalman_recursions`); new rows are
-rows without an observation, and so are rows whose y is NaN.
+filter and the posterior of its smoother (`state_space.kalman.kalman_recursions`); new
+rows are rows without an observation, and so are rows whose y is NaN.
 
 With the adjoints (r_t, N_t) of the smoother and G_t = (r_t r_t^T - N_t) / 2,
 
@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.linalg import EPS
+from ..core.linalg.linalg import EPS
 from ..core.quadrature import gauss_legendre
 from ..kernels import (
     Columns,
@@ -49,8 +49,8 @@ from ..kernels import (
     White,
 )
 from ..params import ParameterError
-from ..state_space.kalman_recursions import run_filter, run_smoother
-from ..state_space.linear_gaussian import LinearGaussianModel
+from ..state_space.kalman.kalman_recursions import run_filter, run_smoother
+from ..state_space.kalman.linear_gaussian import LinearGaussianModel
 from .exact import MarginalLikelihood
 
 NODES, WEIGHTS = gauss_legendre(12)

@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from ..core.arrays import device, is_foreign, is_torch, namespace
-from ..core.linalg import (
+from ..core.arrays.arrays import device, is_foreign, is_torch, namespace
+from ..core.linalg.linalg import (
     GRADES,
     NotPositiveDefiniteError,
     inverse_from_cholesky,

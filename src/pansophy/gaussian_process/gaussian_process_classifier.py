@@ -25,8 +25,8 @@ from sklearn.gaussian_process.kernels import CompoundKernel
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Classifier
+from ..core.loops.threads import limit_threads
 from ..core.random import make_rng, spawn_rngs
-from ..core.threads import limit_threads
 from ..kernels import RBF, AbstractKernel, Constant, Matern
 from ..params import Count, Flag, Jobs, ParameterError
 from ..persist.saved_state import FloatArray, IntArray, saved_state

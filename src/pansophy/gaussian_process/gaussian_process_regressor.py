@@ -33,9 +33,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Regressor
-from ..core.arrays import asarray, is_foreign, namespace, to_numpy
-from ..core.linalg import cholesky
-from ..core.overflow import refuse_overflowing_squares
+from ..core.arrays.arrays import asarray, is_foreign, namespace, to_numpy
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.linalg.linalg import cholesky
 from ..core.random import make_rng
 from ..kernels import RBF, AbstractKernel, Constant, Matern, White
 from ..kernels.base import white_difference

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.linalg import EPS, NotPositiveDefiniteError
+from ..core.linalg.linalg import EPS, NotPositiveDefiniteError
 from ..distances.pairwise_metrics import block_slices
 from ..kernels import (
     RBF,

@@ -37,8 +37,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.cg import pivoted_cholesky
-from ..core.linalg import cholesky, solve_triangular
+from ..core.linalg.cg import pivoted_cholesky
+from ..core.linalg.linalg import cholesky, solve_triangular
 from ..distances.pairwise_metrics import block_slices
 from ..params import ParameterError
 from .exact import LOG_2PI, MarginalLikelihood

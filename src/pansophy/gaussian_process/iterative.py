@@ -29,13 +29,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..core.cg import (
+from ..core.linalg.cg import (
     conjugate_gradients,
     log_determinant,
     pivoted_cholesky,
     sample_low_rank,
 )
-from ..core.linalg import EPS, LowRank, NotPositiveDefiniteError, low_rank
+from ..core.linalg.linalg import EPS, LowRank, NotPositiveDefiniteError, low_rank
 from ..distances.pairwise_metrics import block_slices
 from ..kernels.base import row_slice, white_difference
 from .exact import LOG_2PI, MarginalLikelihood

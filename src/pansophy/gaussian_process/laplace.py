@@ -46,7 +46,7 @@ import scipy.linalg
 import scipy.special
 from scipy.linalg import lapack
 
-from ..core.linalg import (
+from ..core.linalg.linalg import (
     NotPositiveDefiniteError,
     cholesky,
     solve_cholesky,

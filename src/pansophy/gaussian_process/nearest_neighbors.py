@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.linalg import EPS
+from ..core.linalg.linalg import EPS
 from ..distances.neighbor_search import build_index, k_nearest
 from ..distances.pairwise_metrics import block_slices
 from .exact import ExactPosterior, jittered_cholesky, solve_factored

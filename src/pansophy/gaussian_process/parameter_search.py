@@ -27,7 +27,7 @@ import scipy.optimize
 from sklearn.exceptions import ConvergenceWarning
 
 from ..base import InterruptedFitWarning
-from ..core.linalg import NotPositiveDefiniteError
+from ..core.linalg.linalg import NotPositiveDefiniteError
 from .exact import NOTHING, GPData, sample_count
 from .kernel_parameters import REACH, KernelFamily
 

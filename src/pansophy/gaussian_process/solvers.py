@@ -26,8 +26,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..core.arrays import is_foreign
-from ..core.linalg import GRADES, matrix_size
+from ..core.arrays.arrays import is_foreign
+from ..core.linalg.linalg import GRADES, matrix_size
 from ..params import ParameterError, check_count
 from .chain import chain_posterior, chain_terms, markov_chain_evidence
 from .exact import (

@@ -34,12 +34,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.iterate import iterate
-from ..core.linalg import NotPositiveDefiniteError, cholesky, solve_triangular
+from ..core.drivers.iterate import iterate
+from ..core.drivers.progress import SILENT
+from ..core.linalg.linalg import NotPositiveDefiniteError, cholesky, solve_triangular
 from ..core.numerics import softmax
-from ..core.progress import SILENT
 from ..distances.pairwise_metrics import block_slices
-from ..optim.stochastic import by_moments, chain_transforms, scale_by_schedule
+from ..optim.stochastic.stochastic import (
+    by_moments,
+    chain_transforms,
+    scale_by_schedule,
+)
 from .exact import NOTHING, GPData, MarginalLikelihood
 from .inducing import ROWS, contract_variances, white_and_smooth_variances
 from .likelihoods import hermite_rule, normal_points

@@ -42,18 +42,19 @@ from torch import Tensor
 
 from .. import nn
 from ..base import Density, host_array
-from ..core.labels import class_codes, refuse_missing
-from ..core.overflow import refuse_overflowing_squares
+from ..core.arrays.labels import class_codes, refuse_missing
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.arrays.unreadable import array_of_rows
 from ..core.random import draw_seed, make_rng
-from ..neural_network.abstract_training import (
+from ..nn.nets.heads import positive_total
+from ..nn.training.abstract_training import (
     BLOCK_VALUES,
     AbstractTraining,
     detached_net,
     tensor_blocks,
 )
-from ..neural_network.run_tag import run_tag
-from ..nn.devices import resolve_device, seeded_torch
-from ..nn.heads import positive_total
+from ..nn.training.devices import resolve_device, seeded_torch
+from ..nn.training.run_tag import run_tag
 from ..params import Natural, check_count
 
 LARGEST_IMAGE_RANK = 4  # axes of a stack of images with channels
@@ -448,7 +449,9 @@ def pixel_rows(model, X, *, reset):
     compared with it if not.
     """
     X = host_array(model, X)
-    shape = np.shape(X) if isinstance(X, (list, np.ndarray)) else ()
+    if isinstance(X, list):
+        X = array_of_rows(X, f"X of {type(model).__name__}")
+    shape = np.shape(X) if isinstance(X, np.ndarray) else ()
     stack = 2 < len(shape) <= LARGEST_IMAGE_RANK
     if reset:
         model.image_shape_ = tuple(shape[1:]) if stack else None

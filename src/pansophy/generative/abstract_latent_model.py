@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..base import PrefixedOutput
-from ..neural_network.conv import flat_image_shape, refuse_channels_first
+from ..core.arrays.image_shapes import flat_image_shape, refuse_channels_first
 from ..params import Count
 from .abstract_generator import AbstractGenerator
 

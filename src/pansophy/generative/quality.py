@@ -38,16 +38,16 @@ import scipy.stats
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, cross_val_predict
 
-from ..core import arrays
+from ..core.arrays import arrays
+from ..core.arrays.weighted import check_sample_weight, effective_sample_size
 from ..core.random import draw_seed, make_rng
-from ..core.weighted import check_sample_weight, effective_sample_size
 from ..distances.pairwise_metrics import euclidean
-from ..distributions.normal import moments
-from ..kernel_model.kernel_tests import drawn_rows, mmd
+from ..distributions.gaussian.normal import moments
+from ..kernels.kernel_tests import drawn_rows, mmd
 from ..neighbors import NearestNeighbors
 from ..params import check_count
-from .memorisation import as_table, comparable, joined_tables
-from .table_codec import learn_table_codec
+from .tabular.memorisation import as_table, comparable, joined_tables
+from .tabular.table_codec import learn_table_codec
 
 BLOCK_ROWS = 1024  # rows whose distances to the other set are held at once
 

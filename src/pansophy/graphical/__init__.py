@@ -1,38 +1,32 @@
-"""Graphical models: Bayesian networks, Markov random fields, factor graphs."""
+"""Graphical models: Bayesian networks, Markov random fields, factor graphs.
 
-from .bayesian_network import BayesianNetwork
-from .bif import parse_bif, read_bif, write_bif
-from .chain_crf import ChainCRF
-from .chow_liu import chow_liu
-from .clique_tree import InferenceCost
-from .conditional_distributions import (
-    ConditionalLinearGaussian,
-    ConditionalTable,
-    LinearGaussian,
-)
-from .contingency_tables import ContingencyTables
-from .cutset import CutsetResult, cutset_conditioning
-from .d_separation import DSeparation, d_separated, markov_blanket, path_gate
-from .dags import all_dags
-from .example_networks import (
-    alarm_network,
-    random_network,
-    sprinkler_network,
-    student_network,
-)
-from .explaining import ExplainingAway, explaining_away
-from .factor_graph import FactorGraph, to_factor_graph
-from .factors import Factor
-from .gaussian_belief_propagation import GaussianBeliefs, gaussian_bp
-from .gibbs_sampling import ErgodicityWarning, GibbsDraws, gibbs_sample
-from .graph_cuts import CutResult, alpha_expansion, binary_cut, graph_cut
-from .grid_crf import GridCRF
-from .ising_grid import IsingGrid
-from .junction_tree import JunctionTree
-from .loopy_belief_propagation import loopy_bp, mean_field
-from .markov_equivalence import EquivalenceClass, equivalence_class, markov_equivalent
-from .markov_random_field import MarkovRandomField
-from .message_passing import (
+Rooms
+
+    networks   Bayesian networks: structure, distributions, files and what follows from
+               the graph
+    inference  inference: exact, by messages, by sampling; factors and the plans that
+               order them
+    structure  learning of networks from rows: counts, scores, searches, parameters
+    fields     Markov random fields: grids, cuts, transfer matrices
+    crf        conditional random fields of chains and grids, and features of their
+               tokens
+"""
+
+from .crf.chain_crf import ChainCRF
+from .crf.grid_crf import GridCRF
+from .fields.graph_cuts import CutResult, alpha_expansion, binary_cut, graph_cut
+from .fields.ising_grid import IsingGrid
+from .fields.markov_random_field import MarkovRandomField
+from .fields.potts_grid import PottsGrid
+from .inference.clique_tree import InferenceCost
+from .inference.cutset import CutsetResult, cutset_conditioning
+from .inference.factor_graph import FactorGraph, to_factor_graph
+from .inference.factors import Factor
+from .inference.gaussian_belief_propagation import GaussianBeliefs, gaussian_bp
+from .inference.gibbs_sampling import ErgodicityWarning, GibbsDraws, gibbs_sample
+from .inference.junction_tree import JunctionTree
+from .inference.loopy_belief_propagation import loopy_bp, mean_field
+from .inference.message_passing import (
     Assignment,
     Beliefs,
     Message,
@@ -40,13 +34,36 @@ from .message_passing import (
     min_sum,
     sum_product,
 )
-from .parameter_learning import fit_tables, fit_tables_em, fit_tables_gradient
-from .pc import PC
-from .plates import Plate, to_bayesian_network, unroll_plates
-from .posterior import MostProbableExplanation, NormalMixture, Posterior
-from .potts_grid import PottsGrid
-from .rule_network import from_rules
-from .structure_scores import (
+from .inference.posterior import MostProbableExplanation, NormalMixture, Posterior
+from .inference.tree_reweighted import tree_reweighted_bp
+from .inference.variable_elimination import enumerate_joint
+from .networks.bayesian_network import BayesianNetwork
+from .networks.bif import parse_bif, read_bif, write_bif
+from .networks.conditional_distributions import (
+    ConditionalLinearGaussian,
+    ConditionalTable,
+    LinearGaussian,
+)
+from .networks.d_separation import DSeparation, d_separated, markov_blanket, path_gate
+from .networks.dags import all_dags
+from .networks.example_networks import (
+    alarm_network,
+    random_network,
+    sprinkler_network,
+    student_network,
+)
+from .networks.markov_equivalence import (
+    EquivalenceClass,
+    equivalence_class,
+    markov_equivalent,
+)
+from .networks.table_encoding import decode_table, encode_table
+from .networks.variables import VariableSpace
+from .structure.chow_liu import chow_liu
+from .structure.contingency_tables import ContingencyTables
+from .structure.parameter_learning import fit_tables, fit_tables_em, fit_tables_gradient
+from .structure.pc import PC
+from .structure.structure_scores import (
     aic_score,
     bdeu_score,
     bic_score,
@@ -54,13 +71,8 @@ from .structure_scores import (
     log_likelihood_score,
     structure_score,
 )
-from .structure_search import StructureSearch
-from .table_encoding import decode_table, encode_table
-from .tree_augmented_nb import TreeAugmentedNB
-from .tree_reweighted import tree_reweighted_bp
-from .two_stage import TwoStage
-from .variable_elimination import enumerate_joint
-from .variables import VariableSpace
+from .structure.structure_search import StructureSearch
+from .structure.tree_augmented_nb import TreeAugmentedNB
 
 __all__ = [
     "ChainCRF",
@@ -68,7 +80,6 @@ __all__ = [
     "BayesianNetwork",
     "ConditionalLinearGaussian",
     "MostProbableExplanation",
-    "ExplainingAway",
     "Factor",
     "InferenceCost",
     "JunctionTree",
@@ -81,8 +92,6 @@ __all__ = [
     "alarm_network",
     "d_separated",
     "enumerate_joint",
-    "explaining_away",
-    "from_rules",
     "path_gate",
     "markov_blanket",
     "random_network",
@@ -99,7 +108,6 @@ __all__ = [
     "IsingGrid",
     "MarkovRandomField",
     "Message",
-    "Plate",
     "PottsGrid",
     "alpha_expansion",
     "binary_cut",
@@ -112,16 +120,13 @@ __all__ = [
     "mean_field",
     "min_sum",
     "sum_product",
-    "to_bayesian_network",
     "to_factor_graph",
     "tree_reweighted_bp",
-    "unroll_plates",
     "ContingencyTables",
     "EquivalenceClass",
     "PC",
     "StructureSearch",
     "TreeAugmentedNB",
-    "TwoStage",
     "aic_score",
     "all_dags",
     "bdeu_score",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..core.compiled import FASTMATH_NO_NAN, compiled
+from ..core.loops.compiled import FASTMATH_NO_NAN, compiled
 
 EUCLIDEAN, MANHATTAN, CHEBYSHEV, MINKOWSKI = range(4)
 POINT_CHUNK = 512  # points whose distances are computed at a time

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..tree.additive_trees import as_additive_trees
-from ..tree.tree import LEAF, round_down_float32
+from ..tree.storage.additive_trees import as_additive_trees
+from ..tree.storage.tree import LEAF, round_down_float32
 from .onnx_graph import ExportError
 
 AT_MOST = 0  # the mode "x <= threshold" of a node

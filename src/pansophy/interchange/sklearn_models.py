@@ -10,9 +10,9 @@ import importlib
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..tree.input_encoding import InputEncoder
-from ..tree.packed_forest import KEEP_ALL, pack_forest
-from ..tree.tree import Tree
+from ..tree.growing.input_encoding import InputEncoder
+from ..tree.storage.packed_forest import KEEP_ALL, pack_forest
+from ..tree.storage.tree import Tree
 from .onnx_graph import ExportError
 
 CHECK_ROWS = 256  # rows made up for the check where none are given
@@ -111,7 +111,7 @@ def from_sklearn(model, X=None):
     >>> theirs = RandomForestClassifier(5, random_state=0).fit(X, y)
     >>> ours = from_sklearn(theirs, X)
     >>> type(ours).__module__, bool((ours.predict(X) == theirs.predict(X)).all())
-    ('pansophy.ensemble.forest', True)
+    ('pansophy.ensemble.forests.forest', True)
     """
     check_is_fitted(model)
     name = type(model).__name__

@@ -21,16 +21,16 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core import threads
-from ..core.arrays import asarray, is_foreign, namespace, to_numpy
-from ..core.overflow import refuse_overflowing_squares
+from ..core.arrays.arrays import asarray, is_foreign, namespace, to_numpy
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.arrays.rows import as_rows
+from ..core.loops import threads
 from ..core.random import make_rng
-from ..core.rows import as_rows
-from ..kernel_model.abstract_kernel_model import KernelParameter
 from ..kernels import get_kernel
 from ..kernels.base import object_rows, takes_objects
 from ..params import Count, Jobs, NonNegative, Number, ParameterError
 from ..persist.saved_state import AnyArray, IntArray, NumberArray, saved_state
+from ..predictors.abstract_kernel_model import KernelParameter
 from ..typing import Seed
 
 SPARSE = {"accept_sparse": "csr"}

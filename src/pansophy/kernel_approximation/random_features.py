@@ -22,8 +22,8 @@ import numpy as np
 from scipy import sparse
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core.arrays import asarray, is_foreign, namespace, to_numpy
-from ..core.overflow import refuse_overflowing_squares
+from ..core.arrays.arrays import asarray, is_foreign, namespace, to_numpy
+from ..core.arrays.overflow import refuse_overflowing_squares
 from ..core.random import make_rng
 from ..params import Count, Flag, NonNegative
 from ..persist.saved_state import IntArray, NumberArray, Whole, saved_state

@@ -1,10 +1,6 @@
 """Models of kernel values: logistic regression, perceptron, least-squares machines."""
 
-from .asymmetric_ls_svm import AsymmetricLSSVM
-from .falkon import FalkonClassifier, FalkonRegressor
-from .kernel_logistic_regression import KernelLogisticRegression
-from .kernel_perceptron import KernelPerceptron, perceptron_objective
-from .kernel_tests import (
+from ..kernels.kernel_tests import (
     Discrepancy,
     KernelTestResult,
     hsic_test,
@@ -12,16 +8,18 @@ from .kernel_tests import (
     mmd,
     mmd_test,
 )
+from .asymmetric_ls_svm import AsymmetricLSSVM
+from .falkon import FalkonClassifier, FalkonRegressor
+from .kernel_logistic_regression import KernelLogisticRegression
+from .kernel_perceptron import KernelPerceptron, perceptron_objective
 from .locally_weighted_regression import LocallyWeightedRegression
 from .ls_svm import LSSVMClassifier, LSSVMRegressor
-from .representer import KernelExpansion, representer, rkhs_norm
 
 __all__ = [
     "AsymmetricLSSVM",
     "Discrepancy",
     "FalkonClassifier",
     "FalkonRegressor",
-    "KernelExpansion",
     "KernelLogisticRegression",
     "KernelPerceptron",
     "LSSVMClassifier",
@@ -33,6 +31,4 @@ __all__ = [
     "mmd",
     "mmd_test",
     "perceptron_objective",
-    "representer",
-    "rkhs_norm",
 ]

@@ -1,6 +1,6 @@
 """Compiled pass of the kernel perceptron over the rows of a Gram matrix."""
 
-from ..core.compiled import compiled
+from ..core.loops.compiled import compiled
 
 
 @compiled

@@ -39,7 +39,7 @@ from ..kernels import AbstractKernel, Asymmetric
 from ..kernels.lookup import is_sklearn_kernel
 from ..params import ParameterRule, Positive
 from ..persist.saved_state import NumberArray, saved_state
-from .abstract_kernel_model import AbstractKernelModel, is_kernel_parameter
+from ..predictors.abstract_kernel_model import AbstractKernelModel, is_kernel_parameter
 from .kernel_classes import encode_classes, labels_from_scores, signs_against_rest
 
 AsymmetricParameter = Annotated[

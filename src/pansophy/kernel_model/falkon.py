@@ -38,8 +38,8 @@ from ..params import (
     Verbosity,
 )
 from ..persist.saved_state import NumberArray, saved_state
+from ..predictors.abstract_kernel_model import AbstractKernelModel
 from ..typing import Seed
-from .abstract_kernel_model import AbstractKernelModel
 from .feature_newton import (
     SmoothProblem,
     fit_smooth_loss,

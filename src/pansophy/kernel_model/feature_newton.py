@@ -27,11 +27,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from ..core.cg import conjugate_gradients
-from ..core.iterate import Result, iterate
-from ..core.linalg import cholesky, solve_cholesky, solve_triangular
+from ..core.drivers.iterate import Result, iterate
+from ..core.linalg.cg import conjugate_gradients
+from ..core.linalg.linalg import cholesky, solve_cholesky, solve_triangular
 from ..losses import Loss, softmax
-from ..optim.gradient import line_search, state_at_position
+from ..optim.smooth.gradient import line_search, state_at_position
 
 INNER = 500  # steps of conjugate gradients in a Newton step
 CACHED = 1 << 26  # entries of K_nm that are kept: 512 MB

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..core.class_weight import compute_class_weight
-from ..core.labels import class_codes
+from ..core.arrays.class_weight import compute_class_weight
+from ..core.arrays.labels import class_codes
 
 
 def encode_classes(model, y, w):

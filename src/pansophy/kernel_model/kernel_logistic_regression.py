@@ -26,7 +26,7 @@ from ..core.numerics import softmax as probabilities
 from ..losses import logistic, softmax
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from ..persist.saved_state import NumberArray, saved_state
-from .abstract_kernel_model import AbstractKernelModel
+from ..predictors.abstract_kernel_model import AbstractKernelModel
 from .feature_newton import SmoothProblem, dense_features, fit_smooth_loss
 from .kernel_classes import encode_classes, labels_from_scores
 

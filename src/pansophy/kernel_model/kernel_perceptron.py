@@ -24,11 +24,11 @@ import numpy as np
 
 from ..base import Classifier
 from ..core.random import make_rng
-from ..optim.mistake_driven import until_clean
+from ..optim.stochastic.mistake_driven import until_clean
 from ..params import Count, Flag, Positive, Verbosity
 from ..persist.saved_state import IntArray, NumberArray, saved_state
+from ..predictors.abstract_kernel_model import AbstractKernelModel
 from ..typing import Seed
-from .abstract_kernel_model import AbstractKernelModel
 from .kernel_classes import encode_classes, labels_from_scores, signs_against_rest
 
 

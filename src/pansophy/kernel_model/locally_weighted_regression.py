@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from ..base import Estimator, Regressor
-from ..core.overflow import refuse_overflowing_squares
+from ..core.arrays.overflow import refuse_overflowing_squares
 from ..distances import neighbor_search
 from ..distances.pairwise_metrics import block_slices
 from ..kernels import AbstractKernel

@@ -29,10 +29,10 @@ from typing import Literal
 import numpy as np
 
 from ..base import Classifier, Regressor
-from ..core.mixed_precision import solve_shifted_or_least_squares
+from ..core.linalg.mixed_precision import solve_shifted_or_least_squares
 from ..params import Positive
 from ..persist.saved_state import NumberArray, saved_state
-from .abstract_kernel_model import AbstractKernelModel
+from ..predictors.abstract_kernel_model import AbstractKernelModel
 from .kernel_classes import encode_classes, labels_from_scores, signs_against_rest
 
 

@@ -11,7 +11,7 @@ so that the residual of a row of weight 1 is alpha a_i. With the linear kernel X
 ridge regression without an intercept. Three solvers, the same optimum:
 
     "cholesky"   a factor of (2): n^3 / 3, memory n^2. Large systems are factored in
-                 single precision and refined to double (`core.mixed_precision`).
+                 single precision and refined to double (`core.linalg.mixed_precision`).
     "cg"         conjugate gradients on (2), preconditioned by a pivoted Cholesky
                  factor; products by tiles, memory O(n) and the factor
     "descent"    a <- a - 2 eta (K a - y + alpha a) from 0                        (3)
@@ -31,12 +31,11 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 
 from ..base import Regressor
-from ..core.arrays import asarray, is_foreign, namespace, to_numpy
-from ..core.cg import conjugate_gradients, pivoted_cholesky
-from ..core.iterate import Result, iterate
-from ..core.linalg import low_rank, matrix_size
-from ..core.mixed_precision import solve_shifted_or_least_squares
-from ..kernel_model.abstract_kernel_model import AbstractKernelModel, KernelParameter
+from ..core.arrays.arrays import asarray, is_foreign, namespace, to_numpy
+from ..core.drivers.iterate import Result, iterate
+from ..core.linalg.cg import conjugate_gradients, pivoted_cholesky
+from ..core.linalg.linalg import low_rank, matrix_size
+from ..core.linalg.mixed_precision import solve_shifted_or_least_squares
 from ..kernels.base import row_slice, symmetric_gram_matrix
 from ..params import (
     Count,
@@ -48,6 +47,7 @@ from ..params import (
     Verbosity,
 )
 from ..persist.saved_state import NumberArray, saved_state
+from ..predictors.abstract_kernel_model import AbstractKernelModel, KernelParameter
 
 DENSE = 12_000  # rows up to which "auto" makes the matrix: 1.2 GB
 RANK = 200  # of the preconditioner

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
 from ..distances.pairwise_metrics import as_float_rows
 from ..params import check_count
 from .base import (

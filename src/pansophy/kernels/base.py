@@ -50,8 +50,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from ..core import threads
-from ..core.arrays import (
+from ..core.arrays.arrays import (
     asarray,
     device,
     is_foreign,
@@ -59,7 +58,8 @@ from ..core.arrays import (
     namespace,
     to_numpy,
 )
-from ..core.triton_support import has_triton
+from ..core.loops import threads
+from ..core.loops.triton_support import has_triton
 from ..distances.pairwise_metrics import (
     DEVICE,
     TILE,

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
 from ..distances.pairwise_metrics import as_float_rows, unit_rows
 from ..params import check_count
 from .base import AbstractKernel, array_namespace, check_positive_parameter

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from ..core.arrays import as_float, asarray, is_foreign, namespace, to_numpy
+from ..core.arrays.arrays import as_float, asarray, is_foreign, namespace, to_numpy
 from ..distances.pairwise_metrics import as_float_rows, distance_matrix_function
 from .base import AbstractKernel, object_rows, warn_if_indefinite
 

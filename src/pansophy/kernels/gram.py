@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.arrays import asarray, namespace, to_numpy
+from ..core.arrays.arrays import asarray, namespace, to_numpy
 
 
 def gram(kernel, X, Z=None):

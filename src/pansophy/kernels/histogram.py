@@ -16,7 +16,7 @@ Refs      [Barla2003]; [Vedaldi2012]; [Ralaivola2005]
 
 from dataclasses import dataclass
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
 from .base import AbstractKernel, check_positive_parameter, empty_block, full_diag
 from .dot import inner_products, row_squared_norms
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..core.arrays import is_foreign
+from ..core.arrays.arrays import is_foreign
 from ..params import ParameterError
 from .base import AbstractKernel, Constant, White
 from .dot import Cosine, Linear, Polynomial, Sigmoid

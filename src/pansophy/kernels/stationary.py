@@ -45,7 +45,7 @@ import numpy as np
 import scipy.special
 from scipy import sparse
 
-from ..core.arrays import asarray, namespace, to_numpy
+from ..core.arrays.arrays import asarray, namespace, to_numpy
 from ..distances.pairwise_metrics import as_float_rows, columns_block, squared_block
 from ..params import check_count
 from .base import (

@@ -1,58 +1,76 @@
-"""Linear models: least squares, ridge, lasso, logistic regression, GLM and SGD."""
+"""Linear models: least squares, ridge, lasso, logistic regression, GLM and SGD.
+
+Rooms
+
+    least_squares  least squares: ordinary, weighted, with ridge penalties, recursive
+    lasso          penalties that select columns: lasso, elastic net, groups, many
+                   tasks, whole paths
+    classifiers    linear classifiers: logistic regression and its solvers, perceptrons,
+                   reductions
+    glm            generalised linear models and quantiles
+    robust         regression that bears outliers: Huber, RANSAC, Theil-Sen
+    bayesian       Bayesian linear regression: evidence, relevance, predictive
+                   distributions
+    sgd            stochastic gradient descent for classifiers and regressors
+"""
 
 from ..scikit_learn import share_names
-from .adaline import Adaline
-from .ard_regression import ARDRegression
-from .bayesian_linear_regression import (
+from .bayesian.ard_regression import ARDRegression
+from .bayesian.bayesian_linear_regression import (
     BayesianLinearRegression,
     NormalInverseGammaRegression,
 )
-from .bayesian_ridge import BayesianRidge
-from .cost_sensitive_classifier import CostSensitiveClassifier
-from .generalized_least_squares import GeneralizedLeastSquares
-from .glm import GeneralizedLinearModel
-from .group_lasso import GroupLasso
-from .hat_matrix import hat_values, loo_residuals, smoother_weights
-from .huber import HuberRegressor
-from .lasso import ElasticNet, Lasso
-from .lasso_cv import ElasticNetCV, LassoCV
-from .lasso_path import enet_path, lasso_path
-from .linear_classifier import LinearClassifier, canonical_plane, margins
-from .linear_regression import LinearRegression, add_intercept, lstsq
-from .logistic import LogisticRegression
-from .logistic_cv import LogisticRegressionCV
-from .multi_task import (
+from .bayesian.bayesian_ridge import BayesianRidge
+from .classifiers.adaline import Adaline
+from .classifiers.cost_sensitive_classifier import CostSensitiveClassifier
+from .classifiers.linear_classifier import LinearClassifier, canonical_plane, margins
+from .classifiers.logistic import LogisticRegression
+from .classifiers.logistic_cv import LogisticRegressionCV
+from .classifiers.multiclass_reductions import (
+    ambiguous_mask,
+    hamming_codes,
+    normalize_scores,
+)
+from .classifiers.perceptron import Perceptron
+from .classifiers.proportional_odds import ProportionalOdds
+from .classifiers.ridge_classifier import (
+    LeastSquaresClassifier,
+    RidgeClassifier,
+    RidgeClassifierCV,
+)
+from .classifiers.separability import is_separable
+from .glm.glm import GeneralizedLinearModel
+from .glm.negative_binomial import NegativeBinomialRegressor
+from .glm.quantile import QuantileRegressor
+from .glm.tweedie import GammaRegressor, PoissonRegressor, TweedieRegressor
+from .lasso.group_lasso import GroupLasso
+from .lasso.lasso import ElasticNet, Lasso
+from .lasso.lasso_cv import ElasticNetCV, LassoCV
+from .lasso.lasso_path import enet_path, lasso_path
+from .lasso.multi_task import (
     MultiTaskElasticNet,
     MultiTaskElasticNetCV,
     MultiTaskLasso,
     MultiTaskLassoCV,
 )
-from .multi_task_ridge import MultiTaskRidge
-from .multiclass_reductions import ambiguous_mask, hamming_codes, normalize_scores
-from .negative_binomial import NegativeBinomialRegressor
-from .perceptron import Perceptron
-from .polynomial_regression import PolynomialRegression
-from .proportional_odds import ProportionalOdds
-from .quantile import QuantileRegressor
-from .ransac import RANSACRegressor
-from .recursive_least_squares import RecursiveLeastSquares
+from .lasso.reweighted_lasso import AdaptiveLasso, BridgeRegression
+from .least_squares.generalized_least_squares import GeneralizedLeastSquares
+from .least_squares.hat_matrix import hat_values, loo_residuals, smoother_weights
+from .least_squares.linear_regression import LinearRegression, add_intercept, lstsq
+from .least_squares.multi_task_ridge import MultiTaskRidge
+from .least_squares.polynomial_regression import PolynomialRegression
+from .least_squares.recursive_least_squares import RecursiveLeastSquares
+from .least_squares.ridge import Ridge, RidgePath, ridge_path
+from .least_squares.ridge_cv import RidgeCV
+from .least_squares.tikhonov import Tikhonov
 from .regularized_risk import RegularizedRisk, RegularizedRiskClassifier
-from .reweighted_lasso import AdaptiveLasso, BridgeRegression
-from .ridge import Ridge, RidgePath, ridge_path
-from .ridge_classifier import (
-    LeastSquaresClassifier,
-    RidgeClassifier,
-    RidgeClassifierCV,
-)
-from .ridge_cv import RidgeCV
-from .robust_regressor import RobustRegressor
-from .separability import is_separable
-from .sgd_classifier import SGDClassifier
-from .sgd_regressor import SGDRegressor
+from .robust.huber import HuberRegressor
+from .robust.ransac import RANSACRegressor
+from .robust.robust_regressor import RobustRegressor
+from .robust.theil_sen import TheilSenRegressor
+from .sgd.sgd_classifier import SGDClassifier
+from .sgd.sgd_regressor import SGDRegressor
 from .summary import Summary
-from .theil_sen import TheilSenRegressor
-from .tikhonov import Tikhonov
-from .tweedie import GammaRegressor, PoissonRegressor, TweedieRegressor
 
 __all__ = [
     "AdaptiveLasso",

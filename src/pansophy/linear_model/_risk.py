@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ..core.compiled import FASTMATH, FASTMATH_ORDERED, compiled
+from ..core.loops.compiled import FASTMATH, FASTMATH_ORDERED, compiled
 from ..losses import _pointwise as losses
 from ..losses.base import LOGISTIC
 

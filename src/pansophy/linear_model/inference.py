@@ -26,10 +26,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from ..core import arrays
+from ..core.arrays import arrays
 from ..core.information_criteria import aic, bic
-from ..core.least_squares import inverse_triangle, least_squares
-from ..core.least_squares_passes import on_device, prepare_least_squares
+from ..core.linalg.least_squares import inverse_triangle, least_squares
+from ..core.linalg.least_squares_passes import on_device, prepare_least_squares
 from .summary import Summary, coefficient_names, wald_table
 
 COVARIANCE_TYPES = ("nonrobust", "HC0", "HC1", "HC2", "HC3")
@@ -43,6 +43,8 @@ class FitStatistics(NamedTuple):
     total_ss: np.ndarray  # sum w (y - mean y)^2 (t,)
     total_weight: float  # N
     rank: int | None  # of X
+    triangle: np.ndarray | None = None  # T, where the coefficients are determined
+    mean: np.ndarray | None = None  # m
 
 
 def gaussian_log_likelihood(residual, weight, variance=None):
@@ -52,6 +54,18 @@ def gaussian_log_likelihood(residual, weight, variance=None):
     with np.errstate(divide="ignore", invalid="ignore"):
         fit = np.where(residual > 0, residual / (weight * variance), 0.0)
         return -weight / 2 * (np.log(2 * np.pi * variance) + fit)
+
+
+def unit_covariance(statistics, *, intercept) -> np.ndarray:
+    """(A^T W A)^-1, the intercept first, from T and m of eq. (2)."""
+    inverse = inverse_triangle(statistics.triangle).astype(np.float64)
+    if not intercept:
+        return inverse @ inverse.T
+    back = np.zeros((len(inverse) + 1,) * 2)  # coefficients from those of u
+    back[1:, 1:] = inverse
+    back[0, 0] = statistics.total_weight**-0.5
+    back[0, 1:] = -statistics.mean @ inverse
+    return back @ back.T
 
 
 def check_summary_exists(model, statistics):

@@ -8,7 +8,7 @@ such keywords are refused, and the weights go to the scorer.
 
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from ..core.routing import refuse_unrouted, routed_params, routing_enabled
+from ..core.drivers.routing import refuse_unrouted, routed_params, routing_enabled
 
 
 def route_fit_metadata(model, params, sample_weight, *, scored=False):

@@ -6,11 +6,12 @@ With row weights v_i of sum V,
 
 The intercept is exempt from g. How eq. (1) is solved follows from its parts: least
 squares with L1, L2 or both by the working sets of the lasso; other smooth losses by
-accelerated proximal gradient steps (`optim/proximal.py`); losses with kinks (absolute,
-quantile, hinge, ...) by alternating directions (`optim/admm.py`), the prox of the loss
-being found row by row by bisection on its increasing derivative. A `Loss` of your own
-is used by its array functions; whether it has kinks is seen from its gradient. The
-reported `risk_` is the first part of eq. (1) alone, never with the penalty.
+accelerated proximal gradient steps (`optim/nonsmooth/proximal.py`); losses with kinks
+(absolute, quantile, hinge, ...) by alternating directions (`optim/nonsmooth/admm.py`),
+the prox of the loss being found row by row by bisection on its increasing derivative. A
+`Loss` of your own is used by its array functions; whether it has kinks is seen from its
+gradient. The reported `risk_` is the first part of eq. (1) alone, never with the
+penalty.
 
 Several classes are fitted one against the rest.
 
@@ -27,8 +28,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import losses, penalties
-from ..core import arrays, threads
-from ..core.rows import DatasetRows
+from ..core.arrays import arrays
+from ..core.arrays.rows import DatasetRows
+from ..core.loops import threads
 from ..losses.base import (
     ABSOLUTE,
     EPSILON_INSENSITIVE,
@@ -38,18 +40,18 @@ from ..losses.base import (
     QUANTILE,
     SQUARED,
 )
-from ..optim.admm import admm
-from ..optim.centered_design import Design
-from ..optim.proximal import proximal_gradient
-from ..optim.working_set import start as start_at
+from ..optim.nonsmooth.admm import admm
+from ..optim.nonsmooth.centered_design import Design
+from ..optim.nonsmooth.proximal import proximal_gradient
+from ..optim.nonsmooth.working_set import start as start_at
 from ..params import Count, Flag, NonNegative, ParameterRule
 from ..penalties.base import ELASTIC_NET, L1, L2, POSITIVE
-from .base import (
+from ..predictors.abstract_linear import (
     AbstractLinearClassifier,
     AbstractLinearRegressor,
     encode_two_or_more_classes,
 )
-from .lasso_path import centre_targets, gram_store, minimise_lasso
+from .lasso.lasso_path import centre_targets, gram_store, minimise_lasso
 from .risk import Risk
 
 NON_SMOOTH = {ABSOLUTE, QUANTILE, EPSILON_INSENSITIVE, HINGE, PERCEPTRON}

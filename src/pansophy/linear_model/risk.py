@@ -44,10 +44,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..core import arrays, threads
-from ..core.linalg import cholesky, solve_cholesky
+from ..core.arrays import arrays
+from ..core.arrays.rows import DatasetRows, Rows, slice_rows, sum_statistics
+from ..core.linalg.linalg import cholesky, solve_cholesky
+from ..core.loops import threads
 from ..core.numerics import softmax
-from ..core.rows import DatasetRows, Rows, slice_rows, sum_statistics
 from ..losses.multiclass import as_one_hot
 
 ROUGH_ROWS = 50_000  # with more rows than this a rough Hessian uses every s-th
@@ -538,7 +539,9 @@ def whitening_factor(J, x):
     if J.n < ROWS_PER_COLUMN * J.d or J.d > MAX_FACTOR_WIDTH:
         return None
     kept = J.predictions_at(x)
-    s = max(1, J.n // (ROWS_PER_COLUMN * J.d))
+    # more rows make a better factor: so many for each column cost about one pass
+    each = max(ROWS_PER_COLUMN, 8 * J.n // J.d**2)
+    s = max(1, J.n // (each * J.d))
 
     def stats(X, i):
         v = J.v[J.block_slices[i]]

@@ -4,6 +4,7 @@
 finds one by name, with its parameter: `get_loss("huber", 1.5)`.
 """
 
+from ..core.recipes import remember_recipe
 from .base import Loss
 from .decisions import (
     bayes_action,
@@ -41,6 +42,7 @@ from .pointwise import (
     squared_hinge,
     zero_one,
 )
+from .ranking import LambdaRank
 from .robust import lp, lp_norm, student_t, tukey
 
 pinball = quantile  # the other usual name
@@ -93,10 +95,14 @@ def get_loss(name: str, parameter: float | None = None) -> Loss:
     raise ValueError(f"no loss is called {name!r}; there are {known}.")
 
 
+for _loss in LOSSES:
+    remember_recipe(_loss, get_loss, _loss.name)
+
 __all__ = [
     "LOSSES",
     "SLACK_CATEGORIES",
     "GLMFamily",
+    "LambdaRank",
     "Loss",
     "absolute",
     "bayes_action",

@@ -7,7 +7,7 @@ equation numbers are those of `glm.py` and `links.py`.
 import math
 
 from ..core._scalar import sigmoid
-from ..core.compiled import compiled
+from ..core.loops.compiled import compiled
 from .base import GLM
 
 POWER = 0

@@ -6,7 +6,7 @@ The formulas are those of `pointwise.py` and `robust.py`, for one row.
 import math
 
 from ..core._scalar import log1pexp, sigmoid
-from ..core.compiled import compiled
+from ..core.loops.compiled import compiled
 from . import _glm as glm
 from .base import (
     ABSOLUTE,

@@ -20,7 +20,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
+from ..core.recipes import reduce_to_recipe
 from ..links import Link, identity
 
 # What targets a loss takes: any real number, a fraction from 0 to 1, a sign -1 or
@@ -129,6 +130,8 @@ class Loss:
     def smooth(self) -> bool:
         """Whether the gradient is Lipschitz."""
         return math.isfinite(self.lipschitz)
+
+    __reduce_ex__ = reduce_to_recipe  # pickled as the call that makes it
 
     def __repr__(self):
         return f"<loss {self.name}>"

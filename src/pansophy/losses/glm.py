@@ -30,8 +30,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
 from ..core.numerics import xlogy
+from ..core.recipes import reduce_to_recipe, remakeable
 from ..links import Link, identity, inverse, inverse_squared, log, logit, multinomial
 from . import base as kinds
 from .base import Loss, weighted_row_mean
@@ -73,6 +74,8 @@ class GLMFamily:
         """Twice eq. (2) less its value at mu = y, per row."""
         return 2 * (loss_at_mean(self, y, mu, 1 - mu) - loss_at_mean(self, y, y, 1 - y))
 
+    __reduce_ex__ = reduce_to_recipe  # pickled as the call that makes it
+
     def __repr__(self):
         return f"<family {self.name}>"
 
@@ -96,6 +99,7 @@ def loss_at_mean(family, y, mu, nu):
     return mu ** (2 - a) / (2 - a) - y * low / (1 - a)
 
 
+@remakeable
 def get_family(name: str, parameter: float | None = None) -> GLMFamily:
     """The family of that name; the parameter is Tweedie's p, the binomial's a.
 
@@ -144,6 +148,7 @@ def tweedie_domain(p):
 # -- family and link -------------------------------------------------------------
 
 
+@remakeable
 def glm_loss(
     family: GLMFamily, link: Link | None = None, *, expected: bool = False
 ) -> Loss:
@@ -301,6 +306,7 @@ def tweedie_curvature(y, f, p):
     return (2 - p) * xp.exp((2 - p) * f) - (1 - p) * y * xp.exp((1 - p) * f)
 
 
+@remakeable
 def tweedie(power: float = 1.5) -> Loss:
     """Eq. (6): power 1 is `poisson`, 2 is `gamma`, 0 Normal with a log link.
 

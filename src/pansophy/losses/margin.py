@@ -23,7 +23,8 @@ Shapes    y, f, z, s (n,)
 import dataclasses
 from typing import Any, NamedTuple
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
+from ..core.recipes import remakeable
 from . import base as kinds
 from .base import Loss
 from .pointwise import (
@@ -108,6 +109,7 @@ def costs_by_sign(y, cost_positive=1.0, cost_negative=1.0):
     return xp.where(y > 0, 0 * y + cost_positive, 0 * y + cost_negative)
 
 
+@remakeable
 def class_weighted_loss(
     loss: Loss, positive: float = 1.0, negative: float = 1.0
 ) -> Loss:

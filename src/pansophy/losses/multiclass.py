@@ -13,7 +13,7 @@ Shapes    y (n,) or (n, K)   f (n, K)   value (n,)   gradient (n, K)
 Refs      [Crammer2001]
 """
 
-from ..core.arrays import asarray, device, namespace
+from ..core.arrays.arrays import asarray, device, namespace
 from ..core.numerics import logsumexp
 from ..core.numerics import softmax as probabilities
 from ..links import multinomial

@@ -21,9 +21,10 @@ Shapes    y, f, result (n,)
 Refs      [Huber1964] [Koenker1978] [Freund1997] [McCullagh1989] [Zhang2004] eq. (9)
 """
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
+from ..core.arrays.weighted import weighted_quantile
 from ..core.numerics import log1pexp, sigmoid
-from ..core.weighted import weighted_quantile
+from ..core.recipes import remakeable
 from ..links import log, logit
 from ..links import sigmoid_slope as logistic_slope
 from . import base as kinds
@@ -272,6 +273,7 @@ gamma = Loss(
 )
 
 
+@remakeable
 def huber(delta: float = 1.35) -> Loss:
     """Eq. (3): squared near the target, absolute beyond `delta`."""
     if not delta > 0:
@@ -289,6 +291,7 @@ def huber(delta: float = 1.35) -> Loss:
     )
 
 
+@remakeable
 def quantile(level: float = 0.5) -> Loss:
     """Eq. (2): asks for the `level` quantile; under-shooting costs `level`."""
     if not 0 < level < 1:
@@ -307,6 +310,7 @@ def quantile(level: float = 0.5) -> Loss:
     )
 
 
+@remakeable
 def epsilon_insensitive(epsilon: float = 0.1) -> Loss:
     """Eq. (4): free inside a tube of half-width `epsilon`."""
     if not epsilon >= 0:
@@ -325,6 +329,7 @@ def epsilon_insensitive(epsilon: float = 0.1) -> Loss:
     )
 
 
+@remakeable
 def squared_epsilon_insensitive(epsilon: float = 0.1) -> Loss:
     """The square of eq. (4)."""
     if not epsilon >= 0:

@@ -22,8 +22,9 @@ import math
 
 import numpy as np
 
-from ..core.arrays import namespace
-from ..core.weighted import weighted_quantile
+from ..core.arrays.arrays import namespace
+from ..core.arrays.weighted import weighted_quantile
+from ..core.recipes import remakeable
 from . import base as kinds
 from .base import Loss, constant_by_bisection, weighted_row_mean
 
@@ -67,6 +68,7 @@ def lp_constant(y, w, p):
     return best_target(lp_value, y, w, p, y.shape[0])
 
 
+@remakeable
 def lp(p: float = 2.0) -> Loss:
     """Eq. (1).
 
@@ -148,6 +150,7 @@ def tukey_constant(y, w, c):
     return at
 
 
+@remakeable
 def tukey(c: float = BIWEIGHT) -> Loss:
     """Eq. (2), the biweight.
 
@@ -200,6 +203,7 @@ def student_t_constant(y, w, v):
     return at
 
 
+@remakeable
 def student_t(df: float = 4.0) -> Loss:
     """Eq. (3), for residuals in units of their scale.
 

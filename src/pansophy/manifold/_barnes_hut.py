@@ -9,7 +9,7 @@ Sums over a run come from running sums.
 
 import numpy as np
 
-from ..core.compiled import FASTMATH, compiled
+from ..core.loops.compiled import FASTMATH, compiled
 
 BITS = 20  # halvings of the cube along each axis
 

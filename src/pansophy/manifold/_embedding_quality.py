@@ -1,6 +1,6 @@
 """Compiled loop of trustworthiness: ranks of rows among the neighbours of another."""
 
-from ..core.compiled import compiled
+from ..core.loops.compiled import compiled
 
 
 @compiled

@@ -8,8 +8,8 @@ scanned again when a shorter way is found inside its bucket, but moves at no cos
 
 import numpy as np
 
-from ..core._indexed_heap import indexed_heap_rise, indexed_heap_sink
-from ..core.compiled import compiled
+from ..core.loops._indexed_heap import indexed_heap_rise, indexed_heap_sink
+from ..core.loops.compiled import compiled
 
 
 @compiled

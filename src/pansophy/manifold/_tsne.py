@@ -10,14 +10,14 @@ import math
 
 import numpy as np
 
-from ..core._shared_queue import (
+from ..core.loops._shared_queue import (
     finish_item,
     publish_items,
     take_item,
     wait_for_item,
     wait_until_finished,
 )
-from ..core.compiled import FASTMATH, compiled
+from ..core.loops.compiled import FASTMATH, compiled
 
 
 @compiled

@@ -9,7 +9,7 @@ grid of one axis is a grid of two whose second axis has one node, which all shar
 
 import numpy as np
 
-from ..core.compiled import FASTMATH, compiled
+from ..core.loops.compiled import FASTMATH, compiled
 
 ORDER = 6
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..core.compiled import FASTMATH, compiled
+from ..core.loops.compiled import FASTMATH, compiled
 from ._tsne import kernel_powers
 
 

@@ -22,8 +22,8 @@ from scipy.sparse.linalg import eigsh
 from sklearn.metrics import pairwise_distances
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core import arrays
-from ..core.overflow import refuse_overflowing_squares
+from ..core.arrays import arrays
+from ..core.arrays.overflow import refuse_overflowing_squares
 from ..distances import METRICS, pairwise
 from ..params import Count
 

@@ -15,7 +15,8 @@ Refs      [Venna2001]
 import numpy as np
 from sklearn.metrics import pairwise_distances
 
-from ..core import arrays, threads
+from ..core.arrays import arrays
+from ..core.loops import threads
 from ..distances import METRICS, pairwise
 from . import _embedding_quality
 from .any_metric_neighbors import NeighborSearch, neighbors_of_rows

@@ -32,9 +32,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core import threads
+from ..core.linalg.truncated_svd import truncated_svd
+from ..core.loops import threads
 from ..core.random import make_rng
-from ..core.truncated_svd import truncated_svd
 from ..kernels import (
     RBF,
     AbstractKernel,

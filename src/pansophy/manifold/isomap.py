@@ -34,8 +34,8 @@ from scipy.sparse import csgraph
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core import threads
-from ..core.overflow import refuse_overflowing_squares
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.loops import threads
 from ..graphs import connected_components, symmetrize_graph
 from ..params import Count, Infinite, Jobs, NonNegative, Positive
 from ..persist.saved_state import NumberArray, saved_state

@@ -30,8 +30,8 @@ from scipy import sparse
 from scipy.sparse.linalg import ArpackError, eigsh
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core import threads
-from ..core.overflow import refuse_overflowing_squares
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.loops import threads
 from ..core.random import make_rng
 from ..params import Count, Jobs, NonNegative
 from ..typing import Seed

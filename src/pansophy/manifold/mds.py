@@ -33,10 +33,11 @@ import numpy as np
 from sklearn.isotonic import isotonic_regression
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core import arrays, threads
-from ..core.iterate import Result, iterate
-from ..core.overflow import refuse_overflowing_squares
-from ..core.progress import SILENT
+from ..core.arrays import arrays
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.drivers.iterate import Result, iterate
+from ..core.drivers.progress import SILENT
+from ..core.loops import threads
 from ..core.random import make_rng
 from ..params import Count, Flag, Jobs, NonNegative, Verbosity
 from ..typing import Seed

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core import threads
+from ..core.loops import threads
 from ..core.random import make_rng
 from ..graphs import knn_graph, laplacian_eigenvectors, node_degrees
 from ..graphs.laplacian_spectrum import eigen_method_of_solver

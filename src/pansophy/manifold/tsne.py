@@ -46,9 +46,10 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core import arrays, threads
+from ..core.arrays import arrays
+from ..core.linalg.truncated_svd import truncated_svd
+from ..core.loops import threads
 from ..core.random import make_rng
-from ..core.truncated_svd import truncated_svd
 from ..distances import squared_euclidean
 from ..distances.neighbor_search import k_smallest_columns
 from ..params import (

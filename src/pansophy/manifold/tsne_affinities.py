@@ -21,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..core import arrays, threads
+from ..core.arrays import arrays
+from ..core.loops import threads
 from . import _tsne
 from .tsne_repulsion import point_ranges
 

@@ -29,9 +29,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from ..core import arrays, threads, worker_pool
-from ..core.iterate import Result, iterate
-from ..core.progress import SILENT
+from ..core.arrays import arrays
+from ..core.drivers.iterate import Result, iterate
+from ..core.drivers.progress import SILENT
+from ..core.loops import threads, worker_pool
 from . import _tsne
 from .tsne_affinities import SparseAffinities
 from .tsne_repulsion import point_ranges

@@ -5,7 +5,7 @@ import warnings
 from sklearn.exceptions import ConvergenceWarning
 
 from ..base import Density, Estimator
-from ..core import arrays
+from ..core.arrays import arrays
 from ..core.numerics import logsumexp, softmax
 
 

@@ -39,12 +39,12 @@ import numpy as np
 from scipy.special import betaln, digamma, gammaln
 from sklearn.utils.validation import check_is_fitted
 
-from ..core import arrays
-from ..core.em import em
+from ..core.arrays import arrays
+from ..core.arrays.rows import is_dataset
+from ..core.drivers.em import em
 from ..core.random import make_rng, spawn_rngs
-from ..core.rows import is_dataset
-from ..distributions.covariance import SHAPES
-from ..distributions.normal import Moments, Normal
+from ..distributions.gaussian.covariance import SHAPES
+from ..distributions.gaussian.normal import Moments, Normal
 from ..params import (
     Count,
     Flag,
@@ -54,7 +54,7 @@ from ..params import (
     Positive,
     Verbosity,
 )
-from ..typing import ListLike, Matrix, Seed
+from ..typing import NumericArray, Seed
 from .abstract_mixture import AbstractMixture
 from .gaussian_em import (
     EPS,
@@ -324,9 +324,9 @@ class BayesianGaussianMixture(AbstractMixture):
     ] = "dirichlet_process"
     weight_concentration_prior: Positive | None = None
     mean_precision_prior: Positive | None = None
-    mean_prior: Matrix | ListLike | None = None
+    mean_prior: NumericArray | None = None
     degrees_of_freedom_prior: Positive | None = None
-    covariance_prior: Positive | Matrix | ListLike | None = None
+    covariance_prior: Positive | NumericArray | None = None
     random_state: Seed = None
     warm_start: Flag = False
     verbose: Verbosity = 0

@@ -31,7 +31,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
-from ..core import arrays
+from ..core.arrays import arrays
 from ..params import check_count
 from .gaussian_mixture import DegenerateWarning, GaussianMixture
 

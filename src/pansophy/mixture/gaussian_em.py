@@ -45,22 +45,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import arrays
-from ..core.em import em
-from ..core.overflow import refuse_overflowing_squares
-from ..core.progress import SILENT
-from ..core.rows import Rows, as_rows, is_dataset
+from ..core.arrays import arrays
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.arrays.rows import Rows, as_rows, is_dataset
+from ..core.drivers.em import em
+from ..core.drivers.progress import SILENT
 from ..distributions import natural_parameters
-from ..distributions.covariance import (
+from ..distributions.gaussian.covariance import (
     ALL_SHAPES,
     SHAPES,
     SingularCovarianceError,
     factor_analysis,
 )
-from ..distributions.missing import expected_moments, observed_log_prob, seen_moments
-from ..distributions.normal import Moments, Normal, moments
-from ..distributions.normal_prior import NormalPrior, normal_log_prior
-from ..distributions.normal_prior import posterior_modes as normal_modes
+from ..distributions.gaussian.missing import (
+    expected_moments,
+    observed_log_prob,
+    seen_moments,
+)
+from ..distributions.gaussian.normal import Moments, Normal, moments
+from ..distributions.gaussian.normal_prior import NormalPrior, normal_log_prior
+from ..distributions.gaussian.normal_prior import posterior_modes as normal_modes
 from ..params import ParameterError, check_count
 
 EPS = 10 * np.finfo(float).eps
@@ -456,7 +460,7 @@ def weights_or_ones(X, w):
 
 def kmeans_start_labels(X, w, k, rng):
     """The k-means cluster of each row."""
-    from ..cluster.kmeans import kmeans_labels
+    from ..cluster.centers.kmeans import kmeans_labels
 
     if k == 1:
         return np.zeros(X.shape[0], np.int32)
@@ -476,7 +480,7 @@ def guessed_moments(X, w, k, shape, method, rng) -> Moments:
         z = kmeans_start_labels(X, w, k, rng)
         part = lambda X, z, w: label_moments(X, z, w, k, shape)
         return moments_to_numpy(data.with_aligned(z, w).sum(part))
-    from ..cluster.initialization import sample_initial_centers
+    from ..cluster.centers.initialization import sample_initial_centers
 
     seeding = "k-means++" if method == "k-means++" else "random"
     C = sample_initial_centers(X, weights_or_ones(X, w), k, rng, method=seeding)[0]

@@ -33,12 +33,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..core import arrays
+from ..core.arrays import arrays
+from ..core.arrays.rows import is_dataset
 from ..core.information_criteria import aic, bic
 from ..core.random import make_rng, spawn_rngs
-from ..core.rows import is_dataset
-from ..distributions.covariance import SHAPES, factor_analysis
-from ..distributions.normal import Normal
+from ..distributions.gaussian.covariance import SHAPES, factor_analysis
+from ..distributions.gaussian.normal import Normal
 from ..params import (
     AtLeastOne,
     Count,
@@ -49,7 +49,7 @@ from ..params import (
     Positive,
     Verbosity,
 )
-from ..typing import ListLike, Matrix, Seed
+from ..typing import NumericArray, Seed
 from .abstract_mixture import AbstractMixture
 from .gaussian_em import (
     GaussianMixtureParams,
@@ -181,9 +181,9 @@ class GaussianMixture(AbstractMixture):
     max_iter: Natural = 100
     n_init: Count = 1
     init_params: Literal["kmeans", "k-means++", "random", "random_from_data"] = "kmeans"
-    weights_init: Matrix | ListLike | None = None
-    means_init: Matrix | ListLike | None = None
-    precisions_init: Matrix | ListLike | None = None
+    weights_init: NumericArray | None = None
+    means_init: NumericArray | None = None
+    precisions_init: NumericArray | None = None
     random_state: Seed = None
     warm_start: Flag = False
     verbose: Verbosity = 0
@@ -192,9 +192,9 @@ class GaussianMixture(AbstractMixture):
     hard: Flag = False
     weight_concentration_prior: AtLeastOne | None = None
     mean_precision_prior: Positive | None = None
-    mean_prior: Matrix | ListLike | None = None
+    mean_prior: NumericArray | None = None
     degrees_of_freedom_prior: Positive | None = None
-    covariance_prior: Positive | Matrix | ListLike | None = None
+    covariance_prior: Positive | NumericArray | None = None
     keep_path: Flag = False
 
     def __sklearn_tags__(self):

@@ -26,16 +26,16 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..core import arrays
-from ..core.em import em
+from ..core.arrays import arrays
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.arrays.rows import as_rows
+from ..core.drivers.em import em
 from ..core.information_criteria import aic, bic
 from ..core.numerics import safe_log
-from ..core.overflow import refuse_overflowing_squares
 from ..core.random import make_rng, spawn_rngs
-from ..core.rows import as_rows
 from ..distributions.densities import FAMILIES
+from ..distributions.gaussian.normal import Normal
 from ..distributions.natural_parameters import weighted_responsibilities
-from ..distributions.normal import Normal
 from ..params import (
     Count,
     Natural,
@@ -146,7 +146,9 @@ def column_groups(family, data, names) -> list[ColumnGroup]:
 
 
 def check_support(data, groups, names=None):
-    """Refuse rows (`core.rows`) that the family of a group of columns cannot hold."""
+    """Refuse rows (`core.arrays.rows`) that the family of a group of columns cannot
+    hold.
+    """
     kinds = [(g.columns, type(g.distribution).__name__) for g in groups]
     kinds = [(columns, kind) for columns, kind in kinds if kind in SUPPORTS]
     if not kinds:

@@ -21,11 +21,11 @@ import numpy as np
 from sklearn.base import clone
 
 from ..base import Classifier, Estimator
-from ..core import arrays
-from ..core.labels import class_codes
+from ..core.arrays import arrays
+from ..core.arrays.labels import class_codes
 from ..core.numerics import log_softmax, logsumexp, safe_log, softmax
 from ..params import ParameterError, ParameterRule
-from ..typing import ListLike, Matrix
+from ..typing import NumericArray
 from .gaussian_mixture import GaussianMixture
 
 
@@ -74,7 +74,7 @@ class MixtureClassifier(Classifier, Estimator):
 
     estimator: DensityOrDict | None = None
     _: KW_ONLY
-    priors: Matrix | ListLike | None = None
+    priors: NumericArray | None = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

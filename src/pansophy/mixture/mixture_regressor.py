@@ -26,11 +26,11 @@ import numpy as np
 from sklearn.base import clone
 
 from ..base import Estimator, Regressor
-from ..core import arrays
+from ..core.arrays import arrays
 from ..core.numerics import logsumexp, softmax
 from ..core.random import make_rng
-from ..distributions.missing import conditional_gain, missing_patterns
-from ..distributions.normal import Normal
+from ..distributions.gaussian.missing import conditional_gain, missing_patterns
+from ..distributions.gaussian.normal import Normal
 from ..params import ParameterRule
 from ..typing import Seed
 from .gaussian_em import GaussianMixtureParams

@@ -26,10 +26,10 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
 from ..base import Classifier, Estimator, OneClass
-from ..core import arrays
+from ..core.arrays import arrays
+from ..core.arrays.threshold_counts import threshold_counts
+from ..core.arrays.weighted import tie_tolerance
 from ..core.numerics import logsumexp
-from ..core.threshold_counts import threshold_counts
-from ..core.weighted import tie_tolerance
 from ..params import Number, ParameterError, ParameterRule
 from ..typing import Fittable, Splits
 from .gaussian_mixture import GaussianMixture

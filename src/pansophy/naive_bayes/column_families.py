@@ -35,7 +35,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..core import arrays, threads
+from ..core.arrays import arrays
+from ..core.loops import threads
 from ..core.numerics import LOG_2PI, safe_divide, safe_log, xlogy
 from ..distributions import (
     Bernoulli,
@@ -49,15 +50,15 @@ from ..distributions import (
     Poisson,
 )
 from ..distributions.base import SufficientStatistics, gammaln
-from ..distributions.class_moments import (
+from ..distributions.gaussian.class_moments import (
     class_moments,
     class_sums,
     dense_float64,
     weights_for_loop,
 )
 from ..persist.saved_state import IntArray, NumberArray, saved_state
+from ..predictors.abstract_bayes import apply_to_dense_rows
 from . import _column_families as loops
-from .abstract_bayes import apply_to_dense_rows
 
 
 class InvalidCountError(ValueError):

@@ -18,15 +18,15 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from ..core import arrays
+from ..core.arrays import arrays
+from ..core.arrays.rows import is_dataset
 from ..core.numerics import safe_log
-from ..core.rows import is_dataset
 from ..distributions import Beta, Dirichlet
 from ..distributions.base import SufficientStatistics
 from ..params import Count, Flag, NonNegative, ParameterError
 from ..persist.saved_state import IntArray, saved_state
+from ..predictors.abstract_bayes import check_class_prior, class_log_prior
 from ..typing import Matrix, NumberList
-from .abstract_bayes import check_class_prior, class_log_prior
 from .column_families import (
     COLUMN_FAMILIES,
     CategoryCounts,

@@ -36,10 +36,10 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from ..core import arrays
-from ..core.labels import class_codes
-from ..core.numerics import safe_divide, safe_log
-from ..core.rows import as_rows
+from ..core.arrays import arrays
+from ..core.arrays.labels import class_codes
+from ..core.arrays.rows import as_rows
+from ..core.numerics import safe_log
 from ..distributions import (
     SHAPES,
     Bernoulli,
@@ -54,8 +54,12 @@ from ..distributions import (
     Poisson,
 )
 from ..distributions.base import SufficientStatistics, gammaln, weight_along_components
-from ..distributions.class_moments import class_moments, weighted_one_hot
-from ..distributions.missing import (
+from ..distributions.gaussian.class_moments import (
+    class_moments,
+    spherical_moments,
+    weighted_one_hot,
+)
+from ..distributions.gaussian.missing import (
     incomplete_moments,
     missing_patterns,
     observed_log_prob,
@@ -63,13 +67,13 @@ from ..distributions.missing import (
 from ..distributions.priors import log_beta
 from ..params import NonNegative
 from ..persist.saved_state import NumberArray, saved_state
-from ..typing import Distribution, Matrix, NumberList
-from .abstract_bayes import (
+from ..predictors.abstract_bayes import (
     AbstractBayes,
     apply_to_dense_rows,
     check_class_prior,
     class_log_prior,
 )
+from ..typing import Distribution, Matrix, NumberList
 from .naive_bayes import weight_of_each_class
 
 DENSITY_FAMILIES = {
@@ -127,17 +131,6 @@ def normal_moments(rows, k, shape) -> Moments:
     if not flat and not bool(xp.all(xp.isfinite(result.mean))):
         result = moments_of_incomplete_rows(rows, k, shape)
     return spherical_moments(result) if shape == "spherical" else result
-
-
-def spherical_moments(m: Moments) -> Moments:
-    """Diagonal moments reduced to one variance for each class."""
-    xp = arrays.namespace(m.mean)
-    d = m.mean.shape[1]
-    N = xp.max(m.weight, axis=1)
-    S = xp.sum(m.scatter, axis=1)
-    # the variance of the values that were seen, scaled as if all had been
-    S = S * safe_divide(N * d, xp.sum(m.weight, axis=1), 1.0)
-    return Moments(N, m.mean, S, "spherical")
 
 
 def moments_of_incomplete_rows(rows, k, shape) -> Moments:

@@ -18,13 +18,17 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ..core import arrays
-from ..core.labels import class_codes
+from ..core.arrays import arrays
+from ..core.arrays.labels import class_codes
 from ..core.numerics import safe_log
 from ..params import Count, Flag, NonNegative
 from ..persist.saved_state import FloatArray, IntArray, saved_state
+from ..predictors.abstract_bayes import (
+    AbstractBayes,
+    check_class_prior,
+    class_log_prior,
+)
 from ..typing import Matrix, NumberList
-from .abstract_bayes import AbstractBayes, check_class_prior, class_log_prior
 from .column_families import naming_negative_values, raise_bad_category
 
 MAX_CATEGORY = 2**53  # beyond it whole numbers are not told apart

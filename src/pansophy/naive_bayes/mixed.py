@@ -18,11 +18,11 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from ..core import arrays
+from ..core.arrays import arrays
 from ..distributions import Beta, Dirichlet, Gamma
 from ..params import Flag, NonNegative, ParameterError, ParameterRule
+from ..predictors.abstract_bayes import check_class_prior, class_log_prior, row_blocks
 from ..typing import Matrix, NumberList
-from .abstract_bayes import check_class_prior, class_log_prior, row_blocks
 from .column_families import COLUMN_FAMILIES
 from .naive_bayes import AbstractNaiveBayes
 

@@ -21,19 +21,19 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.multiclass import unique_labels
 
-from ..core import arrays
-from ..core.labels import class_codes
-from ..core.rows import add_statistics, default_block
-from ..distributions.class_moments import weighted_one_hot
+from ..core.arrays import arrays
+from ..core.arrays.labels import class_codes
+from ..core.arrays.rows import add_statistics, default_block
+from ..distributions.gaussian.class_moments import weighted_one_hot
 from ..params import Flag, NonNegative
 from ..persist.saved_state import AnyOf, AnyValue, Each, IntArray, Row, saved_state
-from ..typing import Matrix, NumberList
-from .abstract_bayes import (
+from ..predictors.abstract_bayes import (
     AbstractBayes,
     check_class_prior,
     class_log_prior,
     row_blocks,
 )
+from ..typing import Matrix, NumberList
 from .column_families import (
     COLUMN_FAMILIES,
     gaussian_fit,

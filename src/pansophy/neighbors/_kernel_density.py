@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from ..core.compiled import FASTMATH, compiled
+from ..core.loops.compiled import FASTMATH, compiled
 from ..distances._kd_tree import (
     WIDE,
     distances_to_rows,

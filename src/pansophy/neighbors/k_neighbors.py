@@ -26,8 +26,8 @@ from typing import Literal
 import numpy as np
 
 from ..base import Classifier, Regressor
-from ..core.arrays import to_numpy
-from ..core.labels import class_codes
+from ..core.arrays.arrays import to_numpy
+from ..core.arrays.labels import class_codes
 from ..distances import neighbor_search
 from ..params import Count, Jobs
 from ..persist.saved_state import IntArray, saved_state

@@ -39,7 +39,7 @@ from scipy.special import gammaln, logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Density, Estimator
-from ..core import threads
+from ..core.loops import threads
 from ..core.quadrature import panel_quadrature
 from ..core.random import make_rng
 from ..distances import neighbor_search

@@ -37,8 +37,8 @@ from scipy.special import log_softmax
 from sklearn.utils.metaestimators import available_if
 
 from ..base import Classifier, Estimator
-from ..core.labels import class_codes
-from ..core.weighted import weighted_median
+from ..core.arrays.labels import class_codes
+from ..core.arrays.weighted import weighted_median
 from ..distances import pairwise
 from ..params import ParameterError, Positive
 from ..typing import Matrix, NumberList

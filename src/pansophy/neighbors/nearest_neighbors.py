@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from ..core import threads
+from ..core.loops import threads
 from ..distances import neighbor_search
 from ..distances._kd_tree_queries import restore_query_order
 from ..params import Count, Infinite, Jobs, NonNegative

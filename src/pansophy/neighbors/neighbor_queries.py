@@ -37,8 +37,8 @@ from sklearn.metrics.pairwise import (
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
-from ..core import threads
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
+from ..core.loops import threads
 from ..distances import METRICS, distance_matrix_function, neighbor_search
 from ..kernels import AbstractKernel
 from ..params import ParameterError, ParameterRule

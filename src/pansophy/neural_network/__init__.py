@@ -1,30 +1,38 @@
-"""Neural networks as estimators (torch; the nets themselves are in `pansophy.nn`)."""
+"""Neural networks as estimators (the nets themselves are in `pansophy.nn`).
 
+All but the pretrained networks for tables need torch. Names load on first use.
+"""
+
+from ..core.lazy_names import lazy_names
 from ..scikit_learn import share_names
-from .bernoulli_rbm import BernoulliRBM
-from .conv import ConvClassifier, ConvRegressor
-from .ft_transformer import FTTransformerClassifier, FTTransformerRegressor
-from .mlp import MLPClassifier, MLPRegressor
-from .neural_ode import NeuralODEClassifier, NeuralODEDynamics, NeuralODERegressor
-from .sequence import SequenceClassifier, SequenceRegressor, SequenceTagger
-from .tabular_resnet import TabularResNetClassifier, TabularResNetRegressor
 
-__all__ = [
-    "BernoulliRBM",
-    "ConvClassifier",
-    "ConvRegressor",
-    "FTTransformerClassifier",
-    "FTTransformerRegressor",
-    "MLPClassifier",
-    "MLPRegressor",
-    "NeuralODEClassifier",
-    "NeuralODEDynamics",
-    "NeuralODERegressor",
-    "SequenceClassifier",
-    "SequenceRegressor",
-    "SequenceTagger",
-    "TabularResNetClassifier",
-    "TabularResNetRegressor",
-]
+_NETS = {
+    ".bernoulli_rbm": "BernoulliRBM",
+    ".conv": "ConvClassifier ConvRegressor",
+    ".ft_transformer": "FTTransformerClassifier FTTransformerRegressor",
+    ".mlp": "MLPClassifier MLPRegressor",
+    ".net": "NetClassifier NetRegressor",
+    ".neural_ode": "NeuralODEClassifier NeuralODEDynamics NeuralODERegressor",
+    ".sequence": "SequenceClassifier SequenceRegressor SequenceTagger",
+    ".tabular_resnet": "TabularResNetClassifier TabularResNetRegressor",
+}
+_PRETRAINED = {
+    ".pretrained_table": "PretrainedTableClassifier PretrainedTableRegressor",
+}
+_NEEDS = {"torch": " ".join(_NETS.values())}
 
-__getattr__, __dir__ = share_names(__name__)
+_HOMES = {**_NETS, **_PRETRAINED}
+_OURS = frozenset(" ".join(_HOMES.values()).split())
+
+__all__, _load_name, _list_ours = lazy_names(__name__, _HOMES, _NEEDS)
+_share_name, _list_shared = share_names(__name__)
+
+
+def __getattr__(name):
+    return _load_name(name) if name in _OURS else _share_name(name)
+
+
+def __dir__() -> list[str]:
+    ours = _list_ours()
+    unusable = _OURS.difference(ours)
+    return sorted({*ours, *_list_shared()} - unusable)

@@ -31,26 +31,33 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import nn
 from ..base import Classifier, Regressor
-from ..core.class_weight import apply_class_weight
-from ..core.iterate import Result
-from ..core.labels import class_codes
+from ..core.arrays.class_weight import apply_class_weight
+from ..core.arrays.labels import class_codes
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.arrays.ragged import Ragged
+from ..core.arrays.weighted import check_sample_weight
+from ..core.drivers.iterate import Result
 from ..core.numerics import softmax
-from ..core.overflow import refuse_overflowing_squares
-from ..core.ragged import Ragged
 from ..core.random import draw_seed, make_rng
-from ..core.weighted import check_sample_weight
-from ..nn.devices import resolve_device, seeded_torch
-from ..params import Count, Natural, check_params
-from ..persist.saved_state import Whole, saved_state
-from .abstract_training import (
+from ..nn.training.abstract_training import (
     BLOCK_VALUES,
     AbstractTraining,
     detached_net,
     tensor_blocks,
 )
+from ..nn.training.devices import resolve_device, seeded_torch
+from ..nn.training.run_tag import run_tag
+from ..params import Count, Natural, check_params
+from ..persist.saved_state import Whole, saved_state
 from .image_files import ImageFiles
-from .run_tag import run_tag
 
+TORCH_DROPOUT = (
+    torch.nn.Dropout,
+    torch.nn.Dropout1d,
+    torch.nn.Dropout2d,
+    torch.nn.Dropout3d,
+    torch.nn.AlphaDropout,
+)
 MAX_PASSES = 100_000  # of one net for a prediction, as far as model files are trusted
 
 
@@ -299,6 +306,8 @@ class AbstractNet(AbstractTraining):
             for module in net.modules():
                 if isinstance(module, nn.Dropout):
                     module.always = self.mc_dropout > 0
+                elif isinstance(module, TORCH_DROPOUT):
+                    module.train(self.mc_dropout > 0)
             # the same masks at every call: a prediction is not a lottery
             with seeded_torch(device, 0), torch.no_grad():
                 for _ in range(passes):
@@ -399,18 +408,31 @@ class AbstractNetClassifier(Classifier, AbstractNet):
             return self._continue_fit(X, y, sample_weight, one_pass=True)
         return self._fit(X, y, sample_weight, classes=classes, one_pass=True)
 
-    def predict_proba(self, X):
-        """Probability of each class, eq. (1)."""
-        return softmax(self._raw_outputs(X)).mean(axis=0)
+    def predict_proba(self, X, return_std=False):
+        """Probability of each class, eq. (1); with `return_std` also its spread.
+
+        The spread is the standard deviation over the answers of `n_estimators` nets and
+        `mc_dropout` passes: how far they disagree.
+        """
+        answers = softmax(self._raw_outputs(X))
+        if not return_std:
+            return answers.mean(axis=0)
+        if len(answers) == 1:
+            raise ValueError(
+                "return_std needs several answers: set n_estimators or mc_dropout "
+                "above 1."
+            )
+        return answers.mean(axis=0), answers.std(axis=0)
 
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`."""
         tiny = np.finfo(float).tiny
-        return np.log(np.maximum(self.predict_proba(X), tiny))
+        p = softmax(self._raw_outputs(X)).mean(axis=0)
+        return np.log(np.maximum(p, tiny))
 
     def predict(self, X):
         """The most probable class of each row."""
-        best = self.predict_proba(X).argmax(axis=1)
+        best = softmax(self._raw_outputs(X)).mean(axis=0).argmax(axis=1)
         return self.classes_[best]
 
 

@@ -32,7 +32,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core.iterate import iterate
+from ..core.drivers.iterate import iterate
 from ..core.random import make_rng
 from ..params import Count, Natural, Positive, Verbosity, check_params
 from ..typing import Seed

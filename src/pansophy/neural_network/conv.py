@@ -1,9 +1,10 @@
 """Convolutional networks for images: classifier and regressor.
 
-Blocks of convolutions and pooling, then dense layers (`nn.conv_net`), trained as
+Blocks of convolutions and pooling, then dense layers (`nn.nets.conv_net`), trained as
 `abstract_net` says. Pixels are centred and scaled by channel with the mean and the
 standard deviation of the training images. Training images may be shifted, turned,
-scaled, mirrored and made noisy at random (`nn.augmentation`); images to predict never.
+scaled, mirrored and made noisy at random (`nn.training.augmentation`); images to
+predict never.
 
 Images come as an array (n, h, w) or (n, h, w, channels), as flat rows with
 `image_shape`, as the path of a folder with one subfolder for each class, or as a list
@@ -18,25 +19,29 @@ Refs      [LeCun1998]; [Ioffe2015]
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import nn
 from ..base import host_array
-from ..core.weighted import check_sample_weight
+from ..core.arrays.image_shapes import flat_image_shape, refuse_channels_first
+from ..core.arrays.unreadable import array_of_rows
+from ..core.arrays.weighted import check_sample_weight
 from ..params import (
+    Activation,
     Count,
     Flag,
     FractionBelowOne,
+    ImageShape,
+    LayerSizes,
     ParameterRule,
     Positive,
     check_params,
 )
 from .abstract_net import AbstractNet, AbstractNetClassifier, AbstractNetRegressor
 from .image_files import ImageFiles, file_shape, image_paths, is_image_folder
-from .mlp import LayerSizes
 
 STRENGTHS = nn.Augmentation._fields
 # its square, summed over an image, is far below the largest float32
@@ -45,49 +50,14 @@ LOADED_BYTES = 1 << 28  # of images from files that are read into memory at once
 SCALING_BLOCK = 256  # images that are looked at together to learn scales
 
 
-def are_positive_counts(value):
-    sizes = np.asarray(value)
-    whole = sizes.ndim == 1 and sizes.size in (2, 3) and sizes.dtype.kind in "iu"
-    return whole and bool((sizes > 0).all())
-
-
 def is_augmentation(value):
     return isinstance(value, dict) and set(value) <= set(STRENGTHS)
 
 
-ImageShape = Annotated[
-    Any,
-    ParameterRule(
-        "height and width, or height, width and channels", are_positive_counts
-    ),
-]
 Strengths = Annotated[
     dict, ParameterRule(f"a dict of {', '.join(STRENGTHS)}", is_augmentation)
 ]
 Normalisation = Literal["batch", "group", "layer"] | None
-Activation = Literal["relu", "leaky", "elu", "tanh", "logistic", "identity"]
-
-
-def flat_image_shape(width, image_shape) -> tuple[int, int, int]:
-    """Height, width and channels of images that come as rows of `width` numbers."""
-    if image_shape is not None:
-        h, w, channels = (*(int(n) for n in image_shape), 1)[:3]
-        if h * w * channels != width:
-            raise ValueError(
-                f"image_shape is {tuple(image_shape)}, which makes {h * w * channels} "
-                f"values, but the rows of X have {width}."
-            )
-        return h, w, channels
-    side = math.isqrt(width)
-    if side * side == width:
-        return side, side, 1
-    side = math.isqrt(width // 3)
-    if width % 3 == 0 and side >= 8 and 3 * side * side == width:
-        raise ValueError(
-            f"rows of {width} values could be {side} x {side} images of three colours: "
-            f"say image_shape=({side}, {side}, 3), or what they are."
-        )
-    return 1, width, 1
 
 
 def whole_shape(shape) -> tuple[int, int, int]:
@@ -119,7 +89,7 @@ def flat_images(model, X, *, reset):
     """Rows of pixels, and the shape (h, w, channels) if X has one."""
     given = model.image_shape if reset else model.image_shape_
     X = stacked_images(host_array(model, X))
-    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    shape = X.shape if hasattr(X, "shape") else array_of_rows(X).shape
     if len(shape) not in (3, 4):
         return X, None
     explanation = (*shape[1:], 1)[:3]
@@ -152,17 +122,6 @@ def stacked_images(X):
             f"and {shapes[-1]}."
         )
     return np.stack(X) if shapes else X
-
-
-def refuse_channels_first(shape) -> None:
-    """Refuse images (a, b, c) with 1, 3 or 4 rows, and as many columns as channels."""
-    if len(shape) == 3 and shape[0] in (1, 3, 4) and shape[1] == shape[2] > 4:
-        raise ValueError(
-            f"images have the shape {tuple(shape)}, which looks like channels first; "
-            "channels come last here: np.moveaxis(X, 1, 3). Images that do have "
-            f"{shape[0]} rows of {shape[2]} channels come as flat rows with "
-            "image_shape."
-        )
 
 
 def check_training_images(model, X, y, sample_weight):

@@ -1,9 +1,9 @@
 """FT-transformer: classifier and regressor for tables.
 
-Numbers and categories become tokens that attend to each other (`nn.ft_transformer`),
-trained as `abstract_net` says. Scales, quantiles and levels come from the training
-rows; missing values and categories that training never saw are inputs like others
-(`table_inputs`).
+Numbers and categories become tokens that attend to each other
+(`nn.nets.ft_transformer`), trained as `abstract_net` says. Scales, quantiles and levels
+come from the training rows; missing values and categories that training never saw are
+inputs like others (`table_inputs`).
 
 Shapes    X (n, d)   y (n,) or (n, outputs)
 Refs      [Gorishniy2021]; [Gorishniy2022]

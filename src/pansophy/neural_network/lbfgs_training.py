@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..core.iterate import Result
-from ..core.progress import SILENT, FitTask
+from ..core.drivers.iterate import Result
+from ..core.drivers.progress import SILENT, FitTask
 from ..nn import Batches, TrainingState
-from ..nn.devices import resolve_device
-from ..nn.optimisers import flatten_parameters
+from ..nn.training.devices import resolve_device
+from ..nn.training.optimisers import flatten_parameters
 from ..optim import lbfgs
 
 

@@ -2,17 +2,16 @@
 
 A stack of linear maps with an activation between them, trained on cross-entropy,
 squares or Poisson deviance plus a penalty alpha on the matrices. The mathematics is
-in `nn.mlp`, the loop in `nn.train`, what both estimators share in `perceptron`.
+in `nn.nets.mlp`, the loop in `nn.train`, what both estimators share in `perceptron`.
 
 Shapes    X (n, d)   y (n,), (n, labels) or (n, outputs)
 """
 
 import math
-import re
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,26 +22,29 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import nn
 from ..base import Classifier, Estimator, Regressor
-from ..core import arrays
+from ..core.arrays import arrays
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.arrays.rows import Rows
 from ..core.numerics import log1pexp, log_softmax, sigmoid, softmax
-from ..core.overflow import refuse_overflowing_squares
 from ..core.random import draw_seed, make_rng
-from ..core.rows import Rows
-from ..nn.batches import Batches
-from ..nn.schedules import inverse_scaling
+from ..nn.nets.mlp import fitted_weights
+from ..nn.training.batches import Batches
+from ..nn.training.run_tag import run_tag
+from ..nn.training.schedules import inverse_scaling
 from ..params import (
     Count,
+    DeviceName,
     Flag,
     Fraction,
     FractionBelowOne,
+    LayerSizes,
     NonNegative,
-    ParameterRule,
+    PatienceCount,
     Positive,
     Verbosity,
 )
 from ..typing import Seed
 from .lbfgs_training import train_lbfgs
-from .run_tag import run_tag
 
 ACTIVATION_FUNCTIONS = {
     "identity": lambda xp, Z: Z,
@@ -50,27 +52,6 @@ ACTIVATION_FUNCTIONS = {
     "tanh": lambda xp, Z: xp.tanh(Z),
     "logistic": lambda xp, Z: sigmoid(Z),
 }
-
-
-def are_layer_sizes(value):
-    widths = np.atleast_1d(np.asarray(value))
-    whole = widths.size == 0 or widths.dtype.kind in "iu"
-    return widths.ndim == 1 and whole and bool((widths > 0).all())
-
-
-LayerSizes = Annotated[
-    Any, ParameterRule("whole numbers above 0, one per hidden layer", are_layer_sizes)
-]
-DeviceName = Annotated[
-    str,
-    ParameterRule(
-        '"auto", "cpu", "cuda" or "cuda:" and a number',
-        lambda v: re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", v) is not None,
-    ),
-]
-PatienceCount = (
-    Count | Annotated[float, ParameterRule("infinity", lambda v: v == math.inf)]
-)
 
 
 class TrainingData(NamedTuple):
@@ -97,7 +78,7 @@ class TrainingData(NamedTuple):
 
 
 def forward_scores(X, coefs, intercepts, activation):
-    """Raw scores F of rows of any array library (eq. 1 of `nn.mlp`)."""
+    """Raw scores F of rows of any array library (eq. 1 of `nn.nets.mlp`)."""
     xp = arrays.namespace(X)
     like = X if not sp.issparse(X) else np.empty(0, X.dtype)
     H = X
@@ -314,10 +295,16 @@ class AbstractMLP(Estimator):
             ("validation", validation),
             ("checkpoint", self.checkpoint),
             ("dropout", self.dropout),
-            ("early_stopping", self.early_stopping),
         ):
             if given:
                 raise ValueError(f'{name} needs solver "adam" or "sgd", not "lbfgs".')
+        if self.early_stopping:
+            warnings.warn(
+                'early_stopping has no effect with solver "lbfgs", which uses all rows '
+                "and ends at the minimum of the loss.",
+                UserWarning,
+                stacklevel=4,
+            )
         net = self._net(float_dtype(data.X))
         return self._run_driver(
             lambda task: self._refuse_divergence(
@@ -431,12 +418,6 @@ class AbstractMLP(Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def fitted_weights(net) -> dict:
-    """Fitted attributes of a net: plain arrays."""
-    own = lambda parts: [arrays.to_numpy(p).copy() for p in parts]
-    return {"coefs_": own(net.weights), "intercepts_": own(net.biases)}
 
 
 def float_dtype(X):

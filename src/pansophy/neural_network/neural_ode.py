@@ -31,16 +31,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import nn
 from ..base import Estimator
-from ..core.iterate import Result
-from ..core.ragged import as_ragged
+from ..core.arrays.ragged import as_ragged
+from ..core.drivers.iterate import Result
 from ..core.random import draw_seed, make_rng
-from ..nn.devices import resolve_device, seeded_torch
-from ..nn.schedules import warmup_cosine
-from ..params import Count, Flag, NonNegative, Positive, Verbosity, check_params
+from ..nn.training.abstract_training import WARM_UP, detached_net
+from ..nn.training.devices import resolve_device, seeded_torch
+from ..nn.training.schedules import warmup_cosine
+from ..params import (
+    Count,
+    DeviceName,
+    Flag,
+    LayerSizes,
+    NonNegative,
+    Positive,
+    Verbosity,
+    check_params,
+)
 from ..typing import Seed
 from .abstract_net import AbstractNet, AbstractNetClassifier, AbstractNetRegressor
-from .abstract_training import WARM_UP, detached_net
-from .mlp import DeviceName, LayerSizes
 
 ODEMethod = Literal[
     "euler", "midpoint", "heun", "rk4", "bosh3", "dopri5", "trapezoid", "kencarp4"

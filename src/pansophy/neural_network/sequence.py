@@ -13,9 +13,10 @@ one column. Columns are centred and scaled by what the training steps have; padd
 changes no answer. Steps may also be tokens, words or the numbers of words, whose order
 and size mean nothing: each has a learnt vector, and one that training has not seen has
 the vector 0. `tokens` says which: "auto" takes texts for tokens, and refuses sequences
-of whole numbers of one column, which may be either. The layers are in `nn.recurrent`,
-`nn.transformer`, `nn.ssm` and `nn.mamba`, pool and loss in `nn.sequence_net`, (1) in
-`nn.crf_output`, training in `abstract_net`.
+of whole numbers of one column, which may be either. The layers are in
+`nn.layers.recurrent`, `nn.layers.transformer`, `nn.layers.ssm` and `nn.layers.mamba`,
+pool and loss in `nn.nets.sequence_net`, (1) in `nn.nets.crf_output`, training in
+`abstract_net`.
 
 Shapes    X n sequences of (T_i, d)   y (n,), (n, outputs), or n sequences of labels
 Refs      [Elman1990] [Hochreiter1997] [Cho2014] [Vaswani2017]; [Huang2015] (1)
@@ -31,22 +32,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import nn
 from ..base import host_array
-from ..core import arrays
-from ..core.class_weight import compute_class_weight
-from ..core.filtering import smooth_chain, viterbi
-from ..core.labels import class_codes, refuse_missing
-from ..core.numerics import softmax
-from ..core.ragged import (
+from ..core.arrays import arrays
+from ..core.arrays.class_weight import compute_class_weight
+from ..core.arrays.labels import class_codes, refuse_missing
+from ..core.arrays.ragged import (
     Ragged,
     as_ragged,
     is_grouped_frame,
     is_list_of_arrays,
 )
-from ..core.rows import rows_in_memory
-from ..core.weighted import check_sample_weight
-from ..nn.crf_output import chain_evidence
-from ..nn.recurrent import step_mask
-from ..nn.sequence_net import EmbeddedTokens, LayerSize
+from ..core.arrays.rows import rows_in_memory
+from ..core.arrays.weighted import check_sample_weight
+from ..core.chains.filtering import smooth_chain, viterbi
+from ..core.numerics import softmax
+from ..nn.layers.recurrent import step_mask
+from ..nn.nets.crf_output import chain_evidence
+from ..nn.nets.sequence_net import EmbeddedTokens, LayerSize
+from ..nn.training.abstract_training import BLOCK_VALUES
 from ..params import (
     Count,
     Flag,
@@ -61,7 +63,6 @@ from .abstract_net import (
     AbstractNetRegressor,
     NetRows,
 )
-from .abstract_training import BLOCK_VALUES
 
 Architecture = Annotated[
     str,
@@ -104,7 +105,7 @@ def holds_tokens(model) -> bool:
 
 def first_step(X):
     """The first step of the first sequence, however deep; None if there is none."""
-    while isinstance(X, (list, tuple, np.ndarray)) and len(X):
+    while isinstance(X, (list, tuple, np.ndarray)) and getattr(X, "ndim", 1) and len(X):
         X = X[0]
     return None if isinstance(X, (list, tuple, np.ndarray)) else X
 
@@ -118,6 +119,9 @@ def takes_tokens(model, X) -> bool:
     if is_grouped_frame(X) or sparse.issparse(X):
         return False
     X = X if isinstance(X, (list, tuple)) else arrays.to_numpy(X)
+    if getattr(X, "ndim", 1) == 0:
+        name = type(model).__name__
+        raise ValueError(f"X of {name} must hold sequences, got {X}.")
     return isinstance(first_step(X), (str, bytes))
 
 

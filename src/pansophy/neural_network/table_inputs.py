@@ -1,109 +1,24 @@
 """Deep nets for tables: standardised numbers, codes of categories, their parameters.
 
 Numbers are centred and scaled by the mean and standard deviation of the training rows
-(weighted), NaN stays NaN, and the net learns what a missing number means. A category
-gets the number of its level plus 1; 0 is one that is missing or was never seen. Levels
-are read by the encoder of the trees (`tree.input_encoding`).
+(weighted), NaN stays NaN, and the net learns what a missing number means. Categories
+are codes (`table_encoding`).
 
 Shapes    numbers (n, d) of float, NaN where missing   codes (n, c) of int64
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
-from ..core.frames import column_names, column_reader
-from ..core.weighted import check_sample_weight
-from ..nn.numeric_embeddings import distinct_quantiles
-from ..params import Flag, FractionBelowOne, NonNegative, TwoOrMore, check_params
-from ..persist.saved_state import FloatArray, Part, saved_state
+from ..nn.layers.numeric_embeddings import distinct_quantiles
+from ..params import Flag, FractionBelowOne, NonNegative, TwoOrMore
 from ..tree.abstract_decision_tree import ColumnSelection
-from ..tree.input_encoding import InputEncoder, numeric_column_values
 from .abstract_net import AbstractNet
+from .table_encoding import check_new_table, check_table
 
 ENOUGH_ROWS = 200  # of which a tenth can tell when to stop
-
-
-@saved_state(
-    centre=FloatArray("numbers", finite=True),
-    scale=FloatArray("numbers", finite=True),
-    encoder=Part(InputEncoder),
-)
-class TableEncoder(NamedTuple):
-    """Encoding of the columns of a table, learned from the training rows."""
-
-    encoder: InputEncoder
-    centre: np.ndarray  # (d,) of the columns of numbers
-    scale: np.ndarray
-
-    @property
-    def levels(self) -> list[int]:
-        """Codes of each categorical column, 0 included."""
-        tables = [t for t in self.encoder.tables if t is not None]
-        return [int(t.codes.max(initial=-1)) + 2 for t in tables]
-
-    def standardise(self, numbers):
-        """Numbers less their centre, over their scale."""
-        return (numbers - self.centre) / self.scale
-
-
-def check_table(model, X, y, sample_weight):
-    """Numbers and codes of training rows, y and weights; sets `table_`."""
-    check_params(model)
-    categorical = model.categorical_features
-    if isinstance(categorical, str) and column_names(X) is None:
-        categorical = None
-    encoder = None
-    if categorical is not None:
-        w = None
-        if sample_weight is not None:
-            w = check_sample_weight(sample_weight, np.shape(X)[0])
-        encoder = InputEncoder.learn(X, categorical, w=w)
-    checks = {"y_kind": model._y_kind, "ensure_all_finite": "allow-nan"}
-    if encoder is None or encoder.plain:
-        X, y, w = model._check_training_data(X, y, sample_weight, **checks)
-        encoder = InputEncoder(np.zeros(X.shape[1], np.int8))
-        inputs = (X, np.zeros((len(X), 0), np.int64))
-    else:
-        inputs = numbers_and_codes(encoder, X)
-        both = np.hstack([inputs[0], inputs[1].astype(float)])
-        _, y, w = model._check_training_data(both, y, sample_weight, **checks)
-        validate_data(model, X, skip_check_array=True)  # for the names of columns
-    none = np.zeros(0)
-    model.table_ = TableEncoder(encoder, none, none)
-    return inputs, y, w
-
-
-def check_new_table(model, X):
-    """Numbers and codes of new rows."""
-    encoder = model.table_.encoder
-    if encoder.plain:
-        X = model._check_new_data(X, ensure_all_finite="allow-nan")
-        return X, np.zeros((len(X), 0), np.int64)
-    validate_data(model, X, reset=False, skip_check_array=True)
-    return numbers_and_codes(encoder, X)
-
-
-def numbers_and_codes(encoder, X):
-    """Columns of numbers (float64) and of codes (int64) of a table with categories."""
-    read = column_reader(X)
-    n = np.shape(X)[0]
-    numbers, codes = [], []
-    for f, table in enumerate(encoder.tables):
-        if table is None:
-            column = numeric_column_values(read(f), f)
-            if np.isinf(column).any():
-                raise ValueError(f"Input X contains infinity in column {f}.")
-            numbers.append(column)
-        else:
-            code = table.encode(read(f))
-            codes.append(np.where(np.isnan(code), 0, code + 1).astype(np.int64))
-    stack = lambda columns, dtype: (
-        np.stack(columns, axis=1) if columns else np.zeros((n, 0), dtype)
-    )
-    return stack(numbers, np.float64), stack(codes, np.int64)
 
 
 def learn_table(model, inputs, w):

@@ -1,9 +1,9 @@
 """Residual networks for tables: classifier and regressor.
 
 Numbers and categories are embedded, and residual blocks of dense layers correct a
-hidden state (`nn.tabular_net`), trained as `abstract_net` says. Scales, quantiles and
-levels come from the training rows; missing values and categories that training never
-saw are inputs like others (`table_inputs`).
+hidden state (`nn.nets.tabular_net`), trained as `abstract_net` says. Scales, quantiles
+and levels come from the training rows; missing values and categories that training
+never saw are inputs like others (`table_inputs`).
 
 Shapes    X (n, d)   y (n,) or (n, outputs)
 Refs      [Gorishniy2021]; [Gorishniy2022]
@@ -12,9 +12,8 @@ Refs      [Gorishniy2021]; [Gorishniy2022]
 from dataclasses import KW_ONLY, dataclass
 
 from .. import nn
-from ..params import Count, NonNegative, Positive
+from ..params import Activation, Count, NonNegative, Positive
 from .abstract_net import AbstractNetClassifier, AbstractNetRegressor
-from .conv import Activation
 from .table_inputs import AbstractTableNet
 
 

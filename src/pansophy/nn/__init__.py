@@ -2,6 +2,18 @@
 
 `train` drives every net. A net is a torch module with `losses(batch) -> {name:
 scalar}`; how it is optimised, stopped, saved and resumed is the driver's business.
+
+Rooms
+
+    layers      layers: what nets are made of, from a dense map to attention and state
+                spaces
+    nets        whole nets with named losses: perceptrons, convolutions, sequences,
+                tables, ODEs
+    training    the training loop and its options
+    ode         ordinary differential equations: solvers, tableaus and gradients through
+                them
+    inspection  looks into a net: its size, saliency, Lipschitz bounds and the course of
+                its training
 """
 
 try:
@@ -12,12 +24,18 @@ except ImportError as error:
         "pip install 'pansophy[deep]'."
     ) from error
 
-from ..core.decoding import beam_search, decode
-from . import activations, heads, init, parallel, schedules
-from .activation_checkpointing import checkpoint_activations
-from .activations import ACTIVATIONS, ELU, LeakyReLU, Maxout
-from .approximation_curve import approximation_curve
-from .attention import (
+from ..core.chains.decoding import beam_search, decode
+from .inspection.lipschitz import SpectralNorm, lipschitz_bound, lipschitz_estimate
+from .inspection.model_size import count_flops, count_parameters
+from .inspection.saliency import saliency
+from .inspection.training_report import (
+    learning_rate_range_test,
+    saturation_report,
+    training_report,
+)
+from .layers import activations, init
+from .layers.activations import ACTIVATIONS, ELU, LeakyReLU, Maxout
+from .layers.attention import (
     SIMILARITIES,
     CrossAttention,
     KeyValueCache,
@@ -27,33 +45,73 @@ from .attention import (
     attend,
     causal_mask,
 )
-from .augmentation import Augmentation, augment, invariance_score
-from .backward import backward
-from .batches import Batches, SparseRows
-from .bptt import TimeGradients, bptt, clip_gradients, gradient_by_lag
-from .check_graph import check_graph
-from .checkpoint import read_checkpoint, write_checkpoint
-from .conv import (
+from .layers.conv import (
     Conv,
     ConvTranspose,
     conv_output_size,
     convolve_channels,
     transposed_output_size,
 )
-from .conv_net import ConvNet
-from .data_sources import FileRows, ParquetRows, RaggedRows, TokenWindows
-from .decoding import TokenModel
-from .dense_layers import DenseLayers
-from .dropout import DropConnect, Dropout
-from .feature_extractor import FeatureExtractor, layer_outputs
-from .fine_tuning import fine_tune, freeze, unfreeze
-from .ft_transformer import FTTransformer
-from .heads import HEADS
-from .hippo import hippo_legs, legs_coefficients, reconstruct_history
-from .init import glorot_uniform
-from .lipschitz import SpectralNorm, lipschitz_bound, lipschitz_estimate
-from .locally_connected import LocallyConnected
-from .lora import (
+from .layers.dense_layers import DenseLayers
+from .layers.dropout import DropConnect, Dropout
+from .layers.hippo import hippo_legs, legs_coefficients, reconstruct_history
+from .layers.init import glorot_uniform
+from .layers.locally_connected import LocallyConnected
+from .layers.mamba import Mamba
+from .layers.normalisation import BatchNorm, GroupNorm, LayerNorm, RMSNorm
+from .layers.numeric_embeddings import (
+    PeriodicEmbedding,
+    PiecewiseLinearEmbedding,
+    distinct_quantiles,
+)
+from .layers.pooling import AvgPool, MaxPool
+from .layers.positions import (
+    LearnedPositions,
+    PositionalEncoding,
+    Rotary,
+    sinusoidal_positions,
+)
+from .layers.recurrent import GRU, LSTM, RNN
+from .layers.scan import scan
+from .layers.ssd import ssd
+from .layers.ssm import (
+    S4,
+    S4D,
+    StateSpaceBlock,
+    causal_convolution,
+    ssm_kernel,
+    ssm_scan,
+)
+from .layers.transformer import (
+    CLASSIC,
+    MODERN,
+    STANDARD,
+    BlockOptions,
+    Transformer,
+    TransformerDecoder,
+    TransformerEncoder,
+)
+from .nets import heads
+from .nets.conv_net import ConvNet
+from .nets.decoding import TokenModel
+from .nets.feature_extractor import FeatureExtractor, layer_outputs
+from .nets.ft_transformer import FTTransformer
+from .nets.heads import HEADS
+from .nets.mlp import MLP
+from .nets.neural_ode import FlowNet, MLPField, NeuralODE, ResidualNet
+from .nets.sequence_net import ARCHITECTURES, SequenceNet
+from .nets.sequential import Sequential
+from .nets.tabular_net import CategoryEmbedding, TabularResNet
+from .ode.ode import AdjointWarning, ODESolution, StiffODEWarning, odeint
+from .ode.tableaus import TABLEAUS
+from .training import parallel, schedules
+from .training.activation_checkpointing import checkpoint_activations
+from .training.augmentation import Augmentation, augment, invariance_score
+from .training.batches import Batches, SparseRows
+from .training.checkpoint import read_checkpoint, write_checkpoint
+from .training.data_sources import FileRows, ParquetRows, RaggedRows, TokenWindows
+from .training.fine_tuning import fine_tune, freeze, unfreeze
+from .training.lora import (
     LoRALinear,
     add_lora,
     load_lora,
@@ -63,55 +121,19 @@ from .lora import (
     remove_lora,
     unmerge_lora,
 )
-from .mamba import Mamba
-from .mlp import MLP
-from .model_size import count_flops, count_parameters
-from .neural_ode import FlowNet, MLPField, NeuralODE, ResidualNet
-from .neuron import Neuron
-from .normalisation import BatchNorm, GroupNorm, LayerNorm, RMSNorm
-from .numeric_embeddings import (
-    PeriodicEmbedding,
-    PiecewiseLinearEmbedding,
-    distinct_quantiles,
+from .training.optimisers import (
+    SGD,
+    Adam,
+    AdamW,
+    Lion,
+    Muon,
+    ParameterGroups,
+    TorchOptimiser,
 )
-from .ode import AdjointWarning, ODESolution, StiffODEWarning, odeint
-from .optimisers import SGD, Adam, AdamW, Lion, Muon, ParameterGroups, TorchOptimiser
-from .pooling import AvgPool, MaxPool
-from .positions import (
-    LearnedPositions,
-    PositionalEncoding,
-    Rotary,
-    sinusoidal_positions,
-)
-from .recurrent import GRU, LSTM, RNN
-from .saliency import saliency
-from .scan import scan
-from .sequence_net import ARCHITECTURES, SequenceNet
-from .sequential import Sequential
-from .ssd import ssd
-from .ssm import S4, S4D, StateSpaceBlock, causal_convolution, ssm_kernel, ssm_scan
-from .stopping import EarlyStopping
-from .tableaus import TABLEAUS
-from .tabular_net import CategoryEmbedding, TabularResNet
-from .train import Net, Training, TrainingState, train
-from .training_report import (
-    learning_rate_range_test,
-    saturation_report,
-    training_report,
-)
-from .transformer import (
-    CLASSIC,
-    MODERN,
-    STANDARD,
-    BlockOptions,
-    Transformer,
-    TransformerDecoder,
-    TransformerEncoder,
-)
-from .weight_average import WeightAverage
-from .weight_sharing import tie
-from .weight_symmetries import canonicalize, count_equivalent_weights
-from .xor_network import xor_network
+from .training.stopping import EarlyStopping
+from .training.train import Net, Training, TrainingState, train
+from .training.weight_average import WeightAverage
+from .training.weight_sharing import tie
 
 __all__ = [
     "ACTIVATIONS",
@@ -160,7 +182,6 @@ __all__ = [
     "Muon",
     "Net",
     "NeuralODE",
-    "Neuron",
     "ODESolution",
     "ParameterGroups",
     "ParquetRows",
@@ -187,7 +208,6 @@ __all__ = [
     "StiffODEWarning",
     "TABLEAUS",
     "TabularResNet",
-    "TimeGradients",
     "TokenModel",
     "TokenWindows",
     "TorchOptimiser",
@@ -199,28 +219,20 @@ __all__ = [
     "WeightAverage",
     "activations",
     "add_lora",
-    "approximation_curve",
     "attend",
     "augment",
-    "backward",
     "beam_search",
-    "bptt",
-    "canonicalize",
     "causal_convolution",
     "causal_mask",
-    "check_graph",
     "checkpoint_activations",
-    "clip_gradients",
     "conv_output_size",
     "convolve_channels",
-    "count_equivalent_weights",
     "count_flops",
     "count_parameters",
     "decode",
     "fine_tune",
     "freeze",
     "glorot_uniform",
-    "gradient_by_lag",
     "heads",
     "hippo_legs",
     "init",
@@ -255,5 +267,4 @@ __all__ = [
     "unfreeze",
     "unmerge_lora",
     "write_checkpoint",
-    "xor_network",
 ]

@@ -1,33 +1,65 @@
 """Solvers: gradient, Newton, quasi-Newton, coordinate, proximal, stochastic,
 constrained and black-box methods, with `minimize` as their common entry point.
 
-Every solver takes an objective and a starting point, is run by `core.iterate`, and
-returns its `Result`: `result.state.position`, `result.objective`, `result.history` and
-the reason for stopping. SciPy's optimisers, compiled loops and torch are loaded on
+Every solver takes an objective and a starting point, is run by `core.drivers.iterate`,
+and returns its `Result`: `result.state.position`, `result.objective`, `result.history`
+and the reason for stopping. SciPy's optimisers, compiled loops and torch are loaded on
 first use.
+
+Rooms
+
+    smooth       smooth problems: gradient, Newton, quasi-Newton and least-squares
+                 methods
+    nonsmooth    penalties with kinks: proximal steps, coordinates, working sets,
+                 splitting
+    constraints  constraints: duality, quadratic programs, sequential minimal
+                 optimisation
+    stochastic   steps from samples: SGD and its kin, schedules, mistake-driven updates
+    black_box    values only: grids, random and local search, swarms, genes, annealing
 """
 
 import sys
 from typing import Any
 
-from . import schedules
-from .admm import admm
 from .autodiff import grad, jvp, value_and_grad, vjp
-from .bfgs import bfgs
-from .block_coordinate import alternating_minimization, block_descent
-from .conjugate_gradient import conjugate_gradient
-from .constrained import constrained, lagrange_newton
-from .convexity import check_convex
-from .critical_points import critical_points, solve_convex
-from .duality import (
+from .black_box.genetic import genetic_algorithm
+from .black_box.particle_swarm import particle_swarm
+from .black_box.point_search import (
+    exhaustive_search,
+    grid_search,
+    latin_hypercube,
+    local_search,
+    random_search,
+)
+from .black_box.search_space import search_space
+from .black_box.simulated_annealing import simulated_annealing
+from .constraints.constrained import constrained, lagrange_newton
+from .constraints.duality import (
     dual_function,
     equality_constraint,
     inequality_constraint,
     kkt_residuals,
 )
-from .gauss_newton import gauss_newton
-from .genetic import genetic_algorithm
-from .gradient import (
+from .constraints.quadratic_program import quadratic_program
+from .constraints.smo import smo
+from .method_table import METHODS
+from .minimize import minimize, multi_start
+from .nonsmooth.admm import admm
+from .nonsmooth.block_coordinate import alternating_minimization, block_descent
+from .nonsmooth.orthant_wise import orthant_lbfgs
+from .nonsmooth.proximal import fista, projected_gradient, proximal_gradient
+from .numeric_derivatives import (
+    check_gradient,
+    numeric_gradient,
+    numeric_hessian,
+    numeric_jacobian,
+    taylor_model,
+)
+from .power_iteration import PowerIteration, power_iteration
+from .smooth.bfgs import bfgs
+from .smooth.conjugate_gradient import conjugate_gradient
+from .smooth.gauss_newton import gauss_newton
+from .smooth.gradient import (
     backtracking_search,
     bold_driver,
     constant_step,
@@ -39,36 +71,14 @@ from .gradient import (
     subgradient,
     wolfe_search,
 )
-from .least_squares import solve_least_squares
-from .method_table import METHODS
-from .minimize import minimize, multi_start
-from .mistake_driven import mistake_driven, until_clean
-from .newton import newton, newton_cg
-from .numeric_derivatives import (
-    check_gradient,
-    numeric_gradient,
-    numeric_hessian,
-    numeric_jacobian,
-    taylor_model,
-)
-from .orthant_wise import orthant_lbfgs
-from .particle_swarm import particle_swarm
-from .point_search import (
-    exhaustive_search,
-    grid_search,
-    latin_hypercube,
-    local_search,
-    random_search,
-)
-from .power_iteration import PowerIteration, power_iteration
-from .proximal import fista, projected_gradient, proximal_gradient
-from .quadratic_program import quadratic_program
-from .schedules import check_schedule
-from .search_space import search_space
-from .simulated_annealing import simulated_annealing
-from .smo import smo
-from .step_report import step_report
-from .stochastic import (
+from .smooth.least_squares import solve_least_squares
+from .smooth.newton import newton, newton_cg
+from .smooth.strong_wolfe import strong_wolfe
+from .smooth.woodbury import woodbury
+from .stochastic import schedules
+from .stochastic.mistake_driven import mistake_driven, until_clean
+from .stochastic.schedules import check_schedule
+from .stochastic.stochastic import (
     Transform,
     adagrad,
     adam,
@@ -83,19 +93,17 @@ from .stochastic import (
     scale_by_schedule,
     sgd,
 )
-from .strong_wolfe import strong_wolfe
 from .trajectory import Trajectory
-from .woodbury import woodbury
 
 
 def __getattr__(name) -> Any:
     # compiled loops and SciPy's optimisers are loaded on first use
     if name == "coordinate_descent":
-        from .coordinate import coordinate_descent
+        from .nonsmooth.coordinate import coordinate_descent
 
         return coordinate_descent
     if name == "lbfgs":
-        from .limited_memory_bfgs import lbfgs
+        from .smooth.limited_memory_bfgs import lbfgs
 
         return lbfgs
     if name == "soft_threshold":
@@ -124,7 +132,6 @@ __all__ = [
     "block_descent",
     "bold_driver",
     "chain_transforms",
-    "check_convex",
     "check_gradient",
     "check_schedule",
     "clip_by_norm",
@@ -132,7 +139,6 @@ __all__ = [
     "constant_step",
     "constrained",
     "coordinate_descent",
-    "critical_points",
     "add_weight_decay",
     "decaying_step",
     "dual_function",
@@ -179,10 +185,8 @@ __all__ = [
     "simulated_annealing",
     "smo",
     "soft_threshold",
-    "solve_convex",
     "solve_least_squares",
     "search_space",
-    "step_report",
     "strong_wolfe",
     "subgradient",
     "taylor_model",

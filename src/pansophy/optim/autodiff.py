@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..core.arrays import is_torch
+from ..core.arrays.arrays import is_torch
 
 
 def torch_or_say():

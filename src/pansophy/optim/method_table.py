@@ -5,10 +5,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from ..core.arrays import asarray, is_torch, namespace
+from ..core.arrays.arrays import asarray, is_torch, namespace
 from ..penalties import Penalty, box
 from ..penalties.base import COUPLED
-from .duality import bounds_array
+from .constraints.duality import bounds_array
 
 GIVEN = ("x", "hessian", "product", "bounds", "constraints", "penalty")
 MANY = 200  # unknowns from which the dense matrix of BFGS costs too much
@@ -62,12 +62,12 @@ def load_solver(module, name) -> Callable:
 
 
 def run_newton(p, **options):
-    return load_solver("newton", "newton")(p.f, p.hessian, p.x, **options)
+    return load_solver("smooth.newton", "newton")(p.f, p.hessian, p.x, **options)
 
 
 def run_newton_cg(p, **options):
     product = p.product or (lambda x: p.hessian(x).__matmul__)
-    return load_solver("newton", "newton_cg")(p.f, product, p.x, **options)
+    return load_solver("smooth.newton", "newton_cg")(p.f, product, p.x, **options)
 
 
 def penalty_or_bounds(p):
@@ -85,13 +85,13 @@ def penalty_or_bounds(p):
 
 
 def run_proximal(p, **options):
-    return load_solver("proximal", "proximal_gradient")(
+    return load_solver("nonsmooth.proximal", "proximal_gradient")(
         p.f, penalty_or_bounds(p), p.x, **options
     )
 
 
 def run_projected(p, **options):
-    return load_solver("proximal", "projected_gradient")(
+    return load_solver("nonsmooth.proximal", "projected_gradient")(
         p.f, penalty_or_bounds(p), p.x, **options
     )
 
@@ -99,12 +99,12 @@ def run_projected(p, **options):
 def run_subgradient(p, *, tol=None, **options):
     free = p.bounds is None and p.penalty is None
     constraint = None if free else penalty_or_bounds(p)
-    solver = load_solver("gradient", "subgradient")
+    solver = load_solver("smooth.gradient", "subgradient")
     return solver(p.f, p.x, constraint=constraint, **options)
 
 
 def run_constrained(p, **options):
-    return load_solver("constrained", "constrained")(
+    return load_solver("constraints.constrained", "constrained")(
         p.value,
         p.x,
         p.constraints,
@@ -132,8 +132,8 @@ def black_box_method(module, name) -> OptimMethod:
 
 
 def run_multi_start(p, *, n_starts=10, task=None, **options):
+    from .black_box.point_search import latin_hypercube
     from .minimize import multi_start
-    from .point_search import latin_hypercube
 
     pairs = [tuple(pair) for pair in bounds_array(p.bounds, len(p.bounds))]
     starts = latin_hypercube(pairs, n_starts, random_state=p.rng)
@@ -143,13 +143,13 @@ def run_multi_start(p, *, n_starts=10, task=None, **options):
 
 
 METHODS: dict[str, OptimMethod] = {
-    "gradient": smooth_method("gradient", "gradient_descent", tensors=True),
+    "gradient": smooth_method("smooth.gradient", "gradient_descent", tensors=True),
     "conjugate": smooth_method(
-        "conjugate_gradient", "conjugate_gradient", tensors=True
+        "smooth.conjugate_gradient", "conjugate_gradient", tensors=True
     ),
-    "bfgs": smooth_method("bfgs", "bfgs"),
-    "lbfgs": smooth_method("limited_memory_bfgs", "lbfgs", takes=("bounds",)),
-    "block": smooth_method("block_coordinate", "block_descent"),
+    "bfgs": smooth_method("smooth.bfgs", "bfgs"),
+    "lbfgs": smooth_method("smooth.limited_memory_bfgs", "lbfgs", takes=("bounds",)),
+    "block": smooth_method("nonsmooth.block_coordinate", "block_descent"),
     "newton": OptimMethod(run_newton, frozenset({"x", "hessian"})),
     "newton_cg": OptimMethod(run_newton_cg, frozenset({"x", "hessian|product"})),
     "proximal": OptimMethod(
@@ -164,12 +164,12 @@ METHODS: dict[str, OptimMethod] = {
     "constrained": OptimMethod(
         run_constrained, frozenset({"x"}), frozenset({"bounds", "constraints"})
     ),
-    "random_search": black_box_method("point_search", "random_search"),
+    "random_search": black_box_method("black_box.point_search", "random_search"),
     "simulated_annealing": black_box_method(
-        "simulated_annealing", "simulated_annealing"
+        "black_box.simulated_annealing", "simulated_annealing"
     ),
-    "particle_swarm": black_box_method("particle_swarm", "particle_swarm"),
-    "genetic": black_box_method("genetic", "genetic_algorithm"),
+    "particle_swarm": black_box_method("black_box.particle_swarm", "particle_swarm"),
+    "genetic": black_box_method("black_box.genetic", "genetic_algorithm"),
     "multi_start": OptimMethod(
         run_multi_start, frozenset({"bounds"}), frozenset({"bounds"})
     ),

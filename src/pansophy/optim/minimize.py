@@ -14,11 +14,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..core.arrays import is_torch
-from ..core.iterate import Result, best_of
-from ..core.linalg import NotPositiveDefiniteError
+from ..core.arrays.arrays import is_torch
+from ..core.drivers.iterate import Result, best_of
+from ..core.linalg.linalg import NotPositiveDefiniteError
 from ..core.random import make_rng
-from .duality import bounds_array
+from .constraints.duality import bounds_array
 from .method_table import METHODS, MinimizeProblem, checked_method, default_method
 from .numeric_derivatives import numeric_gradient
 from .trajectory import Trajectory

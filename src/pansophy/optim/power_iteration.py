@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.iterate import iterate
+from ..core.drivers.iterate import iterate
 from ..core.random import make_rng
 
 

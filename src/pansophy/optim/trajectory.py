@@ -1,7 +1,8 @@
 """Records the positions that a solver visits.
 
-A driver reports the state after each step to its task (`core.progress`). A `Trajectory`
-is such a task: it stores a copy of each position and calls an optional callback.
+A driver reports the state after each step to its task (`core.drivers.progress`). A
+`Trajectory` is such a task: it stores a copy of each position and calls an optional
+callback.
 """
 
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arrays import to_numpy
+from ..core.arrays.arrays import to_numpy
 
 
 class Trajectory:

@@ -2,7 +2,7 @@
 
 import math
 
-from ..core.compiled import compiled
+from ..core.loops.compiled import compiled
 from .base import BOX, POSITIVE
 
 

@@ -18,7 +18,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
+from ..core.recipes import reduce_to_recipe
 
 # How compiled loops tell the separable penalties apart.
 L1 = 0
@@ -75,6 +76,8 @@ class Penalty:
     def distance(self, w, gradient):
         """Eq. (2), per coordinate where g is separable, else one number."""
         return self.distances(w, gradient)
+
+    __reduce_ex__ = reduce_to_recipe  # pickled as the call that makes it
 
     def __repr__(self):
         return f"<penalty {self.name}>"

@@ -21,7 +21,8 @@ Refs      [Frank1993] bridge; [Tibshirani1996] section 5
 
 import math
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
+from ..core.recipes import remakeable
 from . import base as kinds
 from .base import Penalty, check_nonnegative
 from .separable import elastic_penalty
@@ -41,6 +42,7 @@ def bridge_prox_root(size, t, q):
     return (low + high) / 2
 
 
+@remakeable
 def lq(q: float = 1.0, alpha: float = 1.0) -> Penalty:
     """Eq. (1). `lq(2, alpha)` is alpha times the sum of squares: `l2(2 alpha)`.
 
@@ -94,6 +96,7 @@ def lq(q: float = 1.0, alpha: float = 1.0) -> Penalty:
     return Penalty("lq", kinds.COUPLED, value, prox, distance, alpha, q, convex=q >= 1)
 
 
+@remakeable
 def from_prior(
     prior, scale: float = 1.0, noise: float = 1.0, q: float | None = None
 ) -> Penalty:

@@ -19,14 +19,16 @@ import math
 
 import numpy as np
 
-from ..core.arrays import asarray, device, namespace
+from ..core.arrays.arrays import asarray, device, namespace
 from ..core.numerics import safe_divide
+from ..core.recipes import remakeable
 from . import base as kinds
 from .base import Penalty, check_nonnegative, euclidean_norm, indicator_value
 
 ROUND = 1e-9  # how far outside a set rounding may leave a projected point
 
 
+@remakeable
 def group_l2(alpha: float = 1.0, groups=None) -> Penalty:
     """Eq. (1). `groups` gives each coordinate's group number; None is one group."""
     alpha = check_nonnegative("alpha of group_l2", alpha)
@@ -69,6 +71,7 @@ def group_l2(alpha: float = 1.0, groups=None) -> Penalty:
     return Penalty("group_l2", kinds.COUPLED, value, prox, distance, alpha)
 
 
+@remakeable
 def ball(radius: float = 1.0, center=0.0) -> Penalty:
     """Eq. (2): the indicator of a Euclidean ball; the center is 0 unless given.
 
@@ -118,6 +121,7 @@ def ball(radius: float = 1.0, center=0.0) -> Penalty:
     return Penalty("ball", kinds.COUPLED, value, prox, distance, radius, indicator=True)
 
 
+@remakeable
 def half_space(a, b: float = 0.0) -> Penalty:
     """Eq. (5): the indicator of {w : a . w <= b}.
 
@@ -165,6 +169,7 @@ def half_space(a, b: float = 0.0) -> Penalty:
     return Penalty("half_space", kinds.COUPLED, value, prox, distance, indicator=True)
 
 
+@remakeable
 def simplex(total: float = 1.0) -> Penalty:
     """Eq. (3): the indicator of non-negative vectors of a given sum."""
     if not total > 0:
@@ -208,6 +213,7 @@ def simplex(total: float = 1.0) -> Penalty:
     )
 
 
+@remakeable
 def affine(A, b=None) -> Penalty:
     """Eq. (4): the indicator of {w : A w = b}; b is 0 unless given."""
     A = np.atleast_2d(np.asarray(A, dtype=float))

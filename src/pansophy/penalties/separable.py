@@ -14,7 +14,8 @@ Refs      [Tibshirani1996] [Zou2005] [Parikh2014]
 
 import math
 
-from ..core.arrays import namespace
+from ..core.arrays.arrays import namespace
+from ..core.recipes import remakeable
 from . import base as kinds
 from .base import Penalty, check_nonnegative, indicator_value, soft_threshold
 
@@ -46,16 +47,19 @@ def elastic_penalty(name, kind, a, b) -> Penalty:
     return Penalty(name, kind, value, prox, distance, a=a, b=b)
 
 
+@remakeable
 def l1(alpha: float = 1.0) -> Penalty:
     """Eq. (1): alpha times the sum of absolute values."""
     return elastic_penalty("l1", kinds.L1, check_nonnegative("alpha of l1", alpha), 0.0)
 
 
+@remakeable
 def l2(alpha: float = 1.0) -> Penalty:
     """Eq. (2): alpha/2 times the sum of squares."""
     return elastic_penalty("l2", kinds.L2, 0.0, check_nonnegative("alpha of l2", alpha))
 
 
+@remakeable
 def elastic_net(
     alpha: float = 1.0, l1_ratio: float = 0.5, positive: bool = False
 ) -> Penalty:
@@ -69,6 +73,7 @@ def elastic_net(
     )
 
 
+@remakeable
 def box(low: float = -math.inf, high: float = math.inf) -> Penalty:
     """Eq. (4): the indicator of an interval per coordinate; prox is the clip."""
     if not low <= high:
@@ -93,6 +98,7 @@ def box(low: float = -math.inf, high: float = math.inf) -> Penalty:
     return Penalty("box", kinds.BOX, value, prox, distance, low, high, indicator=True)
 
 
+@remakeable
 def nonnegative() -> Penalty:
     """The box [0, inf)."""
     return box(0.0, math.inf)

@@ -16,7 +16,7 @@ import re
 from collections import defaultdict
 from functools import cache, cached_property
 from pathlib import Path
-from types import MemberDescriptorType
+from types import FunctionType, MemberDescriptorType
 
 import numpy as np
 
@@ -97,18 +97,57 @@ FUNCTIONS = (
         linear_kernel polynomial_kernel rbf_kernel sigmoid_kernel""",
     )
 )
+# Functions of ours that make values of functions again, such as a loss: `core.recipes`.
+MAKERS = (
+    qualified_names("pansophy.links", "get_link")
+    | qualified_names(
+        "pansophy.losses",
+        """class_weighted_loss epsilon_insensitive get_family get_loss glm_loss huber lp
+        quantile squared_epsilon_insensitive student_t tukey tweedie""",
+    )
+    | qualified_names(
+        "pansophy.penalties",
+        """affine ball box elastic_net from_prior group_l2 half_space l1 l2 lq
+        nonnegative simplex""",
+    )
+)
 BUILTINS = {t.__name__: t for t in (bool, int, float, complex, str, bytes, object)}
+# Packages that classes have left, to where they are today.
+MOVED = {
+    ("compare", "model_selection"): """ArchitectureRow ArchitectureComparison NetSize
+        ClusteringRow ClusteringComparison CurveDominance FriedmanTest MethodPair
+        MultiDatasetResult NestedResult LockedRows LeakGuard PresetAndFitted
+        ThreeWaySplit CandidateLoss SelectionResult TuningResult ScaledResiduals
+        ConformalRegressor ConformalClassifier""",
+    ("nn", "teaching"): """Neuron BackwardPass TimeGradients Approximation
+        ApproximationCurve GraphReport""",
+    ("optim", "teaching"): "Convexity CriticalPoint ConvexState StepReport",
+    ("graphical", "teaching"): "ExplainingAway TwoStage ProbabilityRule Plate",
+    ("tree", "teaching"): "GrowthCurve",
+    ("diagnose", "teaching"): """MeasurementRisk Attribution SimulatedRisk SampleError
+        Optimism""",
+    ("distances", "teaching"): "MetricReport",
+    ("kernel_model", "teaching"): "KernelExpansion",
+    ("kernel_model", "kernels"): "KernelTestResult Discrepancy",
+    ("recommend", "metrics"): "Hits",
+}
 # Names that classes had in older releases, to their names of today.
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {
+    f"pansophy.{before}.{name}": f"pansophy.{now}.{name}"
+    for (before, now), names in MOVED.items()
+    for name in names.split()
+}
 CLASS_LINE = re.compile(r"^class (\w+)", flags=re.MULTILINE)
 _registered: dict[str, type] = {}
+_registered_functions: dict[str, FunctionType] = {}
 
 
 def register(cls):
-    """Let `save` and `load` handle a class of your own (usable as a decorator).
+    """Let `save` and `load` handle a class or function of yours (also a decorator).
 
-    The class must keep its state in its attributes. Register it in every process
-    that loads such a file: a file by itself can never add to the list.
+    A class, a torch module for instance, must keep its state in its attributes; of a
+    function, such as a loss, the name is written. Register it in every process that
+    loads such a file: a file by itself can never add to the list.
 
     Examples
     --------
@@ -121,9 +160,13 @@ def register(cls):
     ...     def transform(self, X):
     ...         return X / 2
     """
-    if not isinstance(cls, type):
-        raise TypeError(f"register takes a class, got {cls!r}.")
-    _registered[f"{cls.__module__}.{cls.__qualname__}"] = cls
+    if isinstance(cls, FunctionType):
+        _registered_functions[f"{cls.__module__}.{cls.__qualname__}"] = cls
+    elif isinstance(cls, type):
+        _registered[f"{cls.__module__}.{cls.__qualname__}"] = cls
+    else:
+        raise TypeError(f"register takes a class or a function, got {cls!r}.")
+    name_of.cache_clear()  # it may have been asked for the name before
     return cls
 
 
@@ -195,7 +238,7 @@ def public_name(path) -> str:
     Examples
     --------
     >>> from pansophy.persist.classes import public_name
-    >>> public_name("pansophy.cluster.kmeans.KMeans")
+    >>> public_name("pansophy.cluster.centers.kmeans.KMeans")
     'pansophy.cluster.KMeans'
     """
     root, package, *_, last = path.split(".")
@@ -273,6 +316,10 @@ def _fetch(module, last, refused) -> type:
 
 def function_name(function) -> str | None:
     """The name under which a function may be written, or None."""
+    if isinstance(function, FunctionType):
+        full = f"{function.__module__}.{function.__qualname__}"
+        if _registered_functions.get(full) is function:
+            return full
     module = "numpy"  # ufuncs do not always say so
     if not isinstance(function, np.ufunc):
         module = (getattr(function, "__module__", None) or "").split("._")[0]
@@ -285,13 +332,30 @@ def function_name(function) -> str | None:
 
 
 def function_of(name):
-    """The function of a name in a manifest: a NumPy ufunc or one of `FUNCTIONS`."""
+    """The function of a name in a manifest: registered, a ufunc, or in `FUNCTIONS`."""
+    if name in _registered_functions:
+        return _registered_functions[name]
     module, _, last = str(name).rpartition(".")
     if name in FUNCTIONS:
         return getattr(importlib.import_module(module), last)
     if module == "numpy" and isinstance(vars(np).get(last), np.ufunc):
         return vars(np)[last]
     raise PersistError(f"the file asks for {name!r}, which is not an allowed function")
+
+
+def maker_name(make) -> str | None:
+    """The name under which a recipe's function may be written, or None."""
+    package = ".".join(make.__module__.split(".")[:2])
+    name = f"{package}.{make.__name__}"
+    return name if name in MAKERS and maker_of(name) is make else None
+
+
+def maker_of(name):
+    """The function of a recipe in a manifest: one of `MAKERS`."""
+    if name not in MAKERS:
+        raise PersistError(f"the file asks for {name!r}, which makes no values")
+    module, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(module), last)
 
 
 @cache

@@ -15,6 +15,7 @@ from functools import cache
 
 import numpy as np
 
+from ..core.recipes import recipe_of
 from . import arrays, classes, foreign
 from .classes import PersistError
 from .saved_state import check_saved_state
@@ -106,6 +107,7 @@ class Encoder:
         attempts = (
             arrays.encode_numpy,
             Encoder._other_dict,
+            Encoder._made,
             Encoder._object,
             Encoder._callable,
             foreign.encode_foreign,
@@ -156,10 +158,30 @@ class Encoder:
             body = foreign.module_state(self, value, where)
         else:
             body = {"$": "object", "v": self.state(state_of(value, where), where)}
+        return {**body, "class": name, "id": self._number(value)}
+
+    def _number(self, value) -> int:
+        """A new number for an object, by which later meetings refer to it."""
         number = len(self._numbers)
         self._numbers[id(value)] = number
         self._kept.append(value)
-        return {**body, "class": name, "id": number}
+        return number
+
+    def _made(self, value, where):
+        """A value of functions, such as a loss, as the call that makes it again."""
+        recipe = recipe_of(value)
+        maker = recipe and classes.maker_name(recipe.make)
+        if recipe is None or maker is None:
+            return None
+        if id(value) in self._numbers:
+            return {"$": "same", "id": self._numbers[id(value)]}
+        return {
+            "$": "made",
+            "by": maker,
+            "v": self._items(recipe.arguments, where),
+            "options": self.state(recipe.keywords, where),
+            "id": self._number(value),
+        }
 
     def state(self, attributes, where):
         return {k: self.encode(v, f"{where}.{k}") for k, v in attributes.items()}
@@ -336,6 +358,16 @@ def sklearn_version():
     return sklearn.__version__
 
 
+def make_again(decoder, node):
+    """A value of functions, such as a loss, by the call that its recipe names."""
+    make = classes.maker_of(node.get("by"))
+    options = node.get("options")
+    if not isinstance(options, dict):
+        raise PersistError("the options of a recipe are not a table")
+    keywords = {name: decoder.decode(v) for name, v in options.items()}
+    return decoder.remember(node, make(*decoder.items(node), **keywords))
+
+
 def make_record(decoder, node):
     cls = classes.class_of(node.get("class"))
     if not classes.is_record(cls):
@@ -400,6 +432,7 @@ DECODERS = {
     "same": Decoder.same,
     "object": make_object,
     "record": make_record,
+    "made": make_again,
     "type": make_type,
     "function": lambda d, n: classes.function_of(n["v"]),
     **arrays.DECODERS,

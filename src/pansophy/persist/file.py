@@ -25,7 +25,7 @@ from .classes import PersistError
 from .codec import Decoder, Encoder
 from .migrations import MIGRATIONS
 
-SCHEMA = 4  # classes and fields have had other names before
+SCHEMA = 5  # classes and fields have had other names before
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 

@@ -71,6 +71,27 @@ def shorten_class_names(manifest) -> dict:
     return manifest
 
 
+def mark_boolean_columns(manifest) -> dict:
+    """A copy of a manifest in which boolean columns say so by a field of their own.
+
+    Until schema 4 a sentence told it, the reason for the role.
+
+    Examples
+    --------
+    >>> from pansophy.persist.migrations import mark_boolean_columns
+    >>> fields = {"name": "flag", "role": "number", "why": "true or false"}
+    >>> column = {"$": "record", "class": "pansophy.tables.Column", "v": fields}
+    >>> mark_boolean_columns({"model": [column]})["model"][0]["v"]["boolean"]
+    True
+    """
+    manifest = copy.deepcopy(manifest)
+    for node in nodes_of(manifest):
+        fields = node.get("v")
+        if node.get("class") == "pansophy.tables.Column" and isinstance(fields, dict):
+            fields.setdefault("boolean", fields.get("why") == "true or false")
+    return manifest
+
+
 def nodes_of(manifest):
     """Every dict of a manifest's model, an outer one before those inside it."""
     waiting = [manifest["model"]]
@@ -83,4 +104,4 @@ def nodes_of(manifest):
             waiting += node
 
 
-MIGRATIONS = {2: rename_fields, 3: shorten_class_names}
+MIGRATIONS = {2: rename_fields, 3: shorten_class_names, 4: mark_boolean_columns}

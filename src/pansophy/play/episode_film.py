@@ -15,8 +15,8 @@ import numpy as np
 from ..core.files.atomic_files import replacing_file
 from ..core.random import draw_seed, make_rng
 from ..rl.envs.pictures import draw_observation
-from ..rl.evaluation import episode_limit, made_environment
-from ..rl.rollout import takes_mask
+from ..rl.experience.evaluation import episode_limit, made_environment
+from ..rl.experience.rollout import takes_mask
 
 INK = "#30343b"
 

@@ -10,20 +10,20 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import __version__
 from ..core.files.atomic_files import write_text_file
-from ..rl.agent_comparison import (
+from ..rl.experience.agent_comparison import (
     RANDOM,
     AgentComparison,
     compare_agents,
     equal_agents_p_value,
 )
-from ..rl.discrete_spaces import space_sizes
-from ..rl.evaluation import (
+from ..rl.experience.discrete_spaces import space_sizes
+from ..rl.experience.evaluation import (
     Evaluation,
     episode_limit,
     evaluate_agent,
     made_environment,
 )
-from ..rl.transition_table import reason_not_tabular
+from ..rl.planning.transition_table import reason_not_tabular
 from .episode_film import film_bytes, film_episode, save_film
 from .run_folder import PlayFolder
 
@@ -53,7 +53,7 @@ def agent_makers() -> dict:
 def falling_exploration(n_steps):
     """Random actions that become rare over the first half of a run."""
     from ..rl import EpsilonGreedy
-    from ..rl.schedules import Schedule
+    from ..rl.tabular.schedules import Schedule
 
     return EpsilonGreedy(Schedule(1.0, 0.05, max(n_steps // 2, 1)))
 
@@ -206,7 +206,7 @@ def write_play_report(comparison: AgentComparison, film, env, path) -> None:
     from markupsafe import Markup
 
     from ..compare.report.html import load_template
-    from ..plot.returns import returns
+    from ..plot.agents.returns import returns
     from ..plot.style import figure_svg
 
     curves = {

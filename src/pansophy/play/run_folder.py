@@ -19,8 +19,8 @@ import numpy as np
 from ..core.files.atomic_files import write_text_file
 from ..core.files.folder_lock import FolderLockedError, lock_folder
 from ..core.files.previous_files import move_to_previous
-from ..rl.agent_comparison import AgentRun
-from ..rl.evaluation import ReturnCurve
+from ..rl.experience.agent_comparison import AgentRun
+from ..rl.experience.evaluation import ReturnCurve
 
 RESULTS = ("agent.pansophy", "report.html", "results.json", "episode.gif")
 

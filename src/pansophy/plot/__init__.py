@@ -2,80 +2,98 @@
 
 Each function takes plain results and arrays, draws on the axes given or on new ones,
 and gives the axes back.
+
+Rooms
+
+    classification  figures of classifiers: curves, thresholds, regions
+    regression      figures of regressors: residuals, dependence, paths of coefficients
+    clusters        figures of clusterings: trees of merges, silhouettes, maps
+    embeddings      figures of points in the plane: scores, ellipses, densities
+    trees           figures of trees: the tree, its growth, importances, Shapley values
+    training        figures of training: curves, gradients, activations, paths of a
+                    search
+    images          figures that are images: samples, reconstructions, attention,
+                    saliency
+    chains          figures of sampled chains: traces, ranks, autocorrelation
+    series          figures of series and states: filters, regimes, poles, trellises
+    networks        figures of graphs, grids of labels and matrices
+    agents          figures of agents: worlds, values, returns, regret, beliefs
+    comparison      figures of comparisons: scores with intervals, quality against time
+    texts           figures of texts: alignments, topics
 """
 
-from ..linear_model.predictive_distribution import plot_predictive_band
-from .activations import activations
-from .alignment import alignment
-from .attention import attention
-from .autocorrelation import autocorrelation
-from .belief_simplex import belief_simplex
-from .bias_variance import bias_variance
-from .biplot import biplot
-from .calibration import calibration
-from .concentration import concentration
-from .confusion_matrix import confusion_matrix
-from .dbscan import dbscan
-from .decision_regions import decision_regions
-from .dendrogram import dendrogram
-from .density_2d import density_2d
-from .descent import descent_path
-from .diffusion import diffusion
-from .elbow import elbow
-from .ellipses import covariance_ellipses
-from .embedding import embedding
-from .feature_maps import feature_maps, filters
-from .gain import gain
-from .gan_losses import gan_losses
-from .gradient_lag import gradient_lag
-from .gridworld import gridworld
-from .growth_curve import growth_curve
-from .importance import importance
-from .impurity import impurity
-from .kalman import kalman
-from .label_curve import label_curve
-from .label_grid import label_grid
-from .latent_walk import latent_grid, latent_walk
-from .learning_curve import learning_curve
-from .losses import losses
-from .matrix import matrix
-from .message_passing import message_passing
-from .network_graph import network_graph
-from .partial_dependence import partial_dependence
-from .partial_sums import partial_sums
-from .paths import regularization_path, validation_curve
-from .poles import poles
-from .positions import positions
-from .precision_recall import precision_recall
-from .quality_time import quality_time
-from .rank_histogram import rank_histogram
-from .reachability import reachability
-from .reconstructions import reconstructions
-from .regimes import regimes
-from .regret import regret
-from .rejection_envelope import rejection_envelope
-from .residuals import residuals
-from .returns import returns
-from .roc import roc
-from .saliency import saliency
-from .samples import samples
-from .score_field import score_field
-from .score_intervals import score_intervals
-from .scree import scree
-from .search_points import search_points
-from .shap import shap_bar, shap_beeswarm
-from .silhouette import silhouette
-from .som import som
-from .state_diagram import state_diagram
+from ..linear_model.bayesian.predictive_distribution import plot_predictive_band
+from .agents.belief_simplex import belief_simplex
+from .agents.gridworld import gridworld
+from .agents.regret import regret
+from .agents.returns import returns
+from .agents.values import values
+from .chains.autocorrelation import autocorrelation
+from .chains.rank_histogram import rank_histogram
+from .chains.rejection_envelope import rejection_envelope
+from .chains.trace import trace
+from .classification.calibration import calibration
+from .classification.confusion_matrix import confusion_matrix
+from .classification.decision_regions import decision_regions
+from .classification.gain import gain
+from .classification.precision_recall import precision_recall
+from .classification.roc import roc
+from .clusters.dbscan import dbscan
+from .clusters.dendrogram import dendrogram
+from .clusters.elbow import elbow
+from .clusters.reachability import reachability
+from .clusters.silhouette import silhouette
+from .clusters.som import som
+from .clusters.voronoi import voronoi
+from .comparison.bias_variance import bias_variance
+from .comparison.concentration import concentration
+from .comparison.label_curve import label_curve
+from .comparison.quality_time import quality_time
+from .comparison.score_intervals import score_intervals
+from .embeddings.biplot import biplot
+from .embeddings.density_2d import density_2d
+from .embeddings.ellipses import covariance_ellipses
+from .embeddings.embedding import embedding
+from .embeddings.scree import scree
+from .images.attention import attention
+from .images.diffusion import diffusion
+from .images.feature_maps import feature_maps, filters
+from .images.latent_walk import latent_grid, latent_walk
+from .images.reconstructions import reconstructions
+from .images.saliency import saliency
+from .images.samples import samples
+from .images.score_field import score_field
+from .networks.label_grid import label_grid
+from .networks.matrix import matrix
+from .networks.message_passing import message_passing
+from .networks.network_graph import network_graph
+from .regression.partial_dependence import partial_dependence
+from .regression.paths import regularization_path, validation_curve
+from .regression.residuals import residuals
+from .series.kalman import kalman
+from .series.partial_sums import partial_sums
+from .series.poles import poles
+from .series.regimes import regimes
+from .series.state_diagram import state_diagram
+from .series.trellis import trellis
 from .style import draw_styled
-from .topics import topics
-from .trace import trace
-from .training_curves import training_curves
-from .training_report import learning_rates, training_report
-from .tree import tree
-from .trellis import trellis
-from .values import values
-from .voronoi import voronoi
+from .texts.alignment import alignment
+from .texts.topics import topics
+from .training.activations import activations
+from .training.descent import descent_path
+from .training.gan_losses import gan_losses
+from .training.gradient_lag import gradient_lag
+from .training.learning_curve import learning_curve
+from .training.losses import losses
+from .training.positions import positions
+from .training.search_points import search_points
+from .training.training_curves import training_curves
+from .training.training_report import learning_rates, training_report
+from .trees.growth_curve import growth_curve
+from .trees.importance import importance
+from .trees.impurity import impurity
+from .trees.shap import shap_bar, shap_beeswarm
+from .trees.tree import tree
 
 predictive_band = draw_styled(plot_predictive_band)
 

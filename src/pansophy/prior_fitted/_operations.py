@@ -17,8 +17,8 @@ import math
 
 import numpy as np
 
-from ..core._intrinsics import float32_of_bits
-from ..core.compiled import FASTMATH_FUSED, FASTMATH_NO_NAN, compiled
+from ..core.loops._intrinsics import float32_of_bits
+from ..core.loops.compiled import FASTMATH_FUSED, FASTMATH_NO_NAN, compiled
 
 F = np.float32
 ZERO, HALF, ONE = F(0), F(0.5), F(1)
@@ -77,7 +77,7 @@ def exponentials(row, top):
 
 
 @compiled(inner=True, fastmath=FASTMATH_NO_NAN)
-def largest(row):
+def largest_score(row):
     top = row[0]
     for j in range(1, row.shape[0]):
         top = max(top, row[j])
@@ -97,7 +97,7 @@ def softmax_rows(scores):
     """Each row of scores becomes its softmax, in place."""
     for i in range(scores.shape[0]):
         row = scores[i]
-        exponentials(row, largest(row))
+        exponentials(row, largest_score(row))
         factor = ONE / total_of(row)
         for j in range(row.shape[0]):
             row[j] *= factor

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.arrays import is_torch, namespace
+from ..core.arrays.arrays import is_torch, namespace
 
 N_CELL_FEATURES = 24
 FARTHEST = 30.0  # |z| is clipped here
@@ -32,7 +32,7 @@ RANK_WAVES = 4
 VALUE_WAVES = 5
 
 
-class Columns(NamedTuple):
+class ColumnStatistics(NamedTuple):
     """What cells need of the training rows of B tables of d columns."""
 
     mean: Any  # (B, 1, d)
@@ -41,7 +41,7 @@ class Columns(NamedTuple):
     count: Any  # (B, 1, d), known values
 
 
-def describe_columns(X) -> Columns:
+def describe_columns(X) -> ColumnStatistics:
     """Mean, deviation and order of the training rows X (B, n, d), NaN where missing."""
     xp = namespace(X)
     missing = xp.isnan(X)
@@ -52,12 +52,12 @@ def describe_columns(X) -> Columns:
     deviation = (filled - mean) * known
     scale = xp.sqrt(xp.sum(deviation**2, axis=1, keepdims=True) / count)
     ordered = xp.where(missing, xp.full_like(X, math.inf), X)
-    return Columns(
+    return ColumnStatistics(
         mean, scale, xp.sort(xp.permute_dims(ordered, (0, 2, 1)), axis=-1), count
     )
 
 
-def encode_cells(columns: Columns, X):
+def encode_cells(columns: ColumnStatistics, X):
     """Cells (B, N, d, 24) of rows X (B, N, d)."""
     xp = namespace(X)
     missing = xp.isnan(X)
@@ -91,11 +91,10 @@ def _counts(ordered, values):
     if is_torch(values):
         import torch
 
-        values = values.contiguous()
-        return (
-            torch.searchsorted(ordered, values).to(values.dtype),
-            torch.searchsorted(ordered, values, right=True).to(values.dtype),
-        )
+        ordered, values = ordered.contiguous(), values.contiguous()
+        below = torch.searchsorted(ordered, values)
+        through = torch.searchsorted(ordered, values, right=True)
+        return below.to(values.dtype), through.to(values.dtype)
     below = np.empty_like(values)
     through = np.empty_like(values)
     for place in np.ndindex(values.shape[:2]):

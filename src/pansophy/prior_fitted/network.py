@@ -47,8 +47,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.arrays import namespace
-from .operations import attention, gelu, linear, rms_norm
+from ..core.arrays.arrays import namespace
+from .operations import add_norm, attention, gelu, linear, rms_norm
 
 IDENTITY = 16  # length of the random vector that tells columns apart
 
@@ -106,19 +106,25 @@ class NetworkShape:
         return shapes
 
 
-def attend(weights, name: str, x, keys, values, n_sources: int):
-    """Equations (2) and (3): queries x (..., q, w), heads of keys (..., n, w)."""
-    scale = weights[f"{name}.scale"] * math.log(max(n_sources, 2))
-    queries = linear(rms_norm(x), weights[f"{name}.query"])
-    mixed = attention(queries, keys, values, scale)
-    x = x + linear(mixed, weights[f"{name}.mix"])
-    up = gelu(linear(rms_norm(x), weights[f"{name}.up"]))
-    return x + linear(up, weights[f"{name}.down"])
+def attention_block(weights, name: str, x, normed, keys, values, n_sources: int):
+    """Equations (2) and (3) for x (..., q, w) with its norm; gives the next x and norm.
+
+    Keys and values are (..., n, w), all heads side by side.
+    """
+    scale = weights[f"{name}.scale"]
+    heads = scale.shape[0]
+    factor = scale * math.log(max(n_sources, 2))
+    query = weights[f"{name}.query"]
+    query = query.reshape(heads, -1) * factor[:, None]  # of the weights: they are few
+    queries = linear(normed, query.reshape(x.shape[-1], x.shape[-1]))
+    mixed = attention(queries, keys, values, heads)
+    x, normed = add_norm(x, linear(mixed, weights[f"{name}.mix"]))
+    up = gelu(linear(normed, weights[f"{name}.up"]))
+    return add_norm(x, linear(up, weights[f"{name}.down"]))
 
 
-def keys_values(weights, name: str, sources) -> tuple[Any, Any]:
-    """Keys and values of sources (..., n, w)."""
-    normed = rms_norm(sources)
+def keys_values(weights, name: str, normed) -> tuple[Any, Any]:
+    """Keys and values of sources whose norms are given, (..., n, w)."""
     return (
         linear(normed, weights[f"{name}.key"]),
         linear(normed, weights[f"{name}.value"]),
@@ -166,16 +172,21 @@ def forward(weights, shape: NetworkShape, cells, targets, identities, memory=Non
         labelled = x[:, :n] + linear(targets, weights["cell_target"])[:, :, None]
         x = xp.concat([labelled, x[:, n:]], axis=1)
     x = xp.swapaxes(x, 1, 2).reshape(B * d, N, e)
+    normed = rms_norm(x)
     for i in range(shape.column_blocks):
 
-        def inducing(i=i, x=x):
-            keys, values = keys_values(weights, f"read.{i}", x[:, :n])
+        def inducing(i=i, normed=normed):
+            keys, values = keys_values(weights, f"read.{i}", normed[:, :n])
             start = weights[f"inducing.{i}"]
             start = xp.broadcast_to(start, (B * d, *start.shape))
-            return attend(weights, f"read.{i}", start, keys, values, n)
+            return attention_block(
+                weights, f"read.{i}", start, rms_norm(start), keys, values, n
+            )[1]
 
         keys, values = read(f"write.{i}", inducing)
-        x = attend(weights, f"write.{i}", x, keys, values, shape.n_inducing)
+        x, normed = attention_block(
+            weights, f"write.{i}", x, normed, keys, values, shape.n_inducing
+        )
 
     # 2. Rows as sets of columns.
     x = x + linear(identities, weights["identity"]).reshape(B * d, 1, e)
@@ -183,11 +194,15 @@ def forward(weights, shape: NetworkShape, cells, targets, identities, memory=Non
     summaries = weights["summaries"]
     summaries = xp.broadcast_to(summaries, (B * N, *summaries.shape))
     x = xp.concat([summaries, x], axis=1)
+    normed = rms_norm(x)
     for i in range(shape.row_blocks):
-        keys, values = keys_values(weights, f"row.{i}", x)
+        keys, values = keys_values(weights, f"row.{i}", normed)
         if i == shape.row_blocks - 1:  # the summaries alone are read from here on
-            x = x[:, : shape.n_summaries]
-        x = attend(weights, f"row.{i}", x, keys, values, d + shape.n_summaries)
+            x, normed = x[:, : shape.n_summaries], normed[:, : shape.n_summaries]
+        n_sources = d + shape.n_summaries
+        x, normed = attention_block(
+            weights, f"row.{i}", x, normed, keys, values, n_sources
+        )
 
     # 3. Context.
     x = x.reshape(B, N, h)
@@ -197,10 +212,14 @@ def forward(weights, shape: NetworkShape, cells, targets, identities, memory=Non
         thinking = xp.broadcast_to(thinking, (B, *thinking.shape))
         x = xp.concat([thinking, labelled, x[:, n:]], axis=1)
         n += shape.n_thinking
+    normed = rms_norm(x)
     for i in range(shape.context_blocks):
-        keys, values = read(f"context.{i}", lambda x=x: x[:, :n])
+        keys, values = read(f"context.{i}", lambda normed=normed: normed[:, :n])
         if i == shape.context_blocks - 1:  # only the new rows are read from here on
-            x = x[:, n:]
-        x = attend(weights, f"context.{i}", x, keys, values, keys.shape[1])
-    hidden = gelu(linear(rms_norm(x), weights["hidden"]))
+            x, normed = x[:, n:], normed[:, n:]
+        n_sources = keys.shape[1]
+        x, normed = attention_block(
+            weights, f"context.{i}", x, normed, keys, values, n_sources
+        )
+    hidden = gelu(linear(normed, weights["hidden"]))
     return linear(hidden, weights["output"]), kept

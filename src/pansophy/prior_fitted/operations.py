@@ -9,7 +9,8 @@ import sys
 
 import numpy as np
 
-from ..core.arrays import is_torch
+from ..core.arrays.arrays import is_torch
+from ..core.loops.triton_support import has_triton
 
 EPS = 1e-6  # in the norm
 MOST_SCORES = 1 << 20  # scores of attention that exist at a time
@@ -36,6 +37,16 @@ def rms_norm(x):
     return out.reshape(x.shape)
 
 
+def add_norm(x, change):
+    """The sum of x and its change, and the norm of the sum."""
+    if is_torch(x) and x.is_cuda and has_triton():
+        from ._network_triton import AddNorm
+
+        return AddNorm.apply(x, change, EPS)
+    total = x + change
+    return total, rms_norm(total)
+
+
 def gelu(x):
     """x times the normal distribution function of x."""
     if is_torch(x):
@@ -48,34 +59,37 @@ def gelu(x):
     return out
 
 
-def attention(queries, keys, values, scale):
+def attention(queries, keys, values, heads: int):
     """Attention of queries (B, q, w) to keys and values (B, n, w).
 
-    The heads cut the last axis into as many parts as `scale` has entries, which
-    multiply the queries.
+    The heads cut the last axis into parts of equal width.
     """
-    if is_torch(queries):
-        functional = sys.modules["torch"].nn.functional
-        heads = scale.shape[0]
+    if not is_torch(queries):
+        return blocked_attention(queries, keys, values, heads)
+    if queries.is_cuda and has_triton():
+        from ._network_triton import ShortAttention, suits_short_attention
 
-        def cut(x):
-            return x.unflatten(-1, (heads, -1)).transpose(-3, -2)
+        if suits_short_attention(queries, keys, heads):
+            return ShortAttention.apply(queries, keys, values, heads)
+    functional = sys.modules["torch"].nn.functional
 
-        q = cut(queries) * scale.to(queries.dtype)[:, None, None]
-        mixed = functional.scaled_dot_product_attention(q, cut(keys), cut(values))
-        return mixed.transpose(-3, -2).flatten(-2)
-    return blocked_attention(queries, keys, values, scale)
+    def cut(x):
+        return x.unflatten(-1, (heads, -1)).transpose(-3, -2)
+
+    mixed = functional.scaled_dot_product_attention(
+        cut(queries), cut(keys), cut(values)
+    )
+    return mixed.transpose(-3, -2).flatten(-2)
 
 
-def blocked_attention(queries, keys, values, scale):
+def blocked_attention(queries, keys, values, heads: int):
     """`attention` of NumPy arrays, so many queries at a time that scores stay few."""
     from ._operations import softmax_rows
 
     B, q, w = queries.shape
     n = keys.shape[1]
-    heads = scale.shape[0]
     width = w // heads
-    factor = np.repeat(scale / np.sqrt(width), width).astype(np.float32)
+    factor = np.float32(1 / np.sqrt(width))
     out = np.empty((B, q, w), np.float32)
     a_row = heads * n  # scores of a query
     q_step = max(1, min(q, MOST_SCORES // a_row))

@@ -34,23 +34,22 @@ ratings, explicit or (implicit=True) counts of what was done; `ItemKNN` can say 
 `SVDRecommender`, which refuse them.
 """
 
-from .als import ALS
-from .association_rules import AssociationRule, AssociationRules, Itemset
-from .bias_model import BiasModel, Offsets
-from .content_recommender import ContentRecommender
-from .hybrid_recommender import ColdStart, HybridRecommender, cold_start
-from .knn import ItemKNN, UserKNN
-from .ranking_metrics import (
-    RankingReport,
+from ..metrics.ranking_metrics import (
     average_precision_at_k,
     coverage_at_k,
-    evaluate,
     hit_rate_at_k,
     ndcg_at_k,
     precision_at_k,
     recall_at_k,
     reciprocal_rank_at_k,
 )
+from .als import ALS
+from .association_rules import AssociationRule, AssociationRules, Itemset
+from .bias_model import BiasModel, Offsets
+from .content_recommender import ContentRecommender
+from .evaluation import RankingReport, evaluate
+from .hybrid_recommender import ColdStart, HybridRecommender, cold_start
+from .knn import ItemKNN, UserKNN
 from .ratings import Ratings
 from .recommender import Ranking, Recommender
 from .sgd_factorization import SGDFactorization

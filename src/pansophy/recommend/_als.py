@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core._intrinsics import prefetch
-from ..core.compiled import FASTMATH, compiled
+from ..core.loops._intrinsics import prefetch
+from ..core.loops.compiled import FASTMATH, compiled
 
 PREFETCH_DISTANCE = 8  # ratings between the one in hand and the one asked for
 

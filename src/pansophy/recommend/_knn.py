@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.compiled import compiled
+from ..core.loops.compiled import compiled
 
 COSINE, COMMON, PEARSON = 0, 1, 2
 NO_VARIANCE = 1e-10  # a variance below this share of the mean square is rounding

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.compiled import FASTMATH, compiled
+from ..core.loops.compiled import FASTMATH, compiled
 
 
 class RatingColumns(NamedTuple):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..core.compiled import compiled
+from ..core.loops.compiled import compiled
 
 
 @compiled

@@ -51,11 +51,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..core import threads
-from ..core.iterate import iterate
-from ..core.progress import SILENT
+from ..core.arrays.rows import Rows
+from ..core.drivers.iterate import iterate
+from ..core.drivers.progress import SILENT
+from ..core.loops import threads
 from ..core.random import make_rng
-from ..core.rows import Rows
 from ..params import Count, Flag, NonNegative, Verbosity
 from ..typing import Seed
 from . import _als as loops
@@ -205,7 +205,9 @@ def factor_penalty(side, U):
 
 
 def als_sweeps(users, items, constant, U, V, steps, *, max_iter, tol, task):
-    """Sweeps from U and V until J converges: a `core.iterate.Result` of `ALSState`."""
+    """Sweeps from U and V until J converges: a `core.drivers.iterate.Result` of
+    `ALSState`.
+    """
 
     def sweep(state):
         U, value = half_sweep(users, state.V, state.U, steps)

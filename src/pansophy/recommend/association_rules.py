@@ -35,7 +35,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
-from ..core import threads
+from ..core.loops import threads
 from ..params import Count, Fraction, NonNegative, check_params
 from . import _association_rules as loops
 from .name_codes import check_labels, encode_names, frame_columns

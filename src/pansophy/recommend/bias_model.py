@@ -35,8 +35,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..core.iterate import iterate
-from ..core.progress import SILENT
+from ..core.drivers.iterate import iterate
+from ..core.drivers.progress import SILENT
 from ..params import Count, Flag, NonNegative, Verbosity
 from .ratings import Ratings
 from .recommender import AbstractFactors
@@ -80,7 +80,7 @@ def shrunken_means(residual, w, codes, n, reg):
 
 
 def fit_biases(ratings, reg_user, reg_item, *, max_iter=500, tol=1e-10, task=SILENT):
-    """Minimise eq. (2) by sweeps: a `core.iterate.Result` of `BiasState`."""
+    """Minimise eq. (2) by sweeps: a `core.drivers.iterate.Result` of `BiasState`."""
     u, i, w = ratings.users, ratings.items, ratings.weights
     n, m = ratings.shape
     e = ratings.values.astype(np.float64) - ratings.mean

@@ -40,7 +40,7 @@ from typing import Literal
 import numpy as np
 
 from ..base import Estimator
-from ..core import threads
+from ..core.loops import threads
 from ..params import Count, Flag, NonNegative
 from . import _knn as loops
 from .bias_model import bias_at, shrunken_means

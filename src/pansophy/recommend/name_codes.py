@@ -6,7 +6,7 @@ Names are kept sorted, so that the codes do not depend on the order of the rows.
 import numpy as np
 import pyarrow as pa
 
-from ..core.codes import codes_of_levels, encode_values
+from ..core.arrays.codes import codes_of_levels, encode_values
 
 LABEL_KINDS = {"U": "text", "M": "dates"}
 

@@ -30,7 +30,7 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
-from ..core import threads
+from ..core.loops import threads
 from ..distances.pairwise_metrics import unit_rows
 from ..params import check_count, check_params
 from ._top_items import select_largest

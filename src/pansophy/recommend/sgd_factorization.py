@@ -33,8 +33,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..core import threads
-from ..core.iterate import iterate
+from ..core.drivers.iterate import iterate
+from ..core.loops import threads
 from ..core.random import make_rng
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from ..typing import Seed
@@ -81,7 +81,9 @@ def independent_blocks(ratings, parts):
 def sgd_descent(
     ratings, start, rng, *, m, reg, rate, decay, biased, max_iter, tol, task
 ):
-    """Epochs of eq. (3) until J converges: a `core.iterate.Result` of `SGDState`."""
+    """Epochs of eq. (3) until J converges: a `core.drivers.iterate.Result` of
+    `SGDState`.
+    """
     r = ratings.values
     w = np.empty(0, r.dtype) if ratings.weights is None else ratings.weights
     dtype = r.dtype.type

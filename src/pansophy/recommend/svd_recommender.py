@@ -28,8 +28,8 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from ..core.linalg.truncated_svd import truncated_svd
 from ..core.random import make_rng
-from ..core.truncated_svd import truncated_svd
 from ..params import Count, Flag, NonNegative
 from ..typing import Seed
 from .bias_model import Center, fit_offsets, offsets_of_new_users

@@ -2,14 +2,23 @@
 
 Environments speak Gymnasium (the extra `rl`, needed by `rl.envs` only); planning needs
 nothing but arrays.
+
+Rooms
+
+    planning    planning in known worlds: Markov decision processes and their solvers
+    pomdp       worlds that are seen in part: beliefs, exact and point-based solvers,
+                tree search
+    bandits     bandits: arms without states, with contexts, and from logs of another
+                policy
+    tabular     learning with tables and linear functions: Q-learning, SARSA, Monte
+                Carlo, prediction
+    deep        neural agents: policy gradients (PPO, A2C, REINFORCE) and values (DQN,
+                SAC, TD3)
+    experience  steps in environments: how they are collected, valued and judged
 """
 
-import importlib
-import importlib.util
-import sys
-
-from .average_reward import AverageRewardSolution, average_reward, policy_gain
-from .bandits import (
+from ..core.lazy_names import lazy_names
+from .bandits.bandits import (
     EXP3,
     KLUCB,
     UCB1,
@@ -27,23 +36,24 @@ from .bandits import (
     running_mean,
     ucb1_bound,
 )
-from .batch_q import LSPI, FittedQ
-from .belief_value_iteration import (
-    BeliefSolution,
-    belief_value_iteration,
-    finite_horizon_vectors,
+from .bandits.contextual_bandits import ContextualBandit, LinUCB
+from .bandits.off_policy_evaluation import (
+    BanditLog,
+    OffPolicyEstimate,
+    cross_fitted_rewards,
+    evaluate_off_policy,
 )
-from .compare_policies import PolicyComparison, compare_policies, enumerate_policies
-from .contextual_bandits import ContextualBandit, LinUCB
-from .exploration import Boltzmann, EpsilonGreedy
-from .features import Fourier, LinearFeatures, OneHotFeatures, TileCoding
-from .finite_horizon import FiniteHorizonSolution, TimedPolicy, finite_horizon
-from .gather import Position, Steps, as_vector_env, gather
-from .history_policy import HistoryPolicy
-from .linear_programming import linear_programming
-from .linear_q import LinearQ, LinearQLearner
-from .linear_value import LinearValue
-from .mdp import (
+from .experience.gather import Position, Steps, as_vector_env, gather
+from .experience.rollout import Experience, Policy, Transition, rollout
+from .planning.average_reward import AverageRewardSolution, average_reward, policy_gain
+from .planning.compare_policies import (
+    PolicyComparison,
+    compare_policies,
+    enumerate_policies,
+)
+from .planning.finite_horizon import FiniteHorizonSolution, TimedPolicy, finite_horizon
+from .planning.linear_programming import linear_programming
+from .planning.mdp import (
     MDP,
     as_mdp,
     bellman_residual,
@@ -55,16 +65,24 @@ from .mdp import (
     q_from_v,
     shift_rewards,
 )
-from .monte_carlo_control import MonteCarloControl, MonteCarloLearner
-from .off_policy_evaluation import (
-    BanditLog,
-    OffPolicyEstimate,
-    cross_fitted_rewards,
-    evaluate_off_policy,
+from .planning.prioritized_sweeping import prioritized_sweeping
+from .planning.transition_table import TransitionTable, as_transition_table
+from .planning.value_iteration import (
+    MDPSolution,
+    modified_policy_iteration,
+    policy_iteration,
+    q_iteration,
+    value_iteration,
 )
-from .point_based import PointBasedSolution, point_based_value_iteration
-from .pomcp import POMCP, TreeSearchResult
-from .pomdp import (
+from .pomdp.belief_value_iteration import (
+    BeliefSolution,
+    belief_value_iteration,
+    finite_horizon_vectors,
+)
+from .pomdp.history_policy import HistoryPolicy
+from .pomdp.point_based import PointBasedSolution, point_based_value_iteration
+from .pomdp.pomcp import POMCP, TreeSearchResult
+from .pomdp.pomdp import (
     POMDP,
     AlphaVectors,
     BeliefAgent,
@@ -73,22 +91,18 @@ from .pomdp import (
     observation_probabilities,
     tiger_problem,
 )
-from .prediction import ValueEstimate, monte_carlo_values, td_values
-from .prioritized_sweeping import prioritized_sweeping
-from .q_learning import QLearner, QLearning
-from .qmdp import fast_informed_bound, qmdp
-from .rollout import Experience, Policy, Transition, rollout
-from .schedules import Schedule, VisitDecay
-from .solve_pomdp import solve_pomdp
-from .td_control import TDControl, TDLearner
-from .transition_table import TransitionTable, as_transition_table
-from .value_iteration import (
-    MDPSolution,
-    modified_policy_iteration,
-    policy_iteration,
-    q_iteration,
-    value_iteration,
-)
+from .pomdp.qmdp import fast_informed_bound, qmdp
+from .pomdp.solve_pomdp import solve_pomdp
+from .tabular.batch_q import LSPI, FittedQ
+from .tabular.exploration import Boltzmann, EpsilonGreedy
+from .tabular.features import Fourier, LinearFeatures, OneHotFeatures, TileCoding
+from .tabular.linear_q import LinearQ, LinearQLearner
+from .tabular.linear_value import LinearValue
+from .tabular.monte_carlo_control import MonteCarloControl, MonteCarloLearner
+from .tabular.prediction import ValueEstimate, monte_carlo_values, td_values
+from .tabular.q_learning import QLearner, QLearning
+from .tabular.schedules import Schedule, VisitDecay
+from .tabular.td_control import TDControl, TDLearner
 
 __all__ = [
     "AlphaVectors",
@@ -192,59 +206,22 @@ __all__ = [
 ]
 
 # names whose modules import torch or Gymnasium, or are needed by those who train
-LAZY = {
-    "A2C": "a2c",
-    "DQN": "dqn",
-    "Evaluation": "evaluation",
-    "ReturnCurve": "evaluation",
-    "PPO": "ppo",
-    "REINFORCE": "reinforce",
-    "ReplayBuffer": "replay",
-    "SAC": "sac",
-    "TD3": "td3",
-    "compare_agents": "agent_comparison",
-    "envs": "envs",
-    "evaluate_agent": "evaluation",
-    "evaluate_every": "evaluation",
-    "generalized_advantages": "returns",
-    "interquartile_mean": "evaluation",
-    "n_step_returns": "returns",
-    "performance_profile": "evaluation",
-    "probability_of_improvement": "evaluation",
-    "stratified_bootstrap": "evaluation",
+HOMES = {
+    ".deep.a2c": "A2C",
+    ".deep.dqn": "DQN",
+    ".deep.ppo": "PPO",
+    ".deep.reinforce": "REINFORCE",
+    ".deep.replay": "ReplayBuffer",
+    ".deep.sac": "SAC",
+    ".deep.td3": "TD3",
+    ".envs": "envs",
+    ".experience.agent_comparison": "compare_agents",
+    ".experience.evaluation": """Evaluation ReturnCurve evaluate_agent evaluate_every
+        interquartile_mean performance_profile probability_of_improvement
+        stratified_bootstrap""",
+    ".experience.returns": "generalized_advantages n_step_returns",
 }
-__all__ += list(LAZY)
+NEEDS = {"torch": "A2C DQN PPO REINFORCE SAC TD3", "gymnasium": "envs"}
 
-
-NEEDS = {
-    "torch": {"A2C", "DQN", "PPO", "REINFORCE", "SAC", "TD3"},
-    "gymnasium": {"envs"},
-}
-EXTRAS = {"torch": "deep", "gymnasium": "rl"}  # that install a package
-
-
-def __getattr__(name):
-    if name not in LAZY:
-        raise AttributeError(
-            f"module {__name__!r} has no attribute {name!r}",
-            name=name,
-            obj=sys.modules[__name__],
-        )
-    try:
-        module = importlib.import_module(f".{LAZY[name]}", __name__)
-    except ModuleNotFoundError as error:
-        if error.name not in EXTRAS:
-            raise
-        raise ImportError(
-            f"{name} needs {error.name}, which is not installed: pip install "
-            f"'pansophy[{EXTRAS[error.name]}]'."
-        ) from error
-    return module if name == LAZY[name] == "envs" else getattr(module, name)
-
-
-def __dir__():
-    names = {*globals(), *LAZY}
-    for package, own in NEEDS.items():
-        if importlib.util.find_spec(package) is None:
-            names -= own
-    return sorted(names)
+lazy, __getattr__, __dir__ = lazy_names(__name__, HOMES, NEEDS)
+__all__ += lazy

@@ -1,24 +1,21 @@
-"""Monte Carlo and variational inference: samplers, their driver, diagnostics."""
+"""Monte Carlo and variational inference: samplers, their driver, diagnostics.
 
-from .adaptive_rejection_sampling import adaptive_rejection
-from .advi import ADVI
-from .ancestral_sampling import ancestral_sample
-from .compiled_densities import (
-    banana_density,
-    eight_schools_density,
-    funnel_density,
-    linear_density,
-    logistic_density,
-    normal_density,
-)
-from .constrained_parameters import (
-    interval,
-    positive,
-    real,
-    simplex,
-    unconstrained_density,
-)
-from .diagnostics import (
+Rooms
+
+    densities       densities to sample from: written by users, compiled, transformed,
+                    conjugate
+    chains          Markov chains: their driver, the samplers, diagnostics
+    direct          independent draws: inversion, rejection, importance, ancestral
+    particles       populations of particles: sequential Monte Carlo, nested sampling,
+                    resampling
+    approximations  variational and Laplace approximations
+"""
+
+from .approximations.advi import ADVI
+from .approximations.evidence_lower_bound import elbo, likelihood_gain
+from .approximations.laplace_approximation import laplace_approximate
+from .approximations.mean_field import MeanField, MeanFieldModel
+from .chains.diagnostics import (
     bfmi,
     diagnose,
     ess_bulk,
@@ -28,26 +25,40 @@ from .diagnostics import (
     mcse_sd,
     r_hat,
 )
-from .draws import Draws
-from .driver import sample
-from .evidence_lower_bound import elbo, likelihood_gain
-from .gibbs import ErgodicityWarning, Gibbs
-from .hmc import HMC, leapfrog
-from .importance_sampling import importance_sample, pareto_smooth
-from .inverse_transform_sampling import inverse_transform
-from .langevin import MALA, Langevin, StochasticLangevin
-from .laplace_approximation import laplace_approximate
-from .mean_field import MeanField, MeanFieldModel
-from .metropolis import IndependenceProposal, Metropolis, RandomWalk
-from .monte_carlo_integration import monte_carlo
-from .nested_sampling import NestedSampling
-from .nuts import NUTS
-from .parallel_tempering import ParallelTempering
-from .rejection_sampling import EnvelopeError, rejection_sample
-from .resampling import resample
-from .slice_sampler import SliceSampler
-from .smc import SMC
-from .target_density import as_target_density, gradient_error
+from .chains.draws import Draws
+from .chains.driver import sample
+from .chains.gibbs import ErgodicityWarning, Gibbs
+from .chains.hmc import HMC, leapfrog
+from .chains.langevin import MALA, Langevin, StochasticLangevin
+from .chains.metropolis import IndependenceProposal, Metropolis, RandomWalk
+from .chains.nuts import NUTS
+from .chains.parallel_tempering import ParallelTempering
+from .chains.slice_sampler import SliceSampler
+from .densities.compiled_densities import (
+    banana_density,
+    eight_schools_density,
+    funnel_density,
+    linear_density,
+    logistic_density,
+    normal_density,
+)
+from .densities.constrained_parameters import (
+    interval,
+    positive,
+    real,
+    simplex,
+    unconstrained_density,
+)
+from .densities.target_density import as_target_density, gradient_error
+from .direct.adaptive_rejection_sampling import adaptive_rejection
+from .direct.ancestral_sampling import ancestral_sample
+from .direct.importance_sampling import importance_sample, pareto_smooth
+from .direct.inverse_transform_sampling import inverse_transform
+from .direct.monte_carlo_integration import monte_carlo
+from .direct.rejection_sampling import EnvelopeError, rejection_sample
+from .particles.nested_sampling import NestedSampling
+from .particles.resampling import resample
+from .particles.smc import SMC
 
 __all__ = [
     "unconstrained_density",

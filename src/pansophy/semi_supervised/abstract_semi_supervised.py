@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from ..base import Classifier, Estimator
-from ..core.labels import class_codes, known_labels
-from ..core.routing import params_of_rows
+from ..core.arrays.labels import class_codes, known_labels
+from ..core.drivers.routing import params_of_rows
 from ..linear_model import LogisticRegression
 
 

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ..distances import squared_euclidean
 from ..params import ParameterError
-from ..typing import Fittable, ListLike, Matrix
+from ..typing import Fittable, ListLike, NumericArray
 from .abstract_semi_supervised import AbstractSemiSupervised
 
 
@@ -69,7 +69,7 @@ class AttributeClassifier(AbstractSemiSupervised):
     ['tiger', 'zebra']
     """
 
-    signatures: dict | Matrix | ListLike | None = None
+    signatures: dict | NumericArray | None = None
     _: KW_ONLY
     classes: ListLike | None = None
     attributes: ListLike | None = None

@@ -35,7 +35,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.iterate import iterate
+from ..core.drivers.iterate import iterate
 from ..core.numerics import softmax
 from ..params import Count, ParameterError, Verbosity, check_count
 from ..persist.saved_state import Each, IntArray, saved_state

@@ -28,13 +28,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Classifier, Estimator
-from ..core import arrays
-from ..core.labels import class_codes, known_labels
+from ..core.arrays import arrays
+from ..core.arrays.labels import class_codes, known_labels
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.arrays.rows import is_dataset
 from ..core.numerics import logsumexp, softmax
-from ..core.overflow import refuse_overflowing_squares
 from ..core.random import make_rng, spawn_rngs
-from ..core.rows import is_dataset
-from ..distributions.normal import Normal
+from ..distributions.gaussian.normal import Normal
 from ..mixture.gaussian_em import (
     EMData,
     GaussianMixtureParams,
@@ -48,7 +48,7 @@ from ..mixture.gaussian_em import (
 )
 from ..params import Count, Flag, Natural, NonNegative, ParameterError, Verbosity
 from ..persist.saved_state import IntArray, NumberArray, saved_state
-from ..typing import ListLike, Matrix, Seed
+from ..typing import ListLike, NumericArray, Seed
 from .abstract_semi_supervised import normalize_missing_labels
 
 
@@ -71,7 +71,7 @@ def encode_partial_labels(y, X, classes=None):
 
 def initial_class_means(t: EMData, codes, w, c, per_class, rng):
     """Initial means (c per_class, d): of labelled rows, or random without any."""
-    from ..cluster.kmeans import kmeans_labels
+    from ..cluster.centers.kmeans import kmeans_labels
 
     mean, V = (
         data_mean_and_covariance(t, "diag")
@@ -182,9 +182,9 @@ class GaussianMixtureClassifier(Classifier, Estimator):
     n_init: Count = 1
     hard: Flag = False
     classes: ListLike | None = None
-    weights_init: Matrix | ListLike | None = None
-    means_init: Matrix | ListLike | None = None
-    precisions_init: Matrix | ListLike | None = None
+    weights_init: NumericArray | None = None
+    means_init: NumericArray | None = None
+    precisions_init: NumericArray | None = None
     random_state: Seed = None
     verbose: Verbosity = 0
 

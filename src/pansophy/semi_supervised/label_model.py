@@ -30,9 +30,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..base import Density, Estimator
-from ..core.em import em
+from ..core.arrays.rows import Rows
+from ..core.drivers.em import em
 from ..core.numerics import logsumexp, softmax
-from ..core.rows import Rows
 from ..params import Natural, NonNegative, Positive, Verbosity
 from ..persist.saved_state import AnyArray, saved_state
 

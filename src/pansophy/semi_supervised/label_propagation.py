@@ -48,11 +48,12 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import NearestNeighbors
 
 from ..base import Classifier, Estimator
-from ..core import rows, threads
-from ..core.iterate import Result, iterate
-from ..core.labels import class_codes, known_labels
+from ..core.arrays import rows
+from ..core.arrays.labels import class_codes, known_labels
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.drivers.iterate import Result, iterate
+from ..core.loops import threads
 from ..core.numerics import safe_divide
-from ..core.overflow import refuse_overflowing_squares
 from ..distances.neighbor_search import build_index, k_nearest
 from ..graphs import knn_graph
 from ..kernels import RBF

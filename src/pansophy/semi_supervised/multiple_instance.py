@@ -24,8 +24,8 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.iterate import iterate
-from ..core.labels import class_codes
+from ..core.arrays.labels import class_codes
+from ..core.drivers.iterate import iterate
 from ..params import Count, Verbosity
 from ..typing import Fittable
 from .abstract_semi_supervised import (

@@ -26,9 +26,9 @@ from typing import Literal
 import numpy as np
 
 from ..base import Classifier, Estimator
-from ..cluster.kmeans import fixed_cluster_sums, lloyd
-from ..cluster.lloyd_iteration import nearest_centers, row_mean_and_variance
-from ..core.labels import class_codes, known_labels
+from ..cluster.centers.kmeans import fixed_cluster_sums, lloyd
+from ..cluster.centers.lloyd_iteration import nearest_centers, row_mean_and_variance
+from ..core.arrays.labels import class_codes, known_labels
 from ..distances import euclidean
 from ..params import Count, NonNegative, Verbosity
 from .abstract_semi_supervised import normalize_missing_labels

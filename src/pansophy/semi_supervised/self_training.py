@@ -30,8 +30,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.iterate import iterate
-from ..core.routing import refuse_unrouted, routed_params, routing_enabled
+from ..core.drivers.iterate import iterate
+from ..core.drivers.routing import refuse_unrouted, routed_params, routing_enabled
 from ..params import Count, Flag, Fraction, Natural, ParameterError, Verbosity
 from ..persist.saved_state import IntArray, saved_state
 from ..typing import Fittable

@@ -30,10 +30,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..core.iterate import iterate
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.drivers.iterate import iterate
+from ..core.drivers.progress import SILENT
 from ..core.numerics import log1pexp, sigmoid
-from ..core.overflow import refuse_overflowing_squares
-from ..core.progress import SILENT
 from ..optim import lbfgs
 from ..params import (
     Count,

@@ -51,7 +51,7 @@ def json_type(column):
         return str
     if column_format(column):
         return float | str
-    return float | bool if "true or false" in column.why else float
+    return float | bool if column.boolean else float
 
 
 def date_text(form):

@@ -188,7 +188,7 @@ def value_reader(column):
     if form:
         example = "a time such as 23:59:59" if form == "clock" else "a number"
         return written_reader(column, f"{example}, or written as in training")
-    if "true or false" in column.why:
+    if column.boolean:
         return lambda v: float(v) if type(v) is bool else number_from_json(v)
     return number_from_json
 

@@ -1,30 +1,31 @@
-"""State-space models: hidden Markov models, Kalman and particle filters, chains."""
+"""State-space models: hidden Markov models, Kalman and particle filters, chains.
+
+Rooms
+
+    hidden_markov  chains of hidden states: Markov chains and hidden Markov models
+    kalman         hidden vectors: Kalman filters, linear and not, switching,
+                   structural, particles
+"""
 
 from .autoregressive import AutoRegressive
-from .autoregressive_hmm import AutoregressiveHMM
-from .categorical_hmm import CategoricalHMM
 from .dynamic_system import DynamicSystem
-from .forced_alignment import Alignment, forced_align
-from .gaussian_hmm import GaussianHMM
-from .gmm_hmm import GMMHMM
-from .hmm_inference import (
+from .hidden_markov.autoregressive_hmm import AutoregressiveHMM
+from .hidden_markov.categorical_hmm import CategoricalHMM
+from .hidden_markov.forced_alignment import Alignment, forced_align
+from .hidden_markov.gaussian_hmm import GaussianHMM
+from .hidden_markov.gmm_hmm import GMMHMM
+from .hidden_markov.hmm_inference import (
     backward_messages,
     enumerate_paths,
     forward_messages,
     k_best_paths,
 )
-from .kalman_filter import KalmanFilter
-from .lti import StateSpace, companion_system, discretize, mass_spring_damper, poles
-from .markov_chain import MarkovChain, MarkovTest, choose_order
-from .mixed_hmm import MixedHMM
-from .multinomial_hmm import MultinomialHMM
-from .nonlinear_kalman import ExtendedKalmanFilter, UnscentedKalmanFilter
-from .particle_filter import ParticleFilter
-from .poisson_hmm import PoissonHMM
-from .state_selection import StateChoice, choose_states
-from .structural_time_series import StructuralTimeSeries
-from .switching_kalman_filter import SwitchingKalmanFilter
-from .transition_matrix import (
+from .hidden_markov.markov_chain import MarkovChain, MarkovTest, choose_order
+from .hidden_markov.mixed_hmm import MixedHMM
+from .hidden_markov.multinomial_hmm import MultinomialHMM
+from .hidden_markov.poisson_hmm import PoissonHMM
+from .hidden_markov.state_selection import StateChoice, choose_states
+from .hidden_markov.transition_matrix import (
     CommunicatingClasses,
     absorption_probabilities,
     communicating_classes,
@@ -37,6 +38,12 @@ from .transition_matrix import (
     stationary_distribution,
     time_reversal,
 )
+from .kalman.kalman_filter import KalmanFilter
+from .kalman.nonlinear_kalman import ExtendedKalmanFilter, UnscentedKalmanFilter
+from .kalman.particle_filter import ParticleFilter
+from .kalman.structural_time_series import StructuralTimeSeries
+from .kalman.switching_kalman_filter import SwitchingKalmanFilter
+from .lti import StateSpace, companion_system, discretize, mass_spring_damper, poles
 
 __all__ = [
     "Alignment",

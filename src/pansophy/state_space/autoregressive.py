@@ -23,8 +23,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
-from ..core.least_squares import least_squares
-from ..core.ragged import stack_sequences
+from ..core.arrays.ragged import stack_sequences
+from ..core.linalg.least_squares import least_squares
 from ..core.random import make_rng
 from ..params import Count, Flag, NonNegative, check_count, check_params
 from .forecast import Forecast, check_interval_level

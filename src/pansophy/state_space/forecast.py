@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from .repeated_array import RepeatedArray
+from .kalman.repeated_array import RepeatedArray
 
 
 class MeansAndCovariances(NamedTuple):

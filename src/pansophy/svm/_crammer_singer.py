@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.compiled import FASTMATH, compiled
+from ..core.loops.compiled import FASTMATH, compiled
 from ._dual_coordinate_descent import shuffle_active
 
 

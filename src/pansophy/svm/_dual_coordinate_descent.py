@@ -9,7 +9,7 @@ multipliers that fell (that grew) in size: `active[:size]` are the rows still in
 
 import numpy as np
 
-from ..core.compiled import FASTMATH, FASTMATH_FUSED, compiled
+from ..core.loops.compiled import FASTMATH, FASTMATH_FUSED, compiled
 
 # columns of the table of rows, all that a visit needs on one line of the cache:
 # t, l, u, c, q and beta of `svm_problem.py`, and the entries of a CSR row

@@ -37,9 +37,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..core._csr_arrays import CSRArrays
-from ..core.iterate import Result, iterate
-from ..core.progress import SILENT
+from ..core.arrays._csr_arrays import CSRArrays
+from ..core.drivers.iterate import Result, iterate
+from ..core.drivers.progress import SILENT
 from ..losses import multiclass_hinge
 from . import _crammer_singer as loops
 from . import crammer_singer_newton

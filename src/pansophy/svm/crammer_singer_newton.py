@@ -34,11 +34,11 @@ import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
 
-from ..core.cg import conjugate_gradients
-from ..core.iterate import Result, iterate
-from ..core.linalg import solve_psd
-from ..core.progress import SILENT
-from ..core.rows import Rows
+from ..core.arrays.rows import Rows
+from ..core.drivers.iterate import Result, iterate
+from ..core.drivers.progress import SILENT
+from ..core.linalg.cg import conjugate_gradients
+from ..core.linalg.linalg import solve_psd
 from ._crammer_singer import project_onto_simplices
 from .primal_newton import (
     BALANCE,

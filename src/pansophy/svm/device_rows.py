@@ -1,8 +1,8 @@
 """Kernel rows of tensors: computed on their device each time they are used.
 
-The solver of `optim/smo.py` keeps multipliers and scores where the rows are. What takes
-the time of large fits, blocks of the kernel matrix and their products with the changes
-of a working set, is done there too:
+The solver of `optim/constraints/smo.py` keeps multipliers and scores where the rows
+are. What takes the time of large fits, blocks of the kernel matrix and their products
+with the changes of a working set, is done there too:
 
     sum_{i in S} c_i k(x_i, x_j)  for all rows j                                   (1)
 
@@ -12,7 +12,7 @@ a device a block costs little more than reading it from a cache would, so that n
 is cached, and nothing is shrunk; a round trip costs more than on a CPU, so that the
 working sets are larger. Kernels are computed in the type that `kernel_row_dtype` allows
 and the sums (1) are added to scores in float64; float32 sums are computed anew in
-float64 at the end (see `optim/smo.py`).
+float64 at the end (see `optim/constraints/smo.py`).
 
 The exponent of a Gaussian kernel is the product of two factors, which are made once
 for all rows. Tensors in main memory are read as NumPy arrays.
@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import arrays
+from ..core.arrays import arrays
 from ..kernels import get_kernel
 from ..kernels.base import exponential, exponential_product
 

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..core.iterate import Result, iterate
-from ..core.progress import SILENT
+from ..core.drivers.iterate import Result, iterate
+from ..core.drivers.progress import SILENT
 from . import _dual_coordinate_descent as loops
 from .svm_problem import certified_state
 

@@ -1,8 +1,8 @@
 """Base class of the kernel machines: parameters, choice of the cache, decision values.
 
-A machine is a problem of `optim/smo.py` (a table of targets, bounds and groups) and a
-kernel. Its decision function is a sum over the support vectors, the rows whose
-multiplier is not 0,
+A machine is a problem of `optim/constraints/smo.py` (a table of targets, bounds and
+groups) and a kernel. Its decision function is a sum over the support vectors, the rows
+whose multiplier is not 0,
 
     f(x) = sum_i b_i k(x_i, x) + intercept                                         (1)
 
@@ -33,14 +33,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..base import Estimator
-from ..core import arrays, threads
-from ..core.iterate import Result
-from ..core.overflow import refuse_overflowing_squares
-from ..core.weighted import check_sample_weight
+from ..core.arrays import arrays
+from ..core.arrays.overflow import refuse_overflowing_squares
+from ..core.arrays.unreadable import array_of_rows
+from ..core.arrays.weighted import check_sample_weight
+from ..core.drivers.iterate import Result
+from ..core.loops import threads
 from ..kernels import AbstractKernel, Sigmoid
 from ..kernels.base import object_rows, warn_if_indefinite
 from ..kernels.given import refuse_asymmetric
-from ..optim.smo import EXACT_ROWS, RowCache, solve_dual
+from ..optim.constraints.smo import EXACT_ROWS, RowCache, solve_dual
 from ..params import (
     Flag,
     Natural,
@@ -414,7 +416,7 @@ def machine_weights(sample_weight, X):
     """
     if sample_weight is None:
         return None
-    w = arrays.to_numpy(sample_weight)
+    w = array_of_rows(sample_weight, "sample_weight")
     if w.ndim == 1 and w.dtype.kind in "fiu":
         w = np.maximum(w, 0)  # NaN stays
         if w.size and not (w != 0).any():

@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..core import arrays, threads
+from ..core.arrays import arrays
+from ..core.loops import threads
 from ..kernels import AbstractKernel
 from .device_rows import take_tensor_rows
 

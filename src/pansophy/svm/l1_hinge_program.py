@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..core.iterate import Result
+from ..core.drivers.iterate import Result
 
 FEASIBILITY = (1e-10, 1e-7)  # tolerances that HiGHS takes, and its default
 

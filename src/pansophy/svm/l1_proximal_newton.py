@@ -9,7 +9,7 @@ Near w the loss is its quadratic over the rows inside the margin,
 with e = 1 - y (A w). A step minimises this quadratic plus the penalty, which is a
 lasso, and a line search follows, along which e is linear (proximal Newton). With few
 columns the lasso is solved on its Gram matrix A^T diag(h) A; with many, by coordinate
-descent over CSC columns as in `linear_model/logistic_l1.py`.
+descent over CSC columns as in `linear_model/classifiers/logistic_l1.py`.
 
 Multipliers theta >= 0, scaled by z into the set where no |a_j (theta y)| exceeds 1,
 are feasible for the dual,
@@ -34,11 +34,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..core import threads
-from ..core.cg import conjugate_gradients
-from ..core.iterate import Result, iterate
-from ..core.progress import SILENT
-from ..core.rows import Rows
+from ..core.arrays.rows import Rows
+from ..core.drivers.iterate import Result, iterate
+from ..core.drivers.progress import SILENT
+from ..core.linalg.cg import conjugate_gradients
+from ..core.loops import threads
 from ..penalties import l1 as l1_penalty
 from ..penalties.base import ELASTIC_NET
 
@@ -101,7 +101,7 @@ class GramSolver:
 
     def lasso_step(self, w, h, r, slopes, tol):
         """The minimum u of eq. (2) plus the penalty, and A (u - w)."""
-        from ..optim._coordinate import gram_epochs
+        from ..optim.nonsmooth._coordinate import gram_epochs
 
         G = self.gram(h)
         q = -slopes
@@ -121,7 +121,7 @@ class ColumnSolver:
     """Lasso steps for many columns, by coordinate descent over CSC."""
 
     def __init__(self, X, scale):
-        from ..linear_model.logistic_l1 import csc_partitioned
+        from ..linear_model.classifiers.logistic_l1 import csc_partitioned
 
         if scale:
             ones = np.full((X.shape[0], 1), scale, dtype=X.dtype)
@@ -138,7 +138,7 @@ class ColumnSolver:
 
     def lasso_step(self, w, h, r, slopes, tol):
         """The minimum u of eq. (2) plus the penalty, and A (u - w)."""
-        from ..linear_model import _logistic_l1 as loops
+        from ..linear_model.classifiers import _logistic_l1 as loops
 
         columns = self.columns
         h = np.maximum(h, CURVATURE_FLOOR * h.max())

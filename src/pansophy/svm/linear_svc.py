@@ -25,14 +25,18 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from ..core import arrays, threads
-from ..core.class_weight import compute_class_weight
-from ..core.iterate import Result
-from ..core.progress import SILENT
+from ..core.arrays import arrays
+from ..core.arrays.class_weight import compute_class_weight
+from ..core.arrays.rows import DatasetRows
+from ..core.drivers.iterate import Result
+from ..core.drivers.progress import SILENT
+from ..core.loops import threads
 from ..core.random import make_rng, spawn_rngs
-from ..core.rows import DatasetRows
-from ..linear_model.base import AbstractLinearClassifier, encode_two_or_more_classes
 from ..params import Count, Flag, NonNegative, ParameterError, Positive, Verbosity
+from ..predictors.abstract_linear import (
+    AbstractLinearClassifier,
+    encode_two_or_more_classes,
+)
 from ..typing import Seed
 from .svm_problem import classification_problem, coefficients_and_intercepts, solve_svm
 

@@ -22,11 +22,12 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from ..core import arrays, threads
+from ..core.arrays import arrays
+from ..core.arrays.rows import DatasetRows
+from ..core.loops import threads
 from ..core.random import make_rng
-from ..core.rows import DatasetRows
-from ..linear_model.base import AbstractLinearRegressor
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
+from ..predictors.abstract_linear import AbstractLinearRegressor
 from ..typing import Seed
 from .svm_problem import coefficients_and_intercepts, regression_problem, solve_svm
 

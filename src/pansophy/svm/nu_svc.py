@@ -5,10 +5,10 @@ With weights w_i (sample and class weights) and a margin rho that is found,
     minimise  1/2 |v|^2 - nu rho + (1 / W) sum_i w_i max(0, rho - y_i (v.phi(x_i) + b))
 
 with W = sum_i w_i. nu is an upper bound on the share of rows inside the margin and a
-lower bound on the share of support vectors. The dual (`optim/smo.py`) has multipliers
-in [0, w_i] whose sum over each class is nu W / 2, so nu W / 2 must not exceed the
-weight of either class. The result is scaled by 1 / rho: it is the solution of `SVC` for
-C = 1 / rho, and has the same layout.
+lower bound on the share of support vectors. The dual (`optim/constraints/smo.py`) has
+multipliers in [0, w_i] whose sum over each class is nu W / 2, so nu W / 2 must not
+exceed the weight of either class. The result is scaled by 1 / rho: it is the solution
+of `SVC` for C = 1 / rho, and has the same layout.
 
 rho and b are the multipliers of the two sums: the means over the free rows of each
 class, or the middle of the optimal interval where there are none.
@@ -20,8 +20,8 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ..core.iterate import Result
-from ..optim.smo import DualProblem, group_multipliers
+from ..core.drivers.iterate import Result
+from ..optim.constraints.smo import DualProblem, group_multipliers
 from .kernel_machine import Nu, fill_up
 from .pairwise_classifier import AbstractPairwiseClassifier, PairSolution
 

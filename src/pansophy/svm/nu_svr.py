@@ -5,9 +5,9 @@ With weights w_i, W = sum_i w_i and a tube epsilon that is found,
     minimise  1/2 |v|^2 + C (nu W epsilon + sum_i w_i max(0, |y_i - f(x_i)| - epsilon))
 
 nu is an upper bound on the share of rows outside the tube and a lower bound on the
-share of support vectors. The dual (`optim/smo.py`) has two multipliers in [0, C w_i]
-for each row, whose sums are C nu W / 2 each; epsilon and the intercept are the
-multipliers of these sums. The result is the solution of `SVR` for that epsilon.
+share of support vectors. The dual (`optim/constraints/smo.py`) has two multipliers in
+[0, C w_i] for each row, whose sums are C nu W / 2 each; epsilon and the intercept are
+the multipliers of these sums. The result is the solution of `SVR` for that epsilon.
 
 Refs      [Scholkopf2000] [Chang2011]
 """
@@ -16,7 +16,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ..optim.smo import DualProblem, group_multipliers
+from ..optim.constraints.smo import DualProblem, group_multipliers
 from ..params import Positive
 from .kernel_machine import Nu, fill_up
 from .svr import AbstractKernelRegressor, regressor_dual

@@ -6,8 +6,9 @@ With weights w_i and W = sum_i w_i,
 
 the hyperplane in feature space that lies between the rows and the origin, as far from
 it as possible. nu is an upper bound on the share of rows outside (decision value below
-0) and a lower bound on the share of support vectors. The dual (`optim/smo.py`) has
-multipliers in [0, w_i] that add up to nu W; rho is the multiplier of their sum.
+0) and a lower bound on the share of support vectors. The dual
+(`optim/constraints/smo.py`) has multipliers in [0, w_i] that add up to nu W; rho is the
+multiplier of their sum.
 
 Refs      [Scholkopf2001] [Chang2011]
 """
@@ -17,7 +18,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ..base import OneClass
-from ..optim.smo import DualProblem, group_multipliers
+from ..optim.constraints.smo import DualProblem, group_multipliers
 from .device_rows import answer_like
 from .kernel_machine import AbstractKernelSum, Nu, fill_up, kept_rows
 

@@ -54,18 +54,19 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 
 from ..base import Classifier
-from ..core import arrays, threads
-from ..core.class_weight import compute_class_weight
-from ..core.iterate import Result
-from ..core.labels import class_codes
-from ..core.progress import SILENT
+from ..core.arrays import arrays
+from ..core.arrays.class_weight import compute_class_weight
+from ..core.arrays.labels import class_codes
+from ..core.drivers.iterate import Result
+from ..core.drivers.progress import SILENT
+from ..core.loops import threads
 from ..core.random import make_rng
 from ..core.score_calibration import (
     fit_inverse_temperature,
     fit_platt_sigmoid,
     scale_temperature,
 )
-from ..optim.smo import EXACT_ROWS, RowCache
+from ..optim.constraints.smo import EXACT_ROWS, RowCache
 from ..params import Flag
 from ..typing import Seed
 from .device_rows import ComputedRows, DeviceRows, answer_like

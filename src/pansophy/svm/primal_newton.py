@@ -43,11 +43,12 @@ import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
 
-from ..core import arrays, threads
-from ..core.cg import conjugate_gradients
-from ..core.iterate import Result, iterate
-from ..core.progress import SILENT
-from ..core.rows import Rows, sum_statistics
+from ..core.arrays import arrays
+from ..core.arrays.rows import Rows, sum_statistics
+from ..core.drivers.iterate import Result, iterate
+from ..core.drivers.progress import SILENT
+from ..core.linalg.cg import conjugate_gradients
+from ..core.loops import threads
 from .svm_problem import (
     SVMProblem,
     dual_terms,

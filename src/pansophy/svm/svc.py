@@ -5,9 +5,9 @@ the kernel k(x, z) = phi(x).phi(z),
 
     minimise  1/2 |w|^2 + sum_i C_i max(0, 1 - y_i (w.phi(x_i) + b))              (1)
 
-The intercept b is not penalised. The dual (see `optim/smo.py`) has a multiplier a_i in
-[0, C_i] for each row, and w = sum_i a_i y_i phi(x_i): rows with a_i = 0, those outside
-the margin, do not matter. C = inf is the hard margin,
+The intercept b is not penalised. The dual (see `optim/constraints/smo.py`) has a
+multiplier a_i in [0, C_i] for each row, and w = sum_i a_i y_i phi(x_i): rows with a_i =
+0, those outside the margin, do not matter. C = inf is the hard margin,
 
     minimise  1/2 |w|^2   subject to  y_i (w.phi(x_i) + b) >= 1                    (2)
 
@@ -33,9 +33,9 @@ from itertools import combinations
 import numpy as np
 import scipy.sparse as sp
 
-from ..core import arrays
-from ..core.iterate import Result
-from ..optim.smo import classifier_dual, group_multipliers
+from ..core.arrays import arrays
+from ..core.drivers.iterate import Result
+from ..optim.constraints.smo import classifier_dual, group_multipliers
 from ..params import Flag, Infinite, Positive
 from .kernel_machine import NOT_SEPARABLE, largest_diagonal, to_dense
 from .kernel_rows import take_training_rows

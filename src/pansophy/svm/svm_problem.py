@@ -40,9 +40,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..core import arrays
-from ..core.iterate import Result
-from ..core.progress import SILENT
+from ..core.arrays import arrays
+from ..core.drivers.iterate import Result
+from ..core.drivers.progress import SILENT
 
 NEWTON_SIDE = 600  # columns, or rows, up to which "auto" takes Newton
 MAX_DUAL_PASSES = 200  # passes over the rows before Newton takes over

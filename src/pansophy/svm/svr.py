@@ -4,10 +4,10 @@ With costs C_i = C times sample weights and phi the feature map of the kernel,
 
     minimise  1/2 |w|^2 + sum_i C_i max(0, |y_i - w.phi(x_i) - b| - epsilon)       (1)
 
-The intercept b is not penalised. The dual (see `optim/smo.py`) has two multipliers for
-each row, one for errors above the tube and one for those below; their difference is
-`dual_coef_`. Rows inside the tube have none. b is fixed by the rows on the edge of the
-tube, or is the middle of the optimal interval if there are none.
+The intercept b is not penalised. The dual (see `optim/constraints/smo.py`) has two
+multipliers for each row, one for errors above the tube and one for those below; their
+difference is `dual_coef_`. Rows inside the tube have none. b is fixed by the rows on
+the edge of the tube, or is the middle of the optimal interval if there are none.
 
 epsilon is best about the size of the noise. `suggest_epsilon` takes
 
@@ -28,7 +28,7 @@ import numpy as np
 
 from ..base import Regressor
 from ..distances.neighbor_search import build_index, k_nearest
-from ..optim.smo import DualProblem, group_multipliers
+from ..optim.constraints.smo import DualProblem, group_multipliers
 from ..params import Flag, Infinite, NonNegative, ParameterError, Positive, check_count
 from .device_rows import answer_like
 from .kernel_machine import (

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..core.codes import without_dictionary
+from ..core.arrays.codes import without_dictionary
 from . import number_formats
 
 YES = ("yes", "y", "true", "t", "on", "1", "1.0")

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base import Estimator
-from ..core.weighted import weighted_median
+from ..core.arrays.weighted import weighted_median
 from . import date_features, target_encoding, text_features
 from .roles import Column
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ..core.codes import is_missing
+from ..core.arrays.codes import is_missing
 from . import csv_dialect
 from .column_values import TableError
 from .text_file import read_text_file

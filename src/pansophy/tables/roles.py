@@ -65,6 +65,7 @@ class Column(NamedTuple):
     period: float = 0.0  # of an angle
     form: str = ""  # of numbers or dates written as text; see `number_formats`
     missing: tuple[str, ...] = ()  # words that count as missing
+    boolean: bool = False  # a number whose values were true or false
 
 
 def column_format(c) -> str:
@@ -108,7 +109,7 @@ def find_role(column, name) -> Column:
     if t.is_time(kind):
         return Column(name, "angle", "times of the day", period=DAY)
     if t.is_boolean(kind):
-        return Column(name, "number", "true or false")
+        return Column(name, "number", "true or false", boolean=True)
     if t.is_duration(kind):
         return Column(name, "number", "lengths of time, in seconds")
     if not column_values.is_numeric_type(kind):
@@ -286,7 +287,7 @@ def as_role(column, name, role) -> Column:
     result = find_role(column, name)
     if role == result.role or role in UNUSED:
         return result._replace(role=role, why="as asked")
-    made = Column(name, role, "as asked")
+    made = Column(name, role, "as asked", boolean=result.boolean)
     if role in ("category", "ordinal"):
         levels = result.levels or sorted_levels(
             column_values.column_as_texts(column, name)
@@ -302,6 +303,7 @@ def as_role(column, name, role) -> Column:
 
 def numeric_format(column, made, found) -> Column:
     """A column requested as number, date or angle, with its form and period."""
+    made = made._replace(boolean=found.boolean and made.role == "number")
     present = column_values.without_dictionary(column.drop_null())
     if column_values.is_text(column.type) and len(present):
         find = (

@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from ..core.suggestions import unknown_column_message
 from . import column_values, targets
 from .column_values import TableError
 from .mixed_frame import MixedFrame
 from .roles import USED, Column, as_role, column_format, find_role
 from .single_row import frame_from_values
-from .targets import require_columns, unknown_column_message
+from .targets import require_columns
 
 SHORT = 32  # rows that are read one by one
 BLOCK = 4096

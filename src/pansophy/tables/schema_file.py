@@ -30,7 +30,7 @@ HEAD = """\
 # Roles in use: number, category, ordinal (levels in their order), date, text,
 # angle (with its period). Left out: id, constant, other, ignore, group, weight.
 """
-COLUMN_KEYS = ("role", "why", "levels", "period", "format", "missing")
+COLUMN_KEYS = ("role", "why", "levels", "period", "format", "missing", "boolean")
 KEYS = (
     "target", "task", "why", "classes", "ordered", "labels", "format", "group", "time",
     "weight", "columns",
@@ -84,6 +84,8 @@ def write_schema(schema, path) -> None:
             lines.append(f"format = {toml_string(c.form)}")
         if c.missing:
             lines.append(f"missing = {toml_value(c.missing)}")
+        if c.boolean:
+            lines.append("boolean = true")
     write_text_file(path, "\n".join(lines) + "\n")
 
 
@@ -141,6 +143,9 @@ def read_column_entry(name, settings, where, table) -> Column:
             f"{where}: format {form!r} is neither an example such as '1,234.5' nor a "
             "date format such as '%d/%m/%Y'."
         )
+    boolean = settings.get("boolean", False)
+    if not isinstance(boolean, bool):
+        raise TableError(f"{where}: boolean must be true or false, got {boolean!r}.")
     c = Column(
         name,
         role,
@@ -149,6 +154,7 @@ def read_column_entry(name, settings, where, table) -> Column:
         period=float(period),
         form=form,
         missing=text_list(settings, "missing", where),
+        boolean=boolean and role == "number",  # the role may have been edited
     )
     lacks = role in ("category", "ordinal") and not c.levels
     lacks = lacks or (role == "angle" and not c.period)
@@ -169,6 +175,7 @@ def fill_column_defaults(c, table) -> Column:
         period=c.period or result.period,
         form=c.form or result.form,
         missing=c.missing or result.missing,
+        boolean=c.boolean or result.boolean,
         why=c.why or result.why,
     )
 

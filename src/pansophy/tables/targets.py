@@ -11,7 +11,6 @@ each of them in several rows (ratings 1.0 to 5.0): ordered classes. More whole n
 that look like counts (`is_count`): a count. All other numbers: regression.
 """
 
-import difflib
 import re
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..core.suggestions import unknown_column_message
 from . import column_values, number_formats
 from .column_values import TableError
 from .ordinal_levels import order_of
@@ -348,16 +348,6 @@ def has_count_tail(x, distinct) -> bool:
     rise = tail[1:] - tail[:-1]
     falls = rise <= 2 * np.sqrt(tail[1:] + tail[:-1])
     return bool(falls.all() and rows[-1] <= RARE * len(x))
-
-
-def unknown_column_message(name, names) -> str:
-    """Error message for an unknown column, with the nearest name."""
-    lower = {n.lower(): n for n in names}
-    close = difflib.get_close_matches(str(name).lower(), list(lower), 1, 0.6)
-    if close:
-        return f"There is no column {name!r}; did you mean {lower[close[0]]!r}?"
-    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    return f"There is no column {name!r}; the table has {shown}."
 
 
 def require_columns(table, names):

@@ -44,12 +44,14 @@ ELSEWHERE = {
 class ExpectedFailure(NamedTuple):
     """Why a check fails, and with what: an exception and a piece of its message.
 
-    The message is that of the exception or of one that caused it.
+    The message is that of the exception or of one that caused it. A check that is not
+    certain to fail depends on the rounding of the processor.
     """
 
     reason: str
     error: type[Exception]
     message: str
+    certain: bool = True
 
 
 # Which of scikit-learn's checks fail, and why that is right. Nothing else may fail.
@@ -180,7 +182,19 @@ TOO_FEW_FOR_A_DRAW = ExpectedFailure(
     ValueError,
     "`min_samples` may not be larger than number of samples",
 )
+BLOCKS_ROUND = ExpectedFailure(
+    "products of float32 matrices round the last bits by the place of a row in them",
+    AssertionError,
+    "is not invariant when applied to a",
+    certain=False,
+)
+FLOAT32_ROWS = {
+    "check_methods_sample_order_invariance": BLOCKS_ROUND,
+    "check_methods_subset_invariance": BLOCKS_ROUND,
+}
 EXPECTED: dict[str, dict[str, ExpectedFailure]] = {
+    "PretrainedTableClassifier": FLOAT32_ROWS,
+    "PretrainedTableRegressor": FLOAT32_ROWS,
     "AttackGenerator": unlike_repetitions(
         "gradients summed by weight and by rows differ by rounding, which training "
         "magnifies",
@@ -288,6 +302,7 @@ EXACT = {  # weights equal repeated rows
 }  # fmt: skip
 SMALL_CONV = {"n_filters": (4,), "hidden_layer_sizes": (16,), **EXACT}
 SMALL_TABULAR = {"n_blocks": 1, "hidden_size": 16, "n_members": 2, **EXACT}
+SMALL_MODULE = {"n_epochs": 60, "batch_size": 1000, "dtype": "float64"}
 SMALL_TRANSFORMER = {
     "n_blocks": 1, "hidden_size": 8, "n_heads": 2, **EXACT
 }  # fmt: skip
@@ -339,6 +354,8 @@ QUICK: dict[str, dict] = {
     "ScoreModel": {"n_levels": 3, "n_steps": 3, **SMALL_DIFFUSION},
     "ConvClassifier": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
     "ConvRegressor": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
+    "NetClassifier": SMALL_MODULE,
+    "NetRegressor": SMALL_MODULE,
     "NeuralODEClassifier": SMALL_FLOW,
     "NeuralODERegressor": SMALL_FLOW,
     "SequenceClassifier": {"hidden_size": 8, "n_epochs": 15, **SMALL_SEQUENCE},
@@ -347,6 +364,8 @@ QUICK: dict[str, dict] = {
     "TabularResNetRegressor": {"n_epochs": 40, **SMALL_TABULAR},
     "FTTransformerClassifier": {"n_epochs": 30, **SMALL_TRANSFORMER},
     "FTTransformerRegressor": {"n_epochs": 40, **SMALL_TRANSFORMER},
+    "PretrainedTableClassifier": {"n_members": 1},
+    "PretrainedTableRegressor": {"n_members": 1},
     "AdaBoostClassifier": FEW,
     "AdaBoostRegressor": FEW,
     "ExtraTreesClassifier": FEW,
@@ -416,6 +435,7 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
                 and not name.startswith("_")
                 and cls.__module__.startswith(module.__name__)
                 and not takes_texts(cls)
+                and not takes_panels(cls)
             ):
                 result[cls] = name  # two packages may have a class of one name
     pairs = [(name, cls) for cls, name in result.items()]
@@ -441,6 +461,25 @@ def all_generators() -> list[tuple[str, type]]:
 def takes_texts(cls) -> bool:
     """Whether an estimator is fitted to texts and not to rows."""
     return getattr(cls, "_takes_texts", False)
+
+
+def takes_panels(cls) -> bool:
+    """Whether an estimator is fitted to panels of time series and not to rows."""
+    return getattr(cls, "_takes_panels", False)
+
+
+def panel_estimators() -> list[tuple[str, type]]:
+    """(name, class) of every estimator that forecasts time series, sorted by name.
+
+    Examples
+    --------
+    >>> from pansophy.testing import panel_estimators
+    >>> "Theta" in dict(panel_estimators())
+    True
+    """
+    module = importlib.import_module("pansophy.forecasting")
+    members = inspect.getmembers(module, takes_panels)
+    return sorted((name, cls) for name, cls in members if inspect.isclass(cls))
 
 
 def text_estimators() -> list[tuple[str, type]]:

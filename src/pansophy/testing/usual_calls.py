@@ -31,7 +31,7 @@ from scipy import sparse
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..core.deferred_signals import deferred_signals
+from ..core.loops.deferred_signals import deferred_signals
 from .estimators import OPTIONAL, all_estimators, quick_instance, role_names
 
 ROWS = 60
@@ -230,7 +230,7 @@ def run_usual_calls(name: str) -> CallReport:
     >>> run_usual_calls("pansophy.linear_model.LinearRegression").name
     'pansophy.linear_model.LinearRegression'
     """
-    from ..core.loop_cache import WATCH
+    from ..core.loops.loop_cache import WATCH
 
     began = time.perf_counter()
     before = WATCH.count

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
-from ..core.completed_warm_up import mark_completed
+from ..core.loops.completed_warm_up import mark_completed
 from .usual_calls import CallReport, run_usual_calls, usual_names
 
 DEMO = "pansophy demo"  # the name under which the main job is called
@@ -45,7 +45,7 @@ def warm_up(
     >>> report.name
     'pansophy.linear_model.LinearRegression'
     """
-    from ..core.threads import available_threads
+    from ..core.loops.threads import available_threads
 
     complete = names is None
     names = [DEMO, *usual_names()] if names is None else list(names)

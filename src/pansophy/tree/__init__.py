@@ -1,22 +1,29 @@
-"""Decision trees and the engine that grows them."""
+"""Decision trees and the engine that grows them.
+
+Rooms
+
+    growing      growing: prepared columns, criteria, searches for a split, the grower
+                 itself
+    storage      grown trees as arrays: one, many packed together, sums of them
+    pruning      pruning of grown trees by cost or by rows held out
+    explanation  what a tree says: drawings, rules, exports, Shapley values
+"""
 
 from ..scikit_learn import share_names
-from .criteria import entropy, gini, information_gain, split_impurity
 from .decision_stump import DecisionStump
 from .decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from .directional_tree import DirectionalTreeRegressor
-from .export import export_graphviz, export_text
+from .explanation.export import export_graphviz, export_text
+from .explanation.rules import RuleList, export_rules, extract_rules, prune_rules
+from .explanation.shap import Explanation, shap_values
+from .explanation.splits import DirectionalSplit, LevelSplit, ThresholdSplit
+from .explanation.tree_drawing import export_svg
 from .extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
-from .growth_curve import GrowthCurve, growth_curve
+from .growing.criteria import entropy, gini, information_gain, split_impurity
 from .id3 import C45Classifier, ID3Classifier
 from .multiway_tree import MultiwayTree
-from .pruning import prune_reduced_error
-from .rules import RuleList, export_rules, extract_rules, prune_rules
-from .shap import Explanation, shap_values
-from .split_curve import split_curve
-from .splits import DirectionalSplit, LevelSplit, ThresholdSplit
-from .tree import Tree
-from .tree_drawing import export_svg
+from .pruning.pruning import prune_reduced_error
+from .storage.tree import Tree
 
 __all__ = [
     "C45Classifier",
@@ -28,7 +35,6 @@ __all__ = [
     "Explanation",
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
-    "GrowthCurve",
     "ID3Classifier",
     "LevelSplit",
     "MultiwayTree",
@@ -42,12 +48,10 @@ __all__ = [
     "export_text",
     "extract_rules",
     "gini",
-    "growth_curve",
     "information_gain",
     "prune_reduced_error",
     "prune_rules",
     "shap_values",
-    "split_curve",
     "split_impurity",
 ]
 

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from ..core.compiled import compiled
-from ._criteria import xlogx
+from ..core.loops.compiled import compiled
+from .growing._criteria import xlogx
 
 PARENT, LEVEL, DEPTH, FEATURE, FIRST, COUNT, WIDTH = range(7)
 TIE = 1e-10  # gains closer than this are equal

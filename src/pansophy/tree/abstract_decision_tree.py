@@ -30,26 +30,31 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..base import Estimator
-from ..core import arrays
+from ..core.arrays import arrays
+from ..core.arrays.rows import is_arrow_table, is_dataset
 from ..core.random import make_rng
-from ..core.rows import is_arrow_table, is_dataset
 from ..params import ParameterError, ParameterRule, number_rule
 from ..persist.saved_state import Part, saved_state
 from ..typing import ListLike
-from . import pruning
-from ._structures import ABSOLUTE, GAUSS, JOINT, SQUARE
-from .criteria import KINDS, Criterion
-from .export import export_text
-from .grower import NO_DEPTH_LIMIT, GrowthLimits, grow_tree, needs_sorted_columns
-from .input_encoding import InputEncoder, table_shape
-from .missing_fill import FILLS, learn_missing_fill
-from .prepared_columns import (
+from .explanation.export import export_text
+from .explanation.splits import describe_splits
+from .growing._structures import ABSOLUTE, GAUSS, JOINT, SQUARE
+from .growing.criteria import KINDS, Criterion
+from .growing.grower import (
+    NO_DEPTH_LIMIT,
+    GrowthLimits,
+    grow_tree,
+    needs_sorted_columns,
+)
+from .growing.input_encoding import InputEncoder, table_shape
+from .growing.missing_fill import FILLS, learn_missing_fill
+from .growing.prepared_columns import (
     prepare_columns,
     silent_float32_overflow,
     training_rows_as_float32,
 )
-from .splits import describe_splits
-from .tree import Tree, map_dense_blocks
+from .pruning import pruning
+from .storage.tree import Tree, map_dense_blocks
 
 REGISTERED: set = set()  # classes that scikit-learn knows as subclasses of its own
 TINY_SPREAD = 1e-140  # differences whose squares, summed, are no longer told apart
@@ -159,7 +164,9 @@ class AbstractDecisionTree(VirtualSubclass, Estimator):
 
     @property
     def splits_(self):
-        """By node, a description of its split, or None at a leaf; see `splits.py`."""
+        """By node, a description of its split, or None at a leaf; see
+        `tree/explanation/splits.py`.
+        """
         check_is_fitted(self)
         return describe_splits(self.tree_, self.inputs_)
 

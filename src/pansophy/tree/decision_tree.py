@@ -32,7 +32,8 @@ Details that matter
   the training weight that went there. Growth is the same: a training row with a
   missing value takes the side that gains more, with all of its weight, so that leaves
   count every row once and sums stay exact. `missing="mean"`, `"mode"` and `"model"`
-  fill missing values in before growth and before predictions (`missing_fill.py`).
+  fill missing values in before growth and before predictions
+  (`tree/growing/missing_fill.py`).
 - Zero gain is still a split (two features may help only together), so without
   limits the tree fits all rows whose columns differ.
 
@@ -49,11 +50,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Classifier, Regressor
-from ..core.class_weight import apply_class_weight
-from ..core.weighted import check_sample_weight
+from ..core.arrays.class_weight import apply_class_weight
+from ..core.arrays.weighted import check_sample_weight
 from ..params import Count, NonNegative, OpenFraction, ParameterError, TwoOrMore
 from ..typing import Seed
-from ._structures import GAUSS, JOINT
 from .abstract_decision_tree import (
     AbstractDecisionTree,
     AngleSelection,
@@ -71,6 +71,7 @@ from .abstract_decision_tree import (
     regression_target,
     validate_training_data,
 )
+from .growing._structures import GAUSS, JOINT
 
 ONE_OUTPUT_CRITERIA = (
     "zero_one",

@@ -25,10 +25,9 @@ from typing import Literal
 import numpy as np
 
 from ..base import Regressor
-from ..core.weighted import check_sample_weight
+from ..core.arrays.weighted import check_sample_weight
 from ..params import Count, NonNegative, Positive, TwoOrMore
 from ..typing import Seed
-from ._structures import DIRECTION
 from .abstract_decision_tree import (
     AbstractDecisionTree,
     AngleSelection,
@@ -41,8 +40,9 @@ from .abstract_decision_tree import (
     leaf_values_of_rows,
     validate_training_data,
 )
-from .criteria import Criterion
-from .tree import LEAF, map_dense_blocks
+from .growing._structures import DIRECTION
+from .growing.criteria import Criterion
+from .storage.tree import LEAF, map_dense_blocks
 
 
 @dataclass(eq=False, repr=False)

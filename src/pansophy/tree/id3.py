@@ -17,6 +17,7 @@ Shapes    X (n, d) array or data frame   y (n,)   w (n,)
 Refs      [Quinlan1986] ID3; [Quinlan1993] C4.5
 """
 
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal
 
@@ -25,16 +26,17 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..base import Classifier, Estimator
-from ..core import arrays
-from ..core.rows import is_dataset
-from ..core.weighted import check_sample_weight
+from ..core.arrays import arrays
+from ..core.arrays.rows import is_dataset
+from ..core.arrays.unreadable import array_of_rows
+from ..core.arrays.weighted import check_sample_weight
 from ..params import Count, NonNegative, ParameterRule, TwoOrMore, number_rule
 from ..persist.saved_state import Part, saved_state
 from . import multiway_tree
 from .abstract_decision_tree import splits_match_inputs
-from .additive_trees import additive_multiway_tree, require_no_missing_values
-from .input_encoding import InputEncoder
+from .growing.input_encoding import InputEncoder
 from .multiway_tree import MultiwayTree
+from .storage.additive_trees import additive_multiway_tree, require_no_missing_values
 
 PositiveUpToHalf = Annotated[
     float, number_rule("a number above 0, up to 0.5", 0, 0.5, open_low=True)
@@ -60,9 +62,14 @@ def readable_table(X):
         return X
     if hasattr(X, "__array__"):
         return np.asarray(X)
+    if not isinstance(X, Iterable):
+        raise ValueError(
+            "a multiway tree needs rows and columns (Expected 2D array), got "
+            f"{type(X).__name__}."
+        )
     X = list(X)
     words = any(isinstance(v, str) or v is None for row in X for v in np.ravel(row))
-    return np.array(X, dtype=object) if words else np.asarray(X)
+    return np.array(X, dtype=object) if words else array_of_rows(X)
 
 
 def is_numpy_array(X):
@@ -169,7 +176,7 @@ class AbstractMultiwayTree(Estimator):
         return tags
 
     def __str__(self):
-        from .export import export_text
+        from .explanation.export import export_text
 
         if not hasattr(self, "tree_"):
             return repr(self)

@@ -39,8 +39,8 @@ import numpy as np
 from scipy.special import betaincinv
 
 from ..persist.saved_state import FloatArray, IntArray, Whole, saved_state
-from .criteria import entropy
-from .tree import Tree
+from .growing.criteria import entropy
+from .storage.tree import Tree
 
 LEAF = -1
 

@@ -103,7 +103,7 @@ def right_probabilities(rng, n, centre=0.0):
 
 
 @pytest.mark.parametrize(
-    "objective, costs, usual", [("accuracy", None, 0.5), ("cost", (1, 5), 1 / 6)]
+    ("objective", "costs", "usual"), [("accuracy", None, 0.5), ("cost", (1, 5), 1 / 6)]
 )
 def test_right_probabilities_are_left_at_the_usual_threshold(objective, costs, usual):
     """Wrong advice in 2.5 % of tables: more than 17 of 200 in 1 of 100,000 tests."""

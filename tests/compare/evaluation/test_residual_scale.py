@@ -61,7 +61,7 @@ def shares_held(kind, n, rng):
 
 # False-alarm rate below 1 in 1,000 for each case: the mean of 8 draws lies at least 3.5
 # of its standard errors inside the bounds.
-@pytest.mark.parametrize("n, low, high", [(250, 0.77, 1.01), (1000, 0.83, 0.97)])
+@pytest.mark.parametrize(("n", "low", "high"), [(250, 0.77, 1.01), (1000, 0.83, 0.97)])
 @pytest.mark.parametrize("kind", ["noise", "lognormal", *COUNTS])
 def test_coverage_is_even_over_predictions_and_noise(kind, n, low, high):
     rng = np.random.default_rng(n)

@@ -16,6 +16,7 @@ from pansophy.compare import (
     holm_adjust,
 )
 from pansophy.compare.evaluation.statistics import (
+    optimism_of_shares,
     studentized_range_tail,
     tail_of_losses,
 )
@@ -189,3 +190,18 @@ def test_a_heavy_tail_is_told_from_normal_errors():
     heavy = np.mean([tail_of_losses((s - s.mean()) ** 2).heavy for s in amounts])
     assert heavy > 0.9
     assert tail_of_losses(np.zeros(5)).share == 0.0
+
+
+def test_optimism_of_shares_is_what_new_rows_cost():
+    """Against the log loss of 20,000 drawn shares on their own rows and on new ones."""
+    rng = np.random.default_rng(0)
+    p = np.full(4, 0.25)  # of uneven ones rows differ, which the rows tell
+    n = 150
+    counts = rng.multinomial(n, p, 20_000)
+    shares = counts / n
+    gap = -(np.log(shares) * (p - shares)).sum(1)
+    found = [optimism_of_shares(c) for c in counts[:200]]
+    assert np.mean([f.bias for f in found]) == pytest.approx(gap.mean(), rel=0.05)
+    assert found[0].variance == pytest.approx(gap.var(), rel=0.2)
+    assert optimism_of_shares([1, 0, 9]).bias > 0  # a class of one row
+    assert optimism_of_shares([1]) == (0.0, 0.0)

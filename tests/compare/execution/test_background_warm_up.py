@@ -12,8 +12,8 @@ from pansophy.compare.execution import background_warm_up as background
 from pansophy.compare.execution import process_handles, shared_store
 from pansophy.compare.execution.plan import ExecutionLimits
 from pansophy.compare.execution.trials import make_workload
-from pansophy.core import loop_cache
-from pansophy.core.completed_warm_up import completed_mark
+from pansophy.core.loops import loop_cache
+from pansophy.core.loops.completed_warm_up import completed_mark
 from tests.compare.faulty_estimators import Case, Mean, gone
 
 TWO_WORKERS = ExecutionLimits(workers=2)

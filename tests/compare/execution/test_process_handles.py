@@ -23,7 +23,7 @@ class Threads(RegressorMixin, BaseEstimator):
     def fit(self, X, y):
         import threadpoolctl
 
-        from pansophy.core import threads
+        from pansophy.core.loops import threads
 
         X @ X.T  # BLAS is loaded
         pools = [k["num_threads"] for k in threadpoolctl.threadpool_info()]
@@ -82,7 +82,7 @@ def test_a_dead_server_is_replaced(monkeypatch):
 @needs_fork
 def test_the_server_ends_with_its_block(monkeypatch):
     monkeypatch.setattr(process_handles, "_servers_ahead", [])
-    with pytest.raises(ZeroDivisionError), fork_server_ahead():
+    with pytest.raises(ZeroDivisionError), fork_server_ahead():  # noqa: PT012
         process = server_ahead().process
         raise ZeroDivisionError
     assert process.poll() is not None

@@ -49,3 +49,25 @@ def test_live_table_on_a_terminal(monkeypatch):
         progress.format_elapsed(185) == "3:05"
         and progress.format_elapsed(7800) == "2:10:00"
     )
+
+
+def test_steps_after_the_fits_are_told(capsys, monkeypatch):
+    from pansophy.compare.execution import progress
+
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    with progress.StepDisplay(True) as steps:
+        steps.tell("fitting ridge on all rows")
+        for done in range(4):
+            steps.tell("drawing figures", done, 4)
+            now[0] += 4.0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        "fitting ridge on all rows ...",
+        "drawing figures (0 of 4, 0.0 s)",
+        "drawing figures (2 of 4, 8.0 s, about 8 s left)",
+    ]
+    for wanted in (False, None):  # nothing is asked for, or there is no terminal
+        with progress.StepDisplay(wanted) as steps:
+            steps.tell("drawing figures", 1, 4)
+    assert not capsys.readouterr().err

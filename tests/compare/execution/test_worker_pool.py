@@ -58,7 +58,7 @@ def test_without_processes_fits_run_here(monkeypatch):
     alone = case.run(workers=0)
     for wrong in (None, "/bin/false", "/nowhere/python"):
         monkeypatch.setattr(sys, "executable", wrong)
-        with pytest.warns(UserWarning, match="Fits run in this process"):
+        with pytest.warns(UserWarning, match="Fits run in this process"):  # noqa: PT031
             assert same(case.run(workers=2), alone)
             gc.collect()  # a socket or a file left open would be told here
 

@@ -10,7 +10,7 @@ from pansophy.compare.methods.external_boosters import (
     BoosterClassifier,
     BoosterRegressor,
 )
-from pansophy.core import threads
+from pansophy.core.loops import threads
 
 LIBRARIES = ("lightgbm", "xgboost", "catboost")
 

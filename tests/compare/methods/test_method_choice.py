@@ -66,6 +66,18 @@ def test_weights_leave_out_what_takes_none():
     assert "nearest neighbours" not in {m.name for m in run}
 
 
+def test_a_pretrained_network_without_weights_is_not_run(monkeypatch, tmp_path):
+    from pansophy.compare.methods.method import missing_requirement
+    from pansophy.prior_fitted.pretrained import VARIABLE
+
+    method = next(m for m in METHODS if m.pretrained)
+    file = tmp_path / "w.safetensors"
+    monkeypatch.setenv(VARIABLE, str(file))
+    assert VARIABLE in missing_requirement(method)
+    file.write_bytes(b"")
+    assert missing_requirement(method) == ""
+
+
 def test_an_extra_that_is_absent_is_named(monkeypatch):
     real = module.importlib.util.find_spec
     hide = lambda name: None if name in ("torch", "lightgbm") else real(name)

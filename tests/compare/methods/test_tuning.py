@@ -221,7 +221,7 @@ def test_a_setting_that_fails_is_not_chosen_but_the_own_one_must_work():
     model = Tuned(piped(Ridge()), bad, n_trials=3, search="random").fit(X, y)
     assert model.chosen_ == {}
     assert [t["finished"] for t in model.trials_[1:]] == [False] * 2
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="alpha"):
         Tuned(piped(Ridge(alpha=-1.0)), SPACE, n_trials=2).fit(X, y)
 
 

@@ -17,7 +17,7 @@ from pansophy.compare.model.prediction_table import (
     prediction_table,
     reason_columns,
 )
-from pansophy.tree.shap import Explanation
+from pansophy.tree.explanation.shap import Explanation
 
 P = np.array([[0.2, 0.5, 0.3], [0.7, 0.2, 0.1]])
 

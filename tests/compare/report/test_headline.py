@@ -174,7 +174,7 @@ def test_a_few_rows_that_decide_the_score_are_named():
 
 
 @pytest.mark.parametrize(
-    "events, columns, words",
+    ("events", "columns", "words"),
     [
         (5, 8, "5 of 120 rows are 'k0', 0.62 for each of 8 columns: too few for more"),
         (1, 1, "1 of 120 rows is 'k0', for one column: too few for more than a hint"),

@@ -8,7 +8,7 @@ import pandas as pd
 
 from pansophy.compare import compare
 from pansophy.compare.report.html import render_report
-from pansophy.compare.report.methodology import commands_to_repeat
+from pansophy.compare.report.methodology import commands_to_repeat, method_paragraphs
 from tests.compare.comparisons import made, rows
 from tests.compare.report.pages import parsed
 
@@ -37,6 +37,15 @@ def test_an_interrupted_comparison_says_so_and_the_command_is_quoted():
     parsed(text)
     assert "was interrupted before all methods were done" in text
     assert "With the costs given" in text and "saved model decides by" in text
+
+
+def test_what_is_pretrained_says_on_what():
+    c = made("classification")
+    told = lambda: [text for text in method_paragraphs(c) if "made-up tables" in text]
+    assert not told()
+    method = c.trials[1].method._replace(name="oracle", pretrained=True)
+    c.trials[1] = replace(c.trials[1], method=method)
+    assert told()[0].startswith("The weights of the oracle come with the library.")
 
 
 QUICK = {"workers": 0, "repeats": 1, "folds": 3, "progress": False}

@@ -28,7 +28,7 @@ def test_the_new_content_takes_the_place_of_the_old(tmp_path):
 def test_a_full_disk_names_the_file_and_leaves_the_old_one(tmp_path, error):
     path = tmp_path / "model"
     path.write_text("old")
-    with (
+    with (  # noqa: PT012
         pytest.raises(OSError, match=r"model cannot be written: No space left on d"),
         replacing_file(path) as draft,
     ):
@@ -82,7 +82,7 @@ def writers():
     from pansophy.play.episode_film import Film, save_film
     from pansophy.plot.style import save
     from pansophy.tables import infer_schema
-    from pansophy.tree.tree_drawing import return_or_write
+    from pansophy.tree.explanation.tree_drawing import return_or_write
 
     frame = Image.new("RGB", (4, 4))
     _, axes = plt.subplots()

@@ -6,7 +6,7 @@ from pansophy.rl.envs import ProbeWorld
 
 
 @pytest.mark.parametrize(
-    "probe, rewards",
+    ("probe", "rewards"),
     [("constant", [1]), ("discount", [0, 1]), ("action", [1]), ("endless", [1] * 10)],
 )
 def test_rewards_until_the_end(probe, rewards):

@@ -5,7 +5,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
-from pansophy.core import threads
+from pansophy.core.loops import threads
 from pansophy.rl import gather
 from pansophy.rl.envs import (
     Acrobot,
@@ -154,9 +154,9 @@ def test_errors_say_what_is_wrong():
         VectorWorld(CartPole(), 0)
     with pytest.raises(ValueError, match="SAME_STEP or DISABLED"):
         VectorWorld(CartPole(), 1, autoreset_mode=AutoresetMode.NEXT_STEP)
+    env = CartPole()
+    env.reset(seed=0)
     with pytest.raises(ValueError, match="is not in Discrete"):
-        env = CartPole()
-        env.reset(seed=0)
         env.step(2)
     with pytest.raises(RuntimeError, match="reset before step"):
         CartPole().step(0)

@@ -40,7 +40,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...diagnose.row_counts import weights_as_counts
+from ...diagnose.data.row_counts import weights_as_counts
 from .conformal import (
     PredictionSetRule,
     class_scores,

@@ -35,14 +35,14 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
+from ...core.arrays.weighted import check_sample_weight
 from ...core.random import make_rng
 from ...core.score_calibration import (
     fit_inverse_temperature,
     fit_platt_sigmoid,
     scale_temperature,
 )
-from ...core.weighted import check_sample_weight
-from ...diagnose.row_counts import effective_counts
+from ...diagnose.data.row_counts import effective_counts
 from .statistics import check_level, finite_array
 
 TINY = 1e-12
@@ -246,6 +246,28 @@ def calibrate_class(method, p, value):
 def fit_sigmoid(p, y, w):
     """(a, c) of eq. (3)."""
     return fit_platt_sigmoid(clipped_logit(p), np.asarray(y) > 0, w)
+
+
+def calibration_line(y, p, weights=None) -> tuple[float, float]:
+    """(slope, intercept) of the log odds of the truth on those that were given.
+
+    1 and 0 for probabilities that mean what they say; a slope below 1 is overconfident.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.compare.evaluation.calibration import calibration_line
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.normal(size=20_000)
+    >>> y = rng.random(20_000) < 1 / (1 + np.exp(-z))
+    >>> slope, intercept = calibration_line(y, 1 / (1 + np.exp(-2 * z)))
+    >>> bool(abs(slope - 0.5) < 0.03), bool(abs(intercept) < 0.05)
+    (True, True)
+    """
+    y, p = event_and_probability(y, p)
+    w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
+    slope, intercept = fit_sigmoid(p, y, w)
+    return float(slope), float(intercept)
 
 
 def fit_isotonic(p, y, w):

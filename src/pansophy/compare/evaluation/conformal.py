@@ -49,8 +49,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.weighted import check_sample_weight, values_at_ranks
-from ...diagnose.row_counts import weights_as_counts
+from ...core.arrays.weighted import check_sample_weight, values_at_ranks
+from ...diagnose.data.row_counts import weights_as_counts
 from .statistics import check_level, finite_array
 
 BLOCK = 2**23  # numbers of an (rows, n) block of CV+

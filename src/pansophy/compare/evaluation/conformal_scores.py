@@ -24,8 +24,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.weighted import values_at_ranks
-from ...diagnose.row_counts import weights_as_counts
+from ...core.arrays.weighted import values_at_ranks
+from ...diagnose.data.row_counts import weights_as_counts
 from .adaptive_conformal import set_kind, true_class_scores
 from .conformal import PredictionSetRule, conformal_rank, prediction_sets
 from .residual_scale import ResidualScale, fit_residual_scale

@@ -28,9 +28,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.arrays.threshold_counts import ThresholdCounts, threshold_counts
 from ...core.random import make_rng
-from ...core.threshold_counts import ThresholdCounts, threshold_counts
-from ...diagnose.row_counts import are_whole, effective_counts
+from ...diagnose.data.row_counts import are_whole, effective_counts
 from ...losses import bayes_action
 from .statistics import finite_array, student_quantile
 

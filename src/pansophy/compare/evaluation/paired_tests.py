@@ -197,6 +197,41 @@ def training_variance(losses, fold_of, ratio, folds) -> np.ndarray:
     return (folds - 1) / 8 * np.maximum(pairs * R / (R - 1), 0.0)
 
 
+def between_fold_variance(losses, fold_of, folds, weights=None) -> np.ndarray:
+    """Covariance (M, M) of the mean of folds, as if they were independent.
+
+    `losses` is (r, n) for one method, or (r, n, M).
+    """
+    r, n = losses.shape[:2]
+    flat = losses.reshape(r * n, -1)
+    w = np.ones(r * n) if weights is None else np.tile(weights, r)
+    code = (fold_of + folds * np.arange(r)[:, None]).ravel()
+    total = np.zeros((r * folds, flat.shape[1]))
+    np.add.at(total, code, flat * w[:, None])
+    size = np.bincount(code, w, minlength=r * folds)
+    means = total[size > 0] / size[size > 0, None]
+    if len(means) < 2:
+        return np.full((flat.shape[1],) * 2, np.nan)
+    return np.atleast_2d(np.cov(means, rowvar=False)) / len(means)
+
+
+def training_of_stopped(losses, design, known, of_rows, training) -> np.ndarray:
+    """T (M, M), where some methods were in `known` (M,) of the R repeats only.
+
+    The repeats that were filled in tell nothing of how much folds change a method. Its
+    T is the most that (2) can be, and more if its own folds differ more than rows
+    explain.
+    """
+    R = len(losses)
+    pair = np.minimum.outer(known, known)
+    out = training.copy()
+    for r in np.unique(pair[pair < R]):
+        C = between_fold_variance(losses[:r], design.fold_of[:r], design.folds)
+        most = design.ratio * of_rows + np.maximum(pair_variances(C) - of_rows, 0.0)
+        out = np.where(pair == r, np.maximum(most, out), out)
+    return out
+
+
 def uneven_fold_variance(losses, design, df) -> np.ndarray:
     """Variances (M, M) of differences from folds, where rows do not explain them; or 0.
 
@@ -266,10 +301,12 @@ def design_of(split, data) -> CrossValidationDesign:
     )
 
 
-def estimate_scores(losses, design, names, metric=None) -> ScoreEstimates:
+def estimate_scores(losses, design, names, metric=None, known=None) -> ScoreEstimates:
     """Eqs. (1)-(4) for losses (R, n, M) of a metric that is a mean over rows.
 
     Rows that were never held out are NaN. Without a metric the score is the mean loss.
+    `known` (M,) are the repeats that each method was in, where the losses of others are
+    filled in (`racing`).
     """
     losses = np.asarray(losses, dtype=float)
     seen = np.isfinite(losses).all((0, 2))
@@ -286,6 +323,8 @@ def estimate_scores(losses, design, names, metric=None) -> ScoreEstimates:
         splits = np.atleast_2d(np.cov(repeat_means, rowvar=False)) / R
         training = training_variance(losses, design.fold_of, design.ratio, design.folds)
         training = np.minimum(training, design.ratio * of_rows)
+        if known is not None:
+            training = training_of_stopped(losses, design, known, of_rows, training)
     else:
         splits = np.zeros((M, M))
         along = units.kind is TestKind.TIME

@@ -42,7 +42,8 @@ from .paired_tests import (
     p_better_than,
     score_interval,
 )
-from .statistics import Interval
+from .racing import RaceStop, filled
+from .statistics import Interval, optimism_of_shares, student_quantile
 
 LAST_VALUE = "last value"  # along time
 LINEAR_BASELINES = (  # of each task
@@ -92,6 +93,7 @@ class RankedMethod(NamedTuple):
     test: TestKind = TestKind.ROWS  # what p and the difference were found from
     df: float = np.inf  # degrees of freedom of the test
     units: int = 0  # rows, groups or moments behind it
+    stopped: RaceStop | None = None  # before all of its fits, in the race
 
     @property
     def practically_equal(self) -> bool:
@@ -137,14 +139,20 @@ def score_estimates(trials, metrics, split, data) -> dict[str, ScoreEstimates]:
 
 
 def estimates_of_metric(done, metric, design, y) -> ScoreEstimates:
-    """Estimates of one metric: from losses of rows, else of blocks, else of folds."""
+    """Estimates of one metric: from losses of rows, else of blocks, else of folds.
+
+    What a method did not run after it was stopped is filled in from the best that
+    finished (`racing.filled`).
+    """
     names = [t.method.name for t in done]
+    stopped = np.array([t.stopped is not None for t in done])
     if metric.row_losses is not None:
         losses = [repeat_losses(t, metric, y) for t in done]
         if all(v is not None for v in losses):
-            table = np.stack(losses, axis=-1)
+            table = np.stack(fill_stopped(losses, stopped, -1.0), axis=-1)
             if np.isfinite(table).all((0, 2)).sum() >= 2:
-                return estimate_scores(table, design, names, metric)
+                known = np.array([len(v) for v in losses]) if stopped.any() else None
+                return estimate_scores(table, design, names, metric, known)
     elif all(t.predictions is not None for t in done):
         try:
             result = jackknife_scores(
@@ -153,11 +161,34 @@ def estimates_of_metric(done, metric, design, y) -> ScoreEstimates:
         except ValueError:  # undefined without some block of rows
             result = None
         if result is not None and np.isfinite(result.covariance).all():
-            of_folds = np.array([np.mean(t.scores[metric.name]) for t in done])
+            sign = 1.0 if metric.greater else -1.0
+            of_folds = [t.scores[metric.name] for t in done]
+            of_folds = mean_scores(of_folds, stopped, sign)
             pooled = metric.pooled | ~np.isfinite(of_folds)
-            of_rows = [pooled_score(t, metric, y, design.weight) for t in done]
+            of_rows = [pooled_scores(t, metric, y, design.weight) for t in done]
+            of_rows = mean_scores(of_rows, stopped, sign)
             return result._replace(means=np.where(pooled, of_rows, of_folds))
     return fold_estimates(done, metric, design.ratio)
+
+
+def fill_stopped(values, stopped, sign) -> list[np.ndarray]:
+    """Values of each method by repeat or fold, those not run by a stopped one filled.
+
+    The reference is the best, by `sign` times the mean, of the methods that finished.
+    """
+    values = [np.asarray(v, dtype=float) for v in values]
+    if not np.any(stopped) or np.all(stopped):
+        return values
+    finished = np.flatnonzero(~np.asarray(stopped))
+    best = max(finished, key=lambda m: sign * np.nanmean(values[m]))
+    return [
+        filled(v, values[best]) if len(v) < len(values[best]) else v for v in values
+    ]
+
+
+def mean_scores(values, stopped, sign) -> np.ndarray:
+    """Mean scores (M,) of values by repeat or fold, stopped methods filled."""
+    return np.array([np.mean(v) for v in fill_stopped(values, stopped, sign)])
 
 
 def repeat_losses(trial, metric, y) -> np.ndarray | None:
@@ -176,21 +207,23 @@ def repeat_losses(trial, metric, y) -> np.ndarray | None:
     return out
 
 
-def pooled_score(trial, metric, y, weight=None) -> float:
-    """The score of all held-out rows together, in the mean of the repeats."""
+def pooled_scores(trial, metric, y, weight=None) -> list[float]:
+    """The score of all held-out rows together, in each repeat."""
     P = trial.all_predictions
     P = trial.predictions[None] if P is None else P
     results = []
     for p in P:
         seen = np.isfinite(p.reshape(len(p), -1)).all(1)
         w = () if weight is None else (np.asarray(weight)[seen],)
-        results.append(metric.score(y[seen], p[seen], *w))
-    return float(np.mean(results))
+        results.append(float(metric.score(y[seen], p[seen], *w)))
+    return results
 
 
 def fold_estimates(done, metric, ratio) -> ScoreEstimates:
     """Estimates from scores of folds alone, with Nadeau's and Bengio's correction."""
-    S = np.array([t.scores[metric.name] for t in done], dtype=float)
+    stopped = np.array([t.stopped is not None for t in done])
+    scores = [t.scores[metric.name] for t in done]
+    S = np.array(fill_stopped(scores, stopped, 1.0 if metric.greater else -1.0))
     M, J = S.shape
     if J > 1 and np.isfinite(S).all():
         covariance = (1 / J + ratio) * np.atleast_2d(np.cov(S))
@@ -262,6 +295,7 @@ def rank_methods(trials, metrics, estimates) -> list[RankedMethod]:
                 test=ranking.kind,
                 df=ranking.df,
                 units=ranking.units,
+                stopped=trial.stopped,
             )
         )
         below_dummy = below_dummy or m == dummy
@@ -397,6 +431,18 @@ def optimism_of_best(estimates, greater) -> float:
     if not best_again.any():
         return 0.0
     return max(float(2 * errors[best_again, best].mean()), 0.0)
+
+
+def without_share_optimism(score, counts, df) -> Interval:
+    """The log loss of the dummy and its interval, as new rows would have them.
+
+    Its score on stratified folds is too good: `optimism_of_shares`.
+    """
+    optimism = optimism_of_shares(counts)
+    error = float(np.hypot(score.error, np.sqrt(optimism.variance)))
+    wider = (student_quantile(0.95, df) if np.isfinite(df) else 1.96) * error
+    mean = score.mean + optimism.bias
+    return Interval(mean, max(mean - wider, 0.0), mean + wider, error)
 
 
 def without_selection_bias(score, bias, metric) -> Interval:

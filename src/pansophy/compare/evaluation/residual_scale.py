@@ -40,8 +40,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.weighted import values_at_ranks
-from ...diagnose.row_counts import are_whole, effective_counts
+from ...core.arrays.weighted import values_at_ranks
+from ...diagnose.data.row_counts import are_whole, effective_counts
 from ...tables import MixedFrame
 
 LEAST_ROWS = 80  # fewer say too little about the spread

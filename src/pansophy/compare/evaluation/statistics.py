@@ -233,6 +233,37 @@ def tail_of_losses(losses) -> TailShare:
     return TailShare(k, largest / total if total > 0 else 0.0)
 
 
+class ShareOptimism(NamedTuple):
+    """By how much the log loss of class shares is too good on rows like their own."""
+
+    bias: float
+    variance: float
+
+
+def optimism_of_shares(counts) -> ShareOptimism:
+    """Optimism of the dummy, whose stratified test rows have the shares it learned.
+
+    Of K classes with counts n_c in n rows the shares of the other n - 1 rows, which a
+    new row would meet, give each row -log((n_c - 1)/(n - 1)) in place of -log(n_c/n).
+    That is (K - 1)/n more; what new rows cost above that is chi2(K - 1)/n, whose
+    variance is 2 (K - 1)/n^2. Of a class with one row half a row is left.
+
+    Examples
+    --------
+    >>> from pansophy.compare.evaluation.statistics import optimism_of_shares
+    >>> round(optimism_of_shares([25] * 10).bias, 3)
+    0.037
+    """
+    n_c = np.asarray(counts, dtype=float)
+    n_c = n_c[n_c > 0]
+    n = n_c.sum()
+    if n < 2:
+        return ShareOptimism(0.0, 0.0)
+    left = np.maximum(n_c - 1, 0.5) / (n - 1)
+    bias = float(n_c @ (np.log(n_c / n) - np.log(left)) / n)
+    return ShareOptimism(bias, float(2 * (len(n_c) - 1) / n**2))
+
+
 def bootstrap_statistic(
     statistic, rows, n_resamples=1000, random_state=None
 ) -> np.ndarray:

@@ -1,10 +1,10 @@
 """Background warm-up: a worker fits all methods to a few rows while others explore.
 
 The first call of a loop on a machine waits for the compiler, unless the package brought
-the loop along (`core/loop_cache.py`). Before the first fit one process explores the
-table, for seconds, and for many more if it has to compile what it needs itself. In the
-meantime another one fits the methods, in the order in which they will run, to a few of
-their own rows. What it compiles lies in the user's cache folder when the workers ask
+the loop along (`core/loops/loop_cache.py`). Before the first fit one process explores
+the table, for seconds, and for many more if it has to compile what it needs itself. In
+the meantime another one fits the methods, in the order in which they will run, to a few
+of their own rows. What it compiles lies in the user's cache folder when the workers ask
 for it; its fits are thrown away. It is ended with the exploration, and the workers
 compile what is left.
 
@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...core.completed_warm_up import loops_are_missing, mark_completed
+from ...core.loops.completed_warm_up import loops_are_missing, mark_completed
 from .. import resource_limits
 from . import shared_store
 from .fit_fold import PreparationCache, Workload, fit_fold

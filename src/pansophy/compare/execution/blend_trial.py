@@ -21,7 +21,11 @@ def with_blend_trial(
     trials, data, schema, metrics, split, limits
 ) -> tuple[list, SkippedMethod | None]:
     """The trials and that of their blend; or the trials, and why there is none."""
-    done = [t for t in trials if not t.failure and t.method.name != DUMMY]
+    done = [
+        t
+        for t in trials
+        if not t.failure and t.stopped is None and t.method.name != DUMMY
+    ]
     skip = lambda reason, kind=SkipKind.UNSUITED: SkippedMethod(BLEND, reason, kind)
     if len(done) < 2:
         return trials, skip("takes two methods that finish")

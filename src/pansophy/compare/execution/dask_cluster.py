@@ -103,7 +103,11 @@ def fit_on_cluster(work, job_queue, limits):
     def feed():
         for attempt in range(MAX_BREAKS + 1):
             try:
-                hand_out()
+                while job_queue and not stop.is_set():
+                    hand_out()
+                    # in a race what comes next depends on what has come back
+                    while active and not stop.is_set():
+                        time.sleep(POLL_SECONDS)
                 here.put(None)
                 return
             except ClusterError as error:
@@ -146,9 +150,10 @@ def collect_outcomes(here, active, job_queue):
         if isinstance(result, BaseException):
             text = " ".join(str(result).split())[:200]
             raise ClusterError(f"The cluster broke: {text}") from result
-        active.pop((result.method, result.fold), None)
         if job_queue.is_needed(result.method, result.fold):
             yield result
+        # at work until it has been taken note of, which may open a gate of the race
+        active.pop((result.method, result.fold), None)
 
 
 # --- over there --------------------------------------------------------------------

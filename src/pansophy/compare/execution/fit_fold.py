@@ -28,7 +28,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from ...base import InterruptedFitWarning
-from ...core import threads
+from ...core.loops import threads
 from ...tables import Preparation, Schema
 from ..methods.method import FitContext
 from ..methods.pipelines import (

@@ -3,7 +3,8 @@
 One job is one fit: a method on a fold. Methods come in the order given, cheap to
 expensive, so that a comparison that is cut short keeps complete methods. The first fold
 in which a method fails excludes it from the ranking: later folds are dropped, earlier
-ones still run, so that the fold named does not depend on the number of workers.
+ones still run, so that the fold named does not depend on the number of workers. A
+method that races (`race`) waits at a gate after each repeat.
 """
 
 import hashlib
@@ -89,19 +90,22 @@ class JobQueue:
 
     def __init__(self, n_methods, n_folds):
         self.left = [set(range(n_folds)) for _ in range(n_methods)]
+        self.gates = [math.inf] * n_methods  # folds from here on may not begin yet
+        self.ends = [math.inf] * n_methods  # folds from here on are not needed
         self.failed: dict[int, int] = {}  # method -> first fold that failed
         self.lock = threading.Lock()  # a cluster takes jobs in threads of its own
 
     def __bool__(self):
-        return any(self.left)
+        return any(f < end for end, left in zip(self.ends, self.left) for f in left)
 
     def take(self, known=()) -> tuple[int, int] | None:
         """The next (method, fold), with a fold that is `known` if there is one."""
         with self.lock:
-            for m, folds in enumerate(self.left):
-                if folds:
+            for m, left in enumerate(self.left):
+                gate = min(self.gates[m], self.ends[m])
+                if folds := {f for f in left if f < gate}:
                     f = min(folds & set(known) or folds)
-                    folds.discard(f)
+                    left.discard(f)
                     return m, f
         return None
 
@@ -111,9 +115,18 @@ class JobQueue:
             if self.is_needed(method, fold):
                 self.left[method].add(fold)
 
+    def set_gate(self, method, gate, end) -> None:
+        """Folds from `gate` on may not begin yet, those from `end` on never."""
+        with self.lock:
+            self.gates[method], self.ends[method] = gate, end
+
+    def count(self) -> int:
+        """Fits that are still to be done, as far as is known."""
+        return sum(f < end for end, left in zip(self.ends, self.left) for f in left)
+
     def is_needed(self, method, fold) -> bool:
         """Whether the outcome of a fit still matters."""
-        return fold <= self.failed.get(method, fold)
+        return fold <= self.failed.get(method, fold) and fold < self.ends[method]
 
     def close(self, outcome) -> None:
         """Take note of a fit that is done."""

@@ -27,6 +27,7 @@ from ..methods.costs import (
 
 SLOW_SECONDS = 10.0  # seconds after which a fit may be called slow
 SLOW_FACTOR = 5.0  # as long as the method's other fits
+STEP_SECONDS = 5.0  # between plain lines of one step after the fits
 SILENCE_SECONDS = 60.0  # after which a plain line says how far it is
 
 
@@ -37,6 +38,7 @@ class MethodState(Enum):
     RUNNING = auto()
     SLOW = auto()  # one of its fits takes unusually long
     DONE = auto()
+    STOPPED = auto()  # in the race
     FAILED = auto()
 
 
@@ -92,10 +94,28 @@ class ProgressDisplay:
 
     def fits_left(self) -> list[int]:
         """Fits to come, of each method."""
+        stopped = self.aggregator.race.stops
         return [
-            0 if self.aggregator.failure(m) else self.total - len(done)
+            0 if m in stopped or self.aggregator.failure(m) else self.total - len(done)
             for m, done in enumerate(self.aggregator.done)
         ]
+
+    def expected_fits(self) -> list[float]:
+        """Fits to come of each method, fewer where some are likely to be stopped.
+
+        Of the methods that race and are not decided, as many are taken to go on as of
+        those that are, and at first a half.
+        """
+        race = self.aggregator.race
+        done = self.aggregator.done
+        finished = sum(len(done[m]) == self.total for m in race.racers)
+        go_on = (1 + finished) / (2 + finished + len(race.stops))
+        first = race.split.per_repeat
+        out = [float(k) for k in self.fits_left()]
+        for m in race.racers:
+            sure = max(first - len(done[m]), 0)
+            out[m] = sure + (out[m] - sure) * go_on if out[m] else 0.0
+        return out
 
     def predicted_fits(self) -> list[float]:
         """Seconds of one fit of each method, as `costs` predicts."""
@@ -107,7 +127,7 @@ class ProgressDisplay:
 
     def time_left(self) -> str:
         """The time left in all, once a method is done; else nothing."""
-        left = self.fits_left()
+        left = self.expected_fits()
         before = [self.seconds(m) for m in range(len(self.names))]
         if not sum(left) or not any(len(b) == self.total for b in before):
             return ""
@@ -121,7 +141,7 @@ class ProgressDisplay:
     def so_far(self) -> str:
         """Fits done, the time they took, and the time left in all."""
         done = sum(len(d) for d in self.aggregator.done)
-        every = len(self.names) * self.total
+        every = done + sum(self.fits_left())
         elapsed = format_elapsed(time.monotonic() - self.begun)
         parts = [f"{done} of {every} fits", elapsed, self.time_left()]
         return ", ".join(part for part in parts if part)
@@ -130,7 +150,9 @@ class ProgressDisplay:
         """Announcement of the number of fits and of the expected time."""
         left = [self.total - len(done) for done in self.aggregator.done]
         fits, names = sum(left), sum(k > 0 for k in left)
-        size = f"{fits} fits of {names} methods"
+        racing = any(left[m] for m in self.aggregator.race.racers)
+        size = f"{'up to ' if racing else ''}{fits} fits of {names} methods"
+        size = size[:1].upper() + size[1:]
         if self.limits.cluster is not None or not fits:
             return f"{size}."
         n = self.limits.workers
@@ -138,7 +160,7 @@ class ProgressDisplay:
         where = f" in {n} processes" if n > 1 else ""
         work = self.work
         seconds, unknown = expected_duration(
-            work.methods, left, work.schema, work.folds, n
+            work.methods, self.expected_fits(), work.schema, work.folds, n
         )
         about = "at least" if unknown else "about"
         duration = format_duration(max(seconds, 1.0))
@@ -150,6 +172,8 @@ class ProgressDisplay:
         """The state of method m, and the slow fold if there is one."""
         if self.aggregator.failure(m):
             return MethodState.FAILED, None
+        if m in self.aggregator.race.stops:
+            return MethodState.STOPPED, None
         if len(self.aggregator.done[m]) == self.total:
             return MethodState.DONE, None
         slow = self.slow(m)
@@ -161,6 +185,9 @@ class ProgressDisplay:
         state, slow = self.state(m)
         if state is MethodState.FAILED:
             return f"out: {self.aggregator.failure(m)}"
+        if state is MethodState.STOPPED:
+            stop = self.aggregator.race.stops[m]
+            return f"stopped after {stop.fits} of {stop.planned} fits"
         if state is MethodState.SLOW:
             fold, seconds = slow
             limit = self.limits.time_limit
@@ -211,7 +238,7 @@ class ProgressDisplay:
             if quiet or key in self.reported:
                 continue
             self.reported.add(key)
-            done = state is MethodState.DONE
+            done = state in (MethodState.DONE, MethodState.STOPPED)
             score = f", {self.metric} {self.score(m)}" if done else ""
             text = f"{name}: {self.describe_state(m)}{score} ({self.so_far()})"
             yield " ".join(plain_text(text).split())
@@ -249,6 +276,56 @@ class ProgressDisplay:
         rank = lambda m: (not self.at_work(m), waiting(m), -m)
         keep = sorted(every, key=rank)[:room]
         return sorted(keep), len(self.names) - len(keep)
+
+
+class StepDisplay:
+    """Shows what is done after the fits: on a terminal one line that changes, elsewhere
+    a line a step, and one every few seconds within a long step.
+
+    `tell` is called when a step begins and when a part of it is done.
+    """
+
+    def __init__(self, wanted):
+        self.live = wanted is not False and sys.stderr.isatty()
+        self.plain = wanted is True and not self.live
+        self.step = ""
+        self.begun = self.last_line = time.monotonic()
+        self.screen: Any = None
+
+    def __enter__(self):
+        if self.live:
+            from rich.console import Console
+
+            self.screen = Console(stderr=True).status("")
+            self.screen.start()
+        return self
+
+    def __exit__(self, *_):
+        if self.screen is not None:
+            self.screen.stop()
+
+    def tell(self, step, done=0, total=0) -> None:
+        now = time.monotonic()
+        is_new = step != self.step
+        if is_new:
+            self.step, self.begun = step, now
+        text = self.describe(now, done, total)
+        if self.screen is not None:
+            self.screen.update(plain_text(text))
+        elif self.plain and (is_new or now - self.last_line > STEP_SECONDS):
+            self.last_line = now
+            print(plain_text(text), file=sys.stderr, flush=True)
+
+    def describe(self, now, done, total) -> str:
+        """`drawing figures (12 of 30, 4.0 s, about 6 s left)`."""
+        if not total:
+            return f"{self.step} ..."
+        elapsed = now - self.begun
+        parts = [f"{done} of {total}", format_elapsed(elapsed)]
+        if done:
+            left = format_duration(max(elapsed / done * (total - done), 1.0))
+            parts.append(f"about {left} left")
+        return f"{self.step} ({', '.join(parts)})"
 
 
 def format_elapsed(seconds) -> str:

@@ -4,7 +4,8 @@ Fits run in worker processes (`worker_pool`), on a cluster (`dask_cluster`) or i
 process, through the same function (`fit_fold.fit_fold`) and with the same outcomes.
 Methods run from cheap to expensive, so that a comparison that is cut short keeps
 complete methods. A method that fails in any fold is not ranked, with the reason; nor is
-one that was cut off. Each finished fit is in the run folder as soon as it is done.
+one that was cut off. One that can no longer come first may stop early (`race`). Each
+finished fit is in the run folder as soon as it is done.
 """
 
 import contextlib
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from .. import resource_limits
+from ..evaluation.racing import RaceStop
 from ..methods.method import Method
 from ..splits import folds_of
 from . import shared_store
@@ -35,6 +37,7 @@ from .fit_fold import (
 )
 from .plan import ActiveFit, ExecutionLimits, FailureKind, FitOutcome, JobQueue
 from .progress import ProgressDisplay
+from .race import Race, racing_methods
 from .worker_pool import NoWorkers, WorkerPool, fit_on_workers
 
 __all__ = ["Trial", "folds_of", "make_workload", "run_trials"]
@@ -60,6 +63,7 @@ class Trial:
     )  # in every repeat
     warned: dict[str, int] = field(default_factory=dict)
     failure: str = ""
+    stopped: RaceStop | None = None  # in the race, after some of the repeats
     fitted_model: Any = field(default=None, repr=False)  # the model, or its bytes
     refit: Callable | None = field(default=None, repr=False)  # fits it anew
 
@@ -79,8 +83,9 @@ class Trial:
 class TrialAggregator:
     """Outcomes put together, whatever the order in which they come."""
 
-    def __init__(self, work, split):
+    def __init__(self, work, split, racers=()):
         self.work, self.split = work, split
+        self.race = Race(work, split, racers)
         self.done: list[dict[int, FitOutcome]] = [{} for _ in work.methods]
         self.losses: dict[int, np.ndarray] = {}  # method -> (repeats, n)
         self.all_predictions: dict[int, np.ndarray] = {}  # method -> (repeats, n, ...)
@@ -113,14 +118,18 @@ class TrialAggregator:
     def trial(self, m, method, cut="") -> Trial:
         """Results of method m so far; `cut` says why it was stopped."""
         work = self.work
-        done = self.done[m]
+        stop = self.race.stops.get(m)
+        repeats = self.split.repeats if stop is None else stop.repeats
+        end = repeats * self.split.per_repeat  # a resumed run may hold later folds
+        done = {f: o for f, o in self.done[m].items() if f < end}
         good = [done[f] for f in sorted(done) if not done[f].failure]
         trial = Trial(
             method,
             {k.name: [o.scores[k.name] for o in good] for k in work.metrics},
             [o.fit_seconds for o in good],
             [o.predict_seconds for o in good],
-            failure=self.failure(m) or ("" if len(good) == len(work.folds) else cut),
+            failure=self.failure(m) or ("" if len(good) == end else cut),
+            stopped=stop,
         )
         for o in good:
             for what, k in o.warned.items():
@@ -128,13 +137,13 @@ class TrialAggregator:
         if m in self.all_predictions:
             trial.predictions = self.all_predictions[m][0]
             whole = len(self.all_predictions[m]) == self.split.repeats
-            trial.all_predictions = self.all_predictions[m] if whole else None
+            trial.all_predictions = self.all_predictions[m][:repeats] if whole else None
         if 0 in done and not done[0].failure:
             trial.fitted_model = done[0].model
             trial.refit = partial(refit_first_fold, work, method)
         if m in self.losses and not trial.failure:
-            trial.losses = self.losses[m].mean(0)  # NaN for rows never held out
-            trial.repeat_losses = self.losses[m]
+            trial.repeat_losses = self.losses[m][:repeats]
+            trial.losses = trial.repeat_losses.mean(0)  # NaN for rows never held out
             trial.losses_metric = work.metrics[0].name
         return trial
 
@@ -228,7 +237,7 @@ def fit_events(work, job_queue, limits):
         yield from fit_on_cluster(work, job_queue, limits)
         return
     n = resource_limits.default_workers() if limits.workers is None else limits.workers
-    n = min(n, sum(map(len, job_queue.left)))
+    n = min(n, job_queue.count())
     if n:
         try:
             yield from fit_in_workers(work, job_queue, limits, n)
@@ -280,24 +289,36 @@ def make_workload(methods, data, schema, metrics, split, limits) -> Workload:
 
 
 def run_trials(
-    methods, data, schema, metrics, split, limits=None, folder=None, show=None
+    methods,
+    data,
+    schema,
+    metrics,
+    split,
+    limits=None,
+    folder=None,
+    show=None,
+    *,
+    race=False,
 ) -> tuple[list[Trial], bool]:
     """Trials of all methods, and whether the comparison came to its end.
 
     `split` is a `splits.Split`, `folder` an open `folder.Folder` or None, `show` True,
     False or None for a live table on a terminal only. Every method has its trial; those
-    that did not finish every fold say why in `failure`.
+    that did not finish every fold say why in `failure`, or in `stopped` if they were
+    behind in the race.
     """
     limits = limits or ExecutionLimits()
     folds = split.folds
     names = [m.name for m in methods]
     work = make_workload(methods, data, schema, metrics, split, limits)
     job_queue = JobQueue(len(methods), len(folds))
-    aggregator = TrialAggregator(work, split)
+    racers = racing_methods(work, split) if race else ()
+    aggregator = TrialAggregator(work, split, racers)
     if folder is not None:
         for outcome in folder.finished(names, limits, len(folds)):
             job_queue.close(outcome)
             aggregator.add(outcome)
+    aggregator.race.update(aggregator, job_queue)
     cut = {}
     if limits.max_fits is not None:
         for m in range(limits.max_fits // len(folds), len(methods)):
@@ -337,6 +358,7 @@ def process_events(
                 if isinstance(event, FitOutcome):
                     job_queue.close(event)
                     aggregator.add(event)
+                    aggregator.race.update(aggregator, job_queue)
                     if folder is not None:
                         folder.write(names[event.method], event)
                 else:

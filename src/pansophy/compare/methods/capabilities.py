@@ -3,8 +3,8 @@
 Read off the estimators: their tags (missing values, sparse rows, several outputs), the
 signature of `fit` (weights), their parameters (`categorical_features`) and methods
 (`predict_proba`, `partial_fit`). One thing cannot be read off, which of them fit rows
-that stay in a file larger than memory: `core.block_readers` declares it. A test tries
-what is claimed on small data, for every estimator.
+that stay in a file larger than memory: `core.arrays.block_readers` declares it. A test
+tries what is claimed on small data, for every estimator.
 """
 
 import inspect
@@ -23,7 +23,7 @@ from ...base import (
     Transformer,
 )
 from ...catalogue import read_catalogue, resolve_name
-from ...core.block_readers import BLOCK_READERS, name_set
+from ...core.arrays.block_readers import BLOCK_READERS, name_set
 from .excluded import CLASS, COUNT, LABELS, NUMBER
 
 # regressors whose loss or criterion can be that of counts

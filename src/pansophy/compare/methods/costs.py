@@ -6,12 +6,13 @@ of a prediction of one row, follow
     cost = c0 + c (n / 1000)^a (d / 10)^b (k / 2)^g                              (1)
 
 whose five numbers for every method of the portfolio were measured on this library by
-`tools/calibrate.py` and are stored in `costs.json`. Three additions were fitted by hand
+`tools/calibrate.py` and are stored in `costs.json`. Four additions were fitted by hand
 to a few fits: "many" replaces "fit" from `MANY_ROWS` rows on, where settings change;
 "categories" is added, with their number for d / 10, where a method's own treatment of
 them costs more; "stopped" is the factor by which a fit takes longer where a validation
-part decides when to stop. Seconds are those of the machine they were measured on times
-`relative_slowness()`, the ratio of a short fixed piece of work here and there.
+part decides when to stop, "few" that below `FEW_ROWS` rows. Seconds are those of the
+machine they were measured on times `relative_slowness()`, the ratio of a short fixed
+piece of work here and there.
 
 Predictions are good to a factor of about 3, and on large tables their sum over all
 methods to a factor of about 2, which is enough to tell a fit of seconds from one of
@@ -33,12 +34,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.threads import single_blas
+from ...core.loops.threads import single_blas
 from ...tables.prepare import ONE_HOT
 from ..resource_limits import default_memory, default_workers, format_bytes
 
 INNER_FOLDS = 3  # folds of one setting in a tuned fit
 WIDTH = {"date": 6, "angle": 2, "text": 30}  # columns that one of the table becomes
+FEW_ROWS = 2000  # rows below which boosters grow small trees
 MANY_ROWS = 50_000  # rows from which forests have fewer trees and larger leaves
 EARLY_STOPPING_ROWS = range(2000, 6000)  # rows of which CatBoost sets some aside
 TIME_SHARE = 0.2  # of the time limit is what a fit may take without being asked for
@@ -137,6 +139,8 @@ def predict_cost(
         seconds += power_law(numbers["categories"], n, 10 * categories, k)
     if n in EARLY_STOPPING_ROWS:
         seconds *= numbers.get("stopped", 1.0)
+    if n < FEW_ROWS:
+        seconds *= numbers.get("few", 1.0)
     return FitCost(
         seconds * times * factor,
         power_law(numbers["megabytes"], n, d, k),

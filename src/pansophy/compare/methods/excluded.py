@@ -53,10 +53,12 @@ NO_TARGET = {
 KERNEL_MODEL = "a support vector machine, which is tried, speaks for it"
 MIXTURES = "needs rows enough for a mixture of densities"
 IMAGES = "for images; here every row is a list of columns"
+OWN_MODULE = "needs a module of your own; hand such an estimator over yourself"
 DEEP_NET = "a residual network, which may be asked for, speaks for it"
 SEQUENCES = "for sequences; here every row is a list of columns"
 EXCLUDED_CLASSIFIERS = {
     "ConvClassifier": IMAGES,
+    "NetClassifier": OWN_MODULE,
     "NeuralODEClassifier": DEEP_NET,
     "SequenceClassifier": SEQUENCES,
     "LogisticRegressionCV": SAME_MODEL,
@@ -102,6 +104,7 @@ EXCLUDED_CLASSIFIERS = {
 }
 EXCLUDED_REGRESSORS = {
     "ConvRegressor": IMAGES,
+    "NetRegressor": OWN_MODULE,
     "NeuralODERegressor": DEEP_NET,
     "SequenceRegressor": SEQUENCES,
     "Ridge": TUNED_BY_OTHER,

@@ -26,7 +26,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from ...base import Classifier, Estimator, Regressor
-from ...core import threads
+from ...core.loops import threads
 from ...params import Count, Natural, NonNegative, Positive
 from ...persist import PersistError
 from ...typing import ListLike, Seed

@@ -53,6 +53,7 @@ class Method(NamedTuple):
     scale_target: bool = False
     native: bool = False  # takes categories and missing values as they are
     needs: str = ""  # extra, or package, that brings what it imports
+    pretrained: bool = False  # on made-up tables, before it sees a row
     estimator: Any = None
     lacks_probabilities: bool = (
         False  # has no probabilities: they are made on inner folds
@@ -238,6 +239,10 @@ def is_already_fitted(model) -> bool:
 
 def missing_requirement(method) -> str:
     """Package that has to be installed before a method can run, or nothing."""
+    if method.pretrained:
+        from ...prior_fitted.pretrained import VARIABLE, has_pretrained
+
+        return "" if has_pretrained() else f"no weights are installed: set {VARIABLE}"
     if method.needs in EXTERNAL_LIBRARIES:
         result = importlib.util.find_spec(method.needs) is not None
         return "" if result else f"not installed: pip install {method.needs}"

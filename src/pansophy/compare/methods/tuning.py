@@ -32,8 +32,8 @@ from sklearn.pipeline import Pipeline
 
 from ...base import Estimator
 from ...core.random import make_rng
-from ...optim.point_search import latin_hypercube
-from ...optim.search_space import INSIDE
+from ...optim.black_box.point_search import latin_hypercube
+from ...optim.black_box.search_space import INSIDE
 from ...params import Count
 from ..metrics import metrics_for
 from ..splits import inner_folds

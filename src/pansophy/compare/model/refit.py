@@ -2,9 +2,9 @@
 
 Preparation is learned on the sample. Then the table passes by once: each batch is
 prepared and appended to a temporary Parquet file of plain numbers, which the estimator
-reads block by block (`core.rows`); in memory at any time are a few batches, y and the
-weights. Whether an estimator can read a file is tried out on a few rows; one that
-cannot keeps the fit on the sample, and the facts of the model say so.
+reads block by block (`core.arrays.rows`); in memory at any time are a few batches, y
+and the weights. Whether an estimator can read a file is tried out on a few rows; one
+that cannot keeps the fit on the sample, and the facts of the model say so.
 
 Categories of many levels are coded by means learned on the sample. Its rows meet their
 own answer in those means, which is why they are cross-fitted elsewhere; among all the

@@ -1,9 +1,9 @@
 """Predict for a table of any size, in bounded memory.
 
 Batches are read one after the other; each is made a frame, prepared and predicted by
-one thread (`core.threads.run_tasks`), a few at a time, and written in order while the
-next ones are at work. So no more than a handful of batches is in memory, and the answer
-does not depend on the number of threads.
+one thread (`core.loops.threads.run_tasks`), a few at a time, and written in order while
+the next ones are at work. So no more than a handful of batches is in memory, and the
+answer does not depend on the number of threads.
 """
 
 import difflib
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ...core import threads
+from ...core.loops import threads
 from ...diagnose.findings import Finding
 from ...tables import TableError, table_batches
 from ...tables.stream import column_names_of_file

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...diagnose.intervals import rate_interval
-from ...diagnose.target_views import PARTS, explained_share, quantile_edges
+from ...diagnose.leakage.target_views import PARTS, explained_share, quantile_edges
 from ...plot.style import (
     BLUE,
     GREY,

@@ -7,7 +7,9 @@ depend on it.
 import numpy as np
 
 from ...core.random import make_rng
-from ...diagnose.row_counts import are_whole, effective_counts
+from ...diagnose.data.row_counts import are_whole, effective_counts
+from ...diagnose.intervals import rate_interval
+from ...plot.style import short_name
 from ..evaluation.conformal_scores import fit_conformal_scores
 from ..evaluation.decision_threshold import advise_threshold
 from ..model.kept_model import (
@@ -52,6 +54,7 @@ def decision_sections(c) -> list[Section]:
         held_out = held_out_predictions(c)
         if c.schema.task == "classification" and len(c.schema.classes) == 2:
             out += [given_costs_section(c, held_out)] if c.settings.get("costs") else []
+            out.append(positive_section(c, held_out))
             out += [threshold_section(c, held_out), cost_ratio_section(c, held_out)]
         adaptive = c.adaptive_scores
         if adaptive is not None:
@@ -87,6 +90,47 @@ def given_costs_section(c, held_out) -> Section:
         f"Missing a {no!r} costs {pair[0]:g}, missing a {yes!r} {pair[1]:g}. The saved "
         "model decides by this threshold.",
         HtmlTable("Given costs", head, body, [False, True, True, True]),
+    )
+
+
+def positive_section(c, held_out) -> Section:
+    """Sensitivity, specificity and predictive values, with their intervals."""
+    no, yes = (short_name(str(label), 40) for label in c.schema.classes)
+    threshold = 0.5
+    if c.settings.get("costs"):
+        threshold = least_cost_threshold(c, held_out).threshold
+    y = np.asarray(held_out.y) > 0
+    p = held_out.p if held_out.p.ndim == 1 else held_out.p[:, 1]
+    said = p >= threshold
+    w = held_out.weight
+    count = np.ones(len(y)) if w is None else effective_counts(w, are_whole(w))
+    body = []
+    for name, right, of, words in (
+        ("sensitivity", said, y, f"of the rows with {yes!r}, found"),
+        ("specificity", ~said, ~y, f"of the rows with {no!r}, not called {yes!r}"),
+        ("positive predictive value", y, said, f"of the rows called {yes!r}, right"),
+        ("negative predictive value", ~y, ~said, f"of the rows called {no!r}, right"),
+    ):
+        k, n = float(count @ (right & of)), float(count @ of)
+        rate = rate_interval(k, n)
+        body.append(
+            [
+                name,
+                words,
+                f"{k:.0f} of {n:.0f}",
+                f"{100 * k / n:.0f} %" if n > 0 else "–",
+                f"{100 * rate.low:.0f} to {100 * rate.high:.0f} %" if n > 0 else "–",
+            ]
+        )
+    head = ["", "share of rows", "rows", "rate", "95 % interval"]
+    share = 100 * float(count @ y) / count.sum()
+    return Section(
+        "Right and wrong answers",
+        f"Saying {yes!r} from a probability of {threshold:.3g} on, for the held-out "
+        f"rows of the first cross-validation, of which {share:.0f} % are {yes!r}. "
+        f"Where {yes!r} is rarer or commoner than here, the two predictive values "
+        "change and the first two rates do not.",
+        HtmlTable("Rates", head, body, [False, False, True, True, True]),
     )
 
 

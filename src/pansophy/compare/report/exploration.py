@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...diagnose.columns import date_text
+from ...diagnose.data.columns import date_text
+from ...diagnose.data.notebook_view import sparkline
 from ...diagnose.findings import by_severity
-from ...diagnose.notebook_view import sparkline
-from ...diagnose.target_views import drawable_columns
+from ...diagnose.leakage.target_views import drawable_columns
 from ...plot.style import BLUE, GREY, INK, LINE, line_style, short_name, short_names
 from .elements import MAX_COLUMNS_LISTED, Figure, HtmlTable, make_figure
 from .formatting import format_number

@@ -89,11 +89,15 @@ def format_seconds(t) -> str:
 
 
 def standing_and_p(row) -> str:
-    """Standing of a method against the best, with its p value."""
+    """Standing of a method against the best, with its p value and, if it was stopped in
+    the race, its fits.
+    """
     if row.standing is Standing.BEST:
         return "best"
     p = "p < 0.001" if row.p < 0.001 else f"p = {row.p:.3f}"
-    return f"{row.standing}, {p}"
+    stop = row.stopped
+    fits = "" if stop is None else f" ({stop.fits} of {stop.planned} fits)"
+    return f"{row.standing}, {p}{fits}"
 
 
 def format_probabilities(row) -> str:

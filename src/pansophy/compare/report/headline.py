@@ -6,7 +6,7 @@ comparison; the sentences below them say how sure the ranking is.
 
 import numpy as np
 
-from ...diagnose.dependent_rows import ROW_ORDER, what_is_alike
+from ...diagnose.data.dependent_rows import ROW_ORDER, what_is_alike
 from ...plot.style import short_name
 from ..evaluation.paired_tests import DUMMY
 from ..evaluation.ranking import KeepReason, Standing

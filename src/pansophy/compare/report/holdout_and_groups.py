@@ -54,7 +54,7 @@ def group_fairness(c):
 
 
 def audit_groups(c, by):
-    from ...diagnose.fairness import fairness
+    from ...diagnose.model.fairness import fairness
 
     held = held_out_predictions(c)
     if c.schema.task == "multilabel":

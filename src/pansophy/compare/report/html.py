@@ -18,9 +18,9 @@ from ...core.files.previous_files import move_to_previous
 from ...core.plain_text import plain_text
 from ...diagnose.findings import by_severity, merge_notes
 from ...plot.style import short_name
+from ..execution.progress import StepDisplay
 from ..model.model_card import model_card
 from . import decisions, holdout_and_groups, methodology, plot_data, sections
-from .class_rates import class_rate_sections
 from .first_screen import dot_rows, first_screen
 from .formatting import (
     describe_blend,
@@ -42,14 +42,20 @@ from .sentences import (
 from .shared_figures import SharedFigures
 
 MAX_TARGET_LETTERS = 48  # letters of the target that a heading shows
+STEP_NAMES = {
+    "Results": "writing the results",
+    "Model": "fitting {} on all rows",
+    "Report": "drawing the figures of the report",
+}
 FIGURES = "figures"  # key of figures that are being drawn
 MAX_OPEN_ROWS = 20  # methods of the leaderboard that are not folded
 
 
-def write_results(comparison, folder) -> dict[str, Path]:
+def write_results(comparison, folder, progress=False) -> dict[str, Path]:
     """Write results, report and model to a folder; their names and places.
 
     Each is written even if another cannot be; then OSError names those that failed.
+    `progress` is True, False or None for a terminal only.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if not is_own_folder(comparison, folder):
@@ -63,13 +69,16 @@ def write_results(comparison, folder) -> dict[str, Path]:
     }
     written: dict[str, Path] = {}
     problems = []
-    for name, (path, write) in writers.items():
-        try:
-            write(comparison, path)
-        except OSError as error:
-            problems.append(str(error))
-        else:
-            written[name] = path.resolve()
+    with StepDisplay(progress) as steps:
+        for name, (path, write) in writers.items():
+            steps.tell(STEP_NAMES[name].format(comparison.winner))
+            more = {"tell": steps.tell} if name == "Report" else {}
+            try:
+                write(comparison, path, **more)
+            except OSError as error:
+                problems.append(str(error))
+            else:
+                written[name] = path.resolve()
     if problems:
         there = [path.name for path in written.values()]
         rest = f"What could be written is there: {', '.join(there)}." if there else ""
@@ -89,11 +98,14 @@ def write_json(comparison, path) -> Path:
     return write_text_file(path, text + "\n")
 
 
-def write_report(comparison, path) -> Path:
-    """Render and write the page; the folder is made if need be."""
+def write_report(comparison, path, tell=None) -> Path:
+    """Render and write the page; the folder is made if need be.
+
+    `tell` is called with each step of drawing, as `StepDisplay.tell` is.
+    """
     path = Path(os.fspath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    return write_text_file(path, render_report(comparison))
+    return write_text_file(path, render_report(comparison, tell))
 
 
 def load_template(name):
@@ -165,11 +177,11 @@ def probability_bar(row) -> list[tuple[str, str]]:
     return [(k, f"{100 * v:.1f}") for k, v in parts]
 
 
-def render_report(c) -> str:
+def render_report(c, tell=None) -> str:
     """The page as text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return load_template("report.html").render(**report_context(c))
+        return load_template("report.html").render(**report_context(c, tell))
 
 
 def without_folders(c, text) -> str:
@@ -188,10 +200,10 @@ def begin_figures(c) -> None:
         plot_data.begin_learning_curve(c)
 
 
-def report_context(c) -> dict:
+def report_context(c, tell=None) -> dict:
     """Everything the page shows, in its order."""
     begin_figures(c)
-    figures = c._views.pop(FIGURES).drawn()
+    figures = c._views.pop(FIGURES).drawn(tell)
     in_section = lambda name: [
         f for (s, _), k in figures.items() if s == name for f in k
     ]
@@ -246,7 +258,7 @@ def report_context(c) -> dict:
             if p
         ],
         "holds": sections.column_contents(c),
-        "decisions": [*class_rate_sections(c), *decisions.decision_sections(c)],
+        "decisions": decisions.decision_sections(c),
         "first": first,
         "dots": [] if first.dots is None else dot_rows(first.dots),
         "card": model_card(c),

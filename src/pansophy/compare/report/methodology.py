@@ -143,7 +143,7 @@ def method_paragraphs(c) -> list[str]:
         + (f" ({why})" if why else "")
         + (f", {s['repeats']} times over" if s["repeats"] > 1 else "")
         + f": {fits} fits for each method, on the same rows for all of them. Filling "
-        "in, encoding and scaling were learned inside each fold.",
+        "in, encoding and scaling were learned inside each fold." + race_text(c),
         "Every row was predicted by models that had not seen it. The interval of a "
         "score holds for new rows: it allows for the luck of the rows that were tested "
         "and for the luck of those that were learned from, which folds share. No "
@@ -163,6 +163,13 @@ def method_paragraphs(c) -> list[str]:
         f"Anything worth keeping should beat {held}. A method that failed, ran out of "
         "time or memory in any fold is not ranked."
     )
+    pretrained = [t.method.name for t in c.trials if t.method.pretrained]
+    if pretrained:
+        out.append(
+            f"The weights of the {pretrained[0]} come with the library. They were "
+            "trained on made-up tables only: it had seen none of these rows, and no "
+            "real table, before."
+        )
     if c.selection_bias > 0:
         out.append(
             "The best of several scores is partly luck. Scores drawn around those seen "
@@ -171,6 +178,19 @@ def method_paragraphs(c) -> list[str]:
             "to expect of it are moved by that."
         )
     return out
+
+
+def race_text(c) -> str:
+    """Sentences on the rule by which methods stopped in the race, if any did."""
+    if not any(r.stopped for r in c.leaderboard):
+        return ""
+    return (
+        " Between two cross-validations a method was stopped if what it was behind a "
+        "simpler one was more than the folds to come could make up by chance; in at "
+        "most 5 of 100 comparisons that stops a method that would have come first. It "
+        "is ranked by the fits it had, compared with the others on the same folds, and "
+        "counts among the methods for which p values are adjusted."
+    )
 
 
 def glossary(c) -> list[tuple[str, str]]:

@@ -14,10 +14,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from ...core.random import make_rng
-from ...diagnose.column_access import with_permuted_column
-from ...diagnose.dependence import Dependence, response_along_column
-from ...diagnose.learning_curve import learning_curve as curve_of
-from ...diagnose.subgroups import subgroups
+from ...diagnose.data.column_access import with_permuted_column
+from ...diagnose.model.dependence import Dependence, response_along_column
+from ...diagnose.model.learning_curve import learning_curve as curve_of
+from ...diagnose.model.subgroups import subgroups
 from ..execution.background_call import BackgroundCall, call_in_background
 from ..methods.pipelines import fit_pipeline, raw_predictions
 

@@ -3,7 +3,7 @@ leaderboard, of one method from held-out rows."""
 
 import numpy as np
 
-from ...diagnose.columns import date_text
+from ...diagnose.data.columns import date_text
 from ...plot.style import GREY, INK, short_name
 from ..evaluation.ranking import Standing
 from ..model.kept_model import held_out_predictions

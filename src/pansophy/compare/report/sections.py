@@ -33,6 +33,8 @@ from .formatting import (
     standing_and_p,
 )
 
+MIN_PROBABILITIES = 10  # different ones, for a slope of their log odds
+SLOPE_MARGIN = 0.1  # by which the slope may miss 1 without a word
 MAX_CURVE_SECONDS = 15  # seconds that a learning curve may take
 MAX_FOLD_SCORES = 100  # fold scores shown of one method
 FIRST_ONLY = (
@@ -99,25 +101,27 @@ def classification_figures(c) -> list[Figure]:
     out = [
         make_figure(
             "Calibration",
-            f"How often what was given a probability{' of' if two else ''}{name} came "
-            "true. On the dotted line "
-            "probabilities mean what they say; the band is a 95 % interval."
+            f"The share of rows in which{name if two else ' the class'} came true, for "
+            "each probability that was predicted. On the dotted line probabilities "
+            "mean what they say; the band is a 95 % interval."
             + calibration_error_sentence(c),
             lambda ax: plots.plot_calibration(c, ax=ax),
             "c",
         ),
         make_figure(
             "ROC",
-            "The share of the class that is found against the share of the others "
-            f"taken for it, as the threshold falls. The diagonal is guessing.{positive}"
+            "The share of the rows of a class that are found (sensitivity) against the "
+            "share of the other rows that are wrongly called so, as the threshold "
+            f"falls. The diagonal is guessing.{positive}"
             f"{FIRST_ONLY}" + pooled_classes_sentence(c),
             lambda ax: plots.plot_roc(c, ax=ax),
             "d",
         ),
         make_figure(
             "Precision and recall",
-            "How many of those called positive are, against how many of the positive "
-            "are called so. Tells more than the ROC where the class is rare."
+            "Precision, the share of the rows called positive that are positive, "
+            "against recall, the share of the positive rows that are found. Tells more "
+            "than the ROC where the class is rare."
             f"{positive}{FIRST_ONLY}",
             lambda ax: plots.plot_precision_recall(c, ax=ax),
             "e",
@@ -128,7 +132,8 @@ def classification_figures(c) -> list[Figure]:
         out.append(
             make_figure(
                 "Confusion",
-                "What was taken for what, deciding for the most probable class.",
+                "How many rows of each class were predicted to be of which class: the "
+                "most probable one.",
                 lambda ax: plots.plot_confusion(c, ax=ax),
                 "f",
                 height=float(np.clip(1.6 + 0.35 * most, 3.2, 6)),
@@ -160,14 +165,24 @@ def pooled_classes_sentence(c) -> str:
 
 def calibration_error_sentence(c) -> str:
     """The mean gap between probabilities and what came true."""
-    from ..evaluation.calibration import calibration_error
+    from ..evaluation.calibration import calibration_error, calibration_line
 
     h = held_out_predictions(c)
     flat = c.schema.task == "multilabel"
     y, p, w = h.y, h.p, h.weight
     if flat:
         y, p, w = y.ravel(), p.ravel(), plots.repeated_weights(h, p.shape[1])
-    return f" On average they are off by {calibration_error(y, p, weights=w):.2g}."
+    off = f" On average they are off by {calibration_error(y, p, weights=w):.2g}."
+    if flat or len(c.schema.classes) != 2 or len(np.unique(p)) < MIN_PROBABILITIES:
+        return off
+    slope, intercept = calibration_line(y, p, w)
+    sure = "a little too sure" if slope < 1 else "not sure enough"
+    sure = "as sure as they should be" if abs(slope - 1) < SLOPE_MARGIN else sure
+    return (
+        f"{off} True log odds against predicted ones have the slope {slope:.2f} and "
+        f"the intercept {intercept:.2f} (1 and 0 are right): the probabilities are "
+        f"{sure}."
+    )
 
 
 def regression_figures(c) -> list[Figure]:
@@ -340,6 +355,13 @@ def method_block(c, row) -> MethodBlock:
         f"{format_seconds(max(trial.fit_seconds))} at most, "
         f"{format_seconds(float(np.sum(trial.fit_seconds)))} in all."
     )
+    if row.stopped is not None:
+        stop = row.stopped
+        chance = "below 0.001" if stop.p < 0.001 else f"{stop.p:.3f}"
+        paragraphs.append(
+            f"Stopped after {stop.fits} of {stop.planned} fits: the probability of "
+            f"overtaking {stop.leader} in the rest was {chance}."
+        )
     paragraphs += [f"Warning: {describe_warnings(row)}."] if row.warnings else []
     if row.method == c.winner:
         paragraphs.append("Its pictures are in the section of the kept model.")

@@ -146,13 +146,30 @@ def runner_up_sentence(c) -> str:
     p = type(rows[0].probabilities)(*rows[0].probabilities[::-1])
     if max(p) < PROBABLE and p.worse < 1 - ALMOST_CERTAIN:
         return (
-            f"Against the runner-up alone, {best} {verb_for(best)} hardly worse than "
-            f"{other} ({format_percent(p.worse)}); whether it is better by enough to "
-            f"matter is open: better {format_percent(p.better)}, practically equal "
-            f"(within {c.rope:.2g} of {c.metric}) {format_percent(p.equivalent)}."
+            f"Against the runner-up alone, {best} {verb_for(best)} better than {other} "
+            f"with a probability of {format_percent(p.better)}, practically equal "
+            f"(within {c.rope:.2g} of {c.metric}) with {format_percent(p.equivalent)} "
+            f"and worse with {format_percent(p.worse)}."
         )
     text = describe_probabilities(p, best, other, c.rope, c.metric, whether="whether")
     return f"Against the runner-up alone, {text}"
+
+
+def race_sentence(c) -> str:
+    """Sentence on the methods that were stopped in the race, if any were."""
+    stops = {r.method: r.stopped for r in c.leaderboard if r.stopped is not None}
+    if not stops:
+        return ""
+    fits = sorted({s.fits for s in stops.values()})
+    planned = next(iter(stops.values())).planned
+    after = f"{fits[0]}" if len(fits) == 1 else f"{fits[0]} to {fits[-1]}"
+    what = "method was" if len(stops) == 1 else "methods were"
+    them = "it" if len(stops) == 1 else "them"
+    return (
+        f"{len(stops)} {what} stopped after {after} of {planned} fits, when chance "
+        f"could no longer bring {them} to the top: {join_names(list(stops), 3)} "
+        "(race=False, --no-race, fits all to the end)."
+    )
 
 
 def supporting_sentences(c) -> list[str]:
@@ -161,6 +178,7 @@ def supporting_sentences(c) -> list[str]:
         tradeoff_sentence(c),
         runner_up_sentence(c),
         selection_bias_sentence(c),
+        race_sentence(c),
         holdout_sentence(c),
         level_sentence(c),
     ]

@@ -29,9 +29,12 @@ class SharedFigures:
             draw_unclaimed, comparison, self.tasks[::-1], self.claims
         )
 
-    def drawn(self) -> dict[FigureTask, list[Figure]]:
-        """All figures by task; draws here what is not drawn elsewhere."""
-        result = draw_unclaimed(self.comparison, self.tasks, self.claims)
+    def drawn(self, tell=None) -> dict[FigureTask, list[Figure]]:
+        """All figures by task; draws here what is not drawn elsewhere.
+
+        `tell` is called with a step, the figures that were begun, and all of them.
+        """
+        result = draw_unclaimed(self.comparison, self.tasks, self.claims, tell)
         result |= self.elsewhere.result()
         lost = [task for task in self.tasks if task not in result]
         result |= {task: draw_task(self.comparison, task) for task in lost}
@@ -39,11 +42,16 @@ class SharedFigures:
         return {task: result[task] for task in self.tasks}
 
 
-def draw_unclaimed(comparison, tasks, claims) -> dict[FigureTask, list[Figure]]:
+def draw_unclaimed(
+    comparison, tasks, claims, tell=None
+) -> dict[FigureTask, list[Figure]]:
     """Draw the tasks, in this order, that nobody has claimed."""
     result = {}
     for task in tasks:
         if claim_task(claims, task):
+            if tell is not None:
+                begun = len(os.listdir(claims)) - 1
+                tell("drawing the figures of the report", begun, len(tasks))
             result[task] = draw_task(comparison, task)
     return result
 

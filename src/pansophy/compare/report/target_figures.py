@@ -1,4 +1,7 @@
-"""Small pictures of every column against the target (`diagnose.target_views`)."""
+"""Small pictures of every column against the target.
+
+What they show is computed by `diagnose.leakage.target_views`.
+"""
 
 import numpy as np
 

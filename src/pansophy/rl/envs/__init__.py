@@ -12,17 +12,17 @@ except ImportError as error:
     ) from error
 
 from .acrobot import Acrobot
-from .bandit_env import BanditEnv
 from .blackjack import Blackjack
 from .cart_pole import CartPole
 from .catch import Catch
 from .check_environment import EnvironmentProblem, check_environment
 from .memory_chain import MemoryChain
+from .models.bandit_env import BanditEnv
+from .models.pomdp_env import POMDPEnv, Tiger
+from .models.tabular import Corridor, DeepSea, GridWorld, TabularEnv
 from .mountain_car import MountainCar
 from .pendulum import Pendulum
-from .pomdp_env import POMDPEnv, Tiger
 from .probe import PROBES, ProbeWorld
-from .tabular import Corridor, DeepSea, GridWorld, TabularEnv
 from .toy_text import CliffWalking, FrozenLake, Taxi
 from .vector import VectorWorld
 

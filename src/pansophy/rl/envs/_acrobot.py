@@ -3,7 +3,7 @@
 import math
 
 from ...core._random import random_uniform
-from ...core.compiled import compiled
+from ...core.loops.compiled import compiled
 
 GRAVITY = 9.8
 DT = 0.2

@@ -1,7 +1,7 @@
 """Compiled memory chains."""
 
 from ...core._random import random_uniform
-from ...core.compiled import compiled
+from ...core.loops.compiled import compiled
 
 
 @compiled

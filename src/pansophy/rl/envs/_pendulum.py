@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ...core._random import random_uniform
-from ...core.compiled import compiled
+from ...core.loops.compiled import compiled
 
 
 @compiled

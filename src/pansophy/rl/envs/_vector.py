@@ -1,6 +1,6 @@
 """Compiled bookkeeping of many episodes."""
 
-from ...core.compiled import compiled
+from ...core.loops.compiled import compiled
 
 
 @compiled

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.random import make_rng
-from ..environment_contract import RESET_FORM, is_info, wrong_step
+from ..experience.environment_contract import RESET_FORM, is_info, wrong_step
 
 
 class EnvironmentProblem(NamedTuple):

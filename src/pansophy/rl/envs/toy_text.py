@@ -11,8 +11,8 @@ Refs      [Dietterich2000] the taxi; [Sutton2018] example 6.6, the cliff
 import numpy as np
 from gymnasium.envs.toy_text import cliffwalking, frozen_lake, taxi
 
-from ..transition_table import table_from_dict
-from .tabular import AbstractTabular
+from ..planning.transition_table import table_from_dict
+from .models.tabular import AbstractTabular
 
 
 class FrozenLake(AbstractTabular):

@@ -26,7 +26,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from ...core import threads
+from ...core.loops import threads
 from . import _vector as loops
 from .pictures import draw_observation
 

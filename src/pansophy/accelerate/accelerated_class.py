@@ -1,0 +1,366 @@
+"""A subclass of a class of scikit-learn or hmmlearn, whose fits our class does.
+
+An accelerated estimator e has the parameters of the original. `e.fit(X, y)` makes our
+estimator m of the same parameters and fits it; m is kept as `e.accelerated_`, and from
+then on methods and fitted attributes of e are those of m. If m cannot be made or
+fitted, the original's own `fit` runs on e, which then behaves as the original. That
+also decides which error a user sees: the original's.
+
+Because e is an instance of the original class, `isinstance`, `clone`, metadata routing
+and all that looks at parameters find what they expect. The other way round, an instance
+of the original or of our class also counts as an instance of the accelerated class.
+
+- A parameter left at the original's default is left out when m is made. Ours has the
+  same default, or one that chooses for itself (`solver="auto"`).
+- A parameter that is an accelerated estimator is handed to m as our estimator.
+- `random_state=None` means NumPy's global stream, as it does for the original.
+- A subclass in the user's program that overrides a private method of the original
+  counts on the original's `fit` to call it, and gets it.
+"""
+
+import functools
+import importlib
+import inspect
+from abc import ABCMeta
+from types import FunctionType
+
+import numpy as np
+
+from .report import count_fit_by_original, count_fit_by_ours, reason_of
+
+OURS = "accelerated_"  # ends as fitted attributes do: `check_is_fitted` sees it
+WITH_ORIGINAL = "_with_original"  # set while the original's own fit runs
+GENERAL_MODULES = ("sklearn.base", "sklearn.utils", "abc", "builtins")
+PLACE = "pansophy.accelerate.classes"
+
+# parameters of ours alone, whose default is not what the original does
+LIKE_THE_ORIGINAL = {
+    "GaussianProcessRegressor": {"prior": None},  # of the kernel's parameters
+    "GaussianProcessClassifier": {"prior": None},
+}
+
+
+class AcceleratedMeta(ABCMeta):
+    """The class of accelerated classes: originals and ours count as instances.
+
+    Only the chain of base classes is asked. Virtual subclasses would lead in a circle,
+    as `ABCMeta` asks each subclass of the original, and so the accelerated class.
+    """
+
+    def __instancecheck__(cls, instance):
+        return cls.__subclasscheck__(type(instance))
+
+    def __subclasscheck__(cls, subclass):
+        chain = getattr(subclass, "__mro__", ())
+        state = vars(cls)
+        return cls in chain or (
+            "_original" in state
+            and (state["_original"] in chain or subclass is imported_class(cls))
+        )
+
+
+def imported_class(cls) -> type | None:
+    """Our class behind an accelerated one, None while it is not imported."""
+    return vars(cls).get("_our_class")
+
+
+def our_class(cls) -> type:
+    """Our class behind an accelerated one; imported when it is first needed."""
+    home = next(c for c in cls.__mro__ if "_original" in vars(c))
+    found = imported_class(home)
+    if found is None:
+        module, _, last = home._our_name.rpartition(".")
+        found = home._our_class = getattr(importlib.import_module(module), last)
+    return found
+
+
+@functools.cache
+def accelerated_class(name) -> type:
+    """The accelerated class of a dotted name, such as "sklearn.linear_model.Ridge"."""
+    from .replacement import STATE, replaced_names
+
+    module, _, last = name.rpartition(".")
+    original = STATE.originals.get(name)
+    if original is None:
+        original = getattr(importlib.import_module(module), last)
+    namespace = {
+        "__doc__": original.__doc__,
+        "__module__": PLACE,
+        "__qualname__": name,
+        "__getattr__": get_fitted_attribute,
+        "__setattr__": set_attribute,
+        "__dir__": list_attributes,
+        "_original": original,
+        "_our_name": replaced_names()[name],
+    }
+    for attribute, value in public_behaviour(original):
+        is_fit = attribute.startswith("fit") or attribute == "partial_fit"
+        if not isinstance(value, FunctionType):
+            namespace[attribute] = ForwardedDescriptor(attribute, value, is_fit)
+        elif is_fit:
+            namespace[attribute] = fitting_method(attribute, value)
+        else:
+            namespace[attribute] = forwarded_method(attribute, value)
+    return AcceleratedMeta(original.__name__, (original,), namespace)
+
+
+def public_behaviour(original):
+    """Methods and properties of a class that depend on what it was fitted to.
+
+    What scikit-learn's base classes do for every estimator (parameters, requests,
+    containers of output, pictures) works on the accelerated estimator as it is.
+    """
+    for name in dir(original):
+        home = next((c for c in original.__mro__ if name in vars(c)), object)
+        value = inspect.getattr_static(original, name)
+        if (
+            name.startswith("__")
+            or name in ("get_params", "set_params")
+            or (name.startswith("set_") and name.endswith("_request"))
+            or home.__module__.startswith(GENERAL_MODULES)
+            or isinstance(value, (staticmethod, classmethod))
+        ):
+            continue
+        if isinstance(value, (FunctionType, property)) or hasattr(value, "__get__"):
+            yield name, value
+
+
+def fitted_by_ours(estimator):
+    """Our estimator, if it did the fit that is in force; else None."""
+    state = vars(estimator)
+    return None if WITH_ORIGINAL in state else state.get(OURS)
+
+
+def forwarded_method(name, original):
+    """A method that our estimator answers, if it did the fit and knows the name."""
+
+    @functools.wraps(original)
+    def method(self, *args, **keywords):
+        ours = fitted_by_ours(self)
+        if ours is None or not hasattr(ours, name):
+            return original(self, *args, **keywords)
+        return answer_of(self, ours, getattr(ours, name)(*args, **keywords))
+
+    return method
+
+
+def answer_of(estimator, ours, answer):
+    """An answer of our estimator; where it is that estimator, the accelerated one."""
+    return estimator if answer is ours else answer
+
+
+def fitting_method(name, original):
+    """A method that fits: ours if it can, else the original's."""
+
+    @functools.wraps(original)
+    def method(self, *args, **keywords):
+        return fit_by_either(self, name, original, args, keywords)
+
+    return method
+
+
+class ForwardedDescriptor:
+    """A property, or a method that is there under a condition, of either estimator."""
+
+    def __init__(self, name, original, is_fit):
+        self.name, self.original, self.is_fit = name, original, is_fit
+        self.__doc__ = getattr(original, "__doc__", None)
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self.original.__get__(None, owner)
+        ours = fitted_by_ours(instance)
+        if self.is_fit:
+            bound = self.original.__get__(instance, owner)  # AttributeError if it fails
+
+            def run_original(estimator, *args, **keywords):
+                return bound(*args, **keywords)
+
+            return functools.partial(fit_as, instance, self.name, run_original)
+        if ours is None:
+            return self.original.__get__(instance, owner)
+        return getattr(ours, self.name)
+
+    def __set__(self, instance, value):
+        ours = fitted_by_ours(instance)
+        if ours is not None:
+            setattr(ours, self.name, value)
+        elif hasattr(self.original, "__set__"):
+            self.original.__set__(instance, value)
+        else:
+            vars(instance)[self.name] = value
+
+
+def fit_as(estimator, name, run_original, /, *args, **keywords):
+    """`fit_by_either` for a method that is there under a condition."""
+    return fit_by_either(estimator, name, run_original, args, keywords)
+
+
+def get_fitted_attribute(self, name):
+    """Attributes that the accelerated estimator does not have are our estimator's."""
+    ours = vars(self).get(OURS)
+    if ours is None or (name.startswith("__") and name.endswith("__")):
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}"
+        )
+    return getattr(ours, name)
+
+
+def set_attribute(self, name, value):
+    """Parameters are set in both, fitted attributes in the estimator that has them."""
+    ours = vars(self).get(OURS)
+    if ours is not None and name != OURS:
+        if name.endswith("_") and not name.endswith("__"):
+            setattr(ours, name, value)
+            return
+        if hasattr(ours, name) and not name.startswith("_"):
+            setattr(ours, name, our_value(value))
+    object.__setattr__(self, name, value)
+
+
+def list_attributes(self):
+    ours = vars(self).get(OURS)
+    return sorted({*object.__dir__(self), *(dir(ours) if ours is not None else ())})
+
+
+# -- fitting -----------------------------------------------------------------------
+
+
+def fit_by_either(estimator, name, original, args, keywords):
+    """Fit ours; where it refuses the parameters or the data, the original."""
+    from .replacement import is_active
+
+    if WITH_ORIGINAL in vars(estimator):  # a fit of the original calls another
+        return original(estimator, *args, **keywords)
+    label = type(estimator).__qualname__
+    goes_on = name == "partial_fit" or getattr(estimator, "warm_start", False)
+    reason = reason_against_ours(estimator, goes_on)
+    if reason is None and is_active():
+        stream = random_stream(estimator)
+        before = None if stream is None else stream.get_state()
+        try:
+            ours = prepare_ours(estimator, label)
+            answer = getattr(ours, name)(*args, **keywords)
+        except Exception as error:
+            if goes_on and OURS in vars(estimator):
+                raise  # the fit so far is ours, and the original cannot go on with it
+            reason = reason_of(error)
+            if stream is not None:
+                stream.set_state(before)
+        else:
+            drop_fit_of_original(estimator)
+            vars(estimator)[OURS] = ours
+            count_fit_by_ours(label)
+            return answer_of(estimator, ours, answer)
+    vars(estimator).pop(OURS, None)
+    vars(estimator)[WITH_ORIGINAL] = True
+    try:
+        answer = original(estimator, *args, **keywords)
+    finally:
+        del vars(estimator)[WITH_ORIGINAL]
+    count_fit_by_original(label, reason or "turned off")
+    return answer
+
+
+def reason_against_ours(estimator, goes_on) -> str | None:
+    """Why the original has to fit, before anything is tried; None if ours may."""
+    state = vars(estimator)
+    if goes_on and OURS not in state and any(is_fitted_name(n) for n in state):
+        return "goes on with a fit of the original"
+    for cls in type(estimator).__mro__:
+        if "_original" in vars(cls):
+            return None
+        for name in vars(cls):
+            if (
+                name.startswith("_")
+                and not name.startswith("__")
+                and callable(getattr(cls, name))
+                and hasattr(type(estimator)._original, name)
+                and not name.startswith(("_sklearn", "_get_", "_parameter"))
+            ):
+                return f"{cls.__name__} overrides {name}"
+    return None
+
+
+def is_fitted_name(name) -> bool:
+    return name.endswith("_") and not name.startswith("_")
+
+
+def drop_fit_of_original(estimator) -> None:
+    state = vars(estimator)
+    for name in [n for n in state if is_fitted_name(n) and n != OURS]:
+        del state[name]
+
+
+def random_stream(estimator):
+    """The stream that `random_state` stands for, None for a seed or no such thing."""
+    if not hasattr(estimator, "random_state"):
+        return None
+    value = estimator.random_state
+    if value is None:
+        return np.random.mtrand._rand  # what None means to scikit-learn
+    return value if isinstance(value, np.random.RandomState) else None
+
+
+def prepare_ours(estimator, label):
+    """Our estimator with the parameters of an accelerated one."""
+    parameters = our_parameters(estimator)
+    ours = vars(estimator).get(OURS)
+    if ours is None:
+        ours = our_class(type(estimator))(**parameters)
+        if label.startswith("hmmlearn"):  # a fit starts from what the user has set
+            for name, value in list(vars(estimator).items()):
+                if is_fitted_name(name) or name in ("n_features", "n_trials"):
+                    setattr(ours, name, value)
+    else:
+        ours.set_params(**parameters)
+    return ours
+
+
+def our_parameters(estimator) -> dict:
+    """The parameters that are not at the original's defaults, in our words."""
+    home = next(c for c in type(estimator).__mro__ if "_original" in vars(c))
+    parameters = {}
+    for name, parameter in class_parameters(home._original).items():
+        value = getattr(estimator, name)
+        if not is_same(value, parameter.default):
+            parameters[name] = our_value(value)
+    if "random_state" in class_parameters(home._original):
+        parameters["random_state"] = random_stream(estimator) or estimator.random_state
+    if OURS in vars(estimator):  # it may have been fitted with other values before
+        known = set(class_parameters(home._original)) - set(parameters)
+        defaults = class_parameters(our_class(type(estimator)))
+        for name in known & set(defaults):
+            if defaults[name].default is not inspect.Parameter.empty:
+                parameters[name] = defaults[name].default
+    return parameters | LIKE_THE_ORIGINAL.get(home.__name__, {})
+
+
+@functools.cache
+def class_parameters(cls) -> dict[str, inspect.Parameter]:
+    return dict(inspect.signature(cls).parameters)
+
+
+def is_same(value, default) -> bool:
+    """Whether a parameter is left at its default; arrays never are."""
+    if value is default:
+        return True
+    simple = (bool, int, float, str, type(None), tuple)
+    return (
+        type(value) is type(default)
+        and isinstance(value, simple)
+        and (value == default)
+    )
+
+
+def our_value(value):
+    """A parameter in our words: our estimator for an accelerated one, in lists too."""
+    cls = type(value)
+    if type(cls) is AcceleratedMeta and "_original" in vars(cls):
+        try:
+            return fitted_by_ours(value) or our_class(cls)(**our_parameters(value))
+        except Exception:  # ours does not take these parameters: the original serves
+            return value
+    if cls in (list, tuple):
+        return cls(our_value(item) for item in value)
+    return value

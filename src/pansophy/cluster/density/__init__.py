@@ -1,0 +1,1 @@
+"""Dense regions: DBSCAN, HDBSCAN, OPTICS."""

@@ -1,0 +1,1 @@
+"""Hierarchies of merges and divisions."""

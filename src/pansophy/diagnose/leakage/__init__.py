@@ -1,0 +1,1 @@
+"""Leakage: columns that know the target, or the future, or scores too good."""

@@ -1,0 +1,1 @@
+"""Faults of a model: residuals, groups, curves of learning, dependence, imbalance."""

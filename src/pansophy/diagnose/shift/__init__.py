@@ -1,0 +1,1 @@
+"""Shift: new rows against old ones, selected samples, reversed comparisons."""

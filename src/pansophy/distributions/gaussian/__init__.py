@@ -1,0 +1,1 @@
+"""Normal distributions: shapes of covariance, priors, missing values, kin."""

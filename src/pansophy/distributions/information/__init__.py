@@ -1,0 +1,1 @@
+"""Information: entropies, divergences, transport, description lengths."""

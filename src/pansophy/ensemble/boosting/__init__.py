@@ -1,0 +1,1 @@
+"""Boosting: trees that correct their predecessors."""

@@ -1,0 +1,1 @@
+"""Forests: trees of their own that vote, their uncertainty and leaves."""

@@ -1,0 +1,1 @@
+"""The job: comparison of forecasting methods, the kept model, and its report."""

@@ -1,0 +1,165 @@
+"""The kept model of `forecast`: a fitted method, its intervals, and the user's columns.
+
+It forecasts from the end of what it knows; new rows of the same columns move that end.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..abstract_forecaster import PanelForecast, levels_as_shares
+from ..panel import Panel
+from .backtest import LEVEL, implied_deviations
+from .forecast_intervals import ForecastIntervals
+
+
+@dataclass(eq=False, repr=False)
+class ForecastModel:
+    """A model that was kept by `pansophy.forecast`.
+
+    Attributes
+    ----------
+    forecaster : forecaster
+        Fitted to every value.
+    intervals : ForecastIntervals
+        Scores of earlier origins.
+    method : str
+        Its name.
+    horizon : int
+        Steps that are forecast unless others are asked for.
+    columns : dict
+        Names of the columns: "time", "target", "series" and "known".
+    level : list of float
+        Shares of the intervals, in percent.
+    """
+
+    forecaster: Any
+    intervals: ForecastIntervals
+    method: str
+    horizon: int
+    columns: dict = field(default_factory=dict)
+    level: list = field(default_factory=lambda: [80, 95])
+    merge: Any = None
+
+    def __repr__(self):
+        return f"ForecastModel({self.method}, {self.horizon} steps of {self.panel})"
+
+    @property
+    def panel(self) -> Panel:
+        """The series up to the last value known."""
+        return self.forecaster.panel_
+
+    def predict(self, horizon=None, X_future=None, level=None) -> PanelForecast:
+        """Means and conformal intervals of the next steps of every series."""
+        horizon = self.horizon if horizon is None else horizon
+        shares = levels_as_shares(self.level if level is None else level)
+        found = self.forecaster.predict(horizon, X_future, level=[LEVEL])
+        sd = implied_deviations(found)
+        ends = {
+            round(100 * q, 6): self.intervals.ends(found.mean, sd, q) for q in shares
+        }
+        return found._replace(mean=self.intervals.means(found.mean), intervals=ends)
+
+    def predict_table(self, table=None, horizon=None, level=None):
+        """Forecasts as an Arrow table with the user's names of columns.
+
+        Parameters
+        ----------
+        table : data frame, Arrow table, dict of columns or file, optional
+            Later rows of the same columns. Those with a value move the end of the
+            series; those without give the known columns of the future.
+        horizon : int, optional
+        level : sequence of float, optional
+        """
+        model = self if table is None else self.extended(table)
+        found = model.predict(horizon, level=level)
+        flat = found.to_table()
+        names = [
+            {"time": self.columns["time"], "mean": self.columns["target"]}.get(c, c)
+            for c in flat.column_names
+        ]
+        flat = flat.rename_columns(names)
+        if not self.columns["series"]:
+            flat = flat.drop_columns(["series"])
+        return flat
+
+    def extended(self, table) -> "ForecastModel":
+        """The model after the rows of a table; this one stays as it is."""
+        import copy
+
+        names = self.columns
+        new = Panel.from_table(
+            table,
+            names["time"],
+            names["target"],
+            names["series"],
+            known=names["known"],
+            frequency=self.panel.frequency,
+            merge=self.merge,
+        )
+        old = self.panel
+        places = {name: i for i, name in enumerate(new.names)}
+        unknown = [name for name in new.names if name not in set(old.names)]
+        if unknown:
+            raise ValueError(
+                f"series {unknown[0]} was not there when the model was fitted: run "
+                "`forecast` again."
+            )
+        series = []
+        known = []
+        for i, name in enumerate(old.names):
+            y = old.series[i]
+            X = None if old.known is None else old.known[i]
+            if name in places:
+                y, X = joined_rows(old, i, new, places[name])
+            series.append(y)
+            known.append(X)
+        from ...core.arrays.ragged import Ragged
+
+        panel = Panel(
+            Ragged.from_list(series),
+            old.start,
+            old.frequency,
+            old.keys,
+            None if old.known is None else Ragged.from_list(known),
+            old.known_names,
+        )
+        other = copy.copy(self)
+        other.forecaster = copy.copy(self.forecaster)
+        unchanged = np.array_equal(panel.values, old.values, equal_nan=True)
+        if unchanged:
+            other.forecaster.panel_ = panel
+        else:
+            model = other.forecaster
+            model._learn(panel, model._fit_panel)
+        return other
+
+
+def joined_rows(old, i, new, j) -> tuple[np.ndarray, Any]:
+    """Values and covariates of a series, with those of later rows in their place."""
+    first = int(new.start[j] - old.start[i])
+    values = new.series[j]
+    known = np.flatnonzero(~np.isnan(values))
+    y = old.series[i]
+    if len(known):
+        length = max(len(y), first + known[-1] + 1)
+        out = np.full(length, np.nan)
+        out[: len(y)] = y
+        place = first + known
+        late = place >= len(y)
+        if first < 0:
+            raise ValueError(f"rows of series {old.names[i]} begin before its first.")
+        out[place[late]] = values[known[late]]
+        y = out
+    if old.known is None:
+        return y, None
+    X = old.known[i]
+    Z = new.known[j]
+    length = max(len(X), first + len(Z))
+    out = np.full((length, X.shape[1]), np.nan)
+    out[: len(X)] = X
+    out[first : first + len(Z)] = Z
+    gaps = np.isnan(out[:, 0])
+    place = np.maximum.accumulate(np.where(gaps, 0, np.arange(length)))
+    return y, out[place]

@@ -1,0 +1,409 @@
+"""Sentences, tables, pictures and files of a forecast.
+
+The page is made of the elements and templates of the report of `compare`.
+"""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from ... import __version__
+from ...compare.evaluation.ranking import Standing
+from ...compare.report.elements import HtmlTable, make_figure
+from ...compare.report.formatting import format_number, format_seconds
+from ...compare.report.html import load_template
+from ...core.files.atomic_files import write_text_file
+from ...core.files.previous_files import move_to_previous
+from ...core.plain_text import plain_text
+from ...plot.style import draw_styled, line_style, short_name
+from ..panel import stamps_as_dates
+
+FILES = (
+    "forecast.html",
+    "forecasts.csv",
+    "series.csv",
+    "forecast.json",
+    "model.pansophy",
+)
+MOST_FANS = 6
+PAST_HORIZONS = 6  # of the past that a fan chart shows
+MOST_ROWS = 200  # of a table of the page
+FEW_COVERED = 0.1  # below the level: worth a sentence
+
+
+def share_text(x, digits=0) -> str:
+    return "–" if not np.isfinite(x) else f"{100 * x:.{digits}f} %"
+
+
+def stamp_texts(stamps) -> list[str]:
+    """Dates without a clock where there is none."""
+    texts = [str(s) for s in np.ravel(stamps)]
+    if all(t.endswith("T00:00:00") for t in texts):
+        texts = [t.removesuffix("T00:00:00") for t in texts]
+    return [t.replace("T", " ") for t in texts]
+
+
+# --- sentences -----------------------------------------------------------------------
+
+
+def panel_sentence(c) -> str:
+    n = len(c.panel)
+    low, high = int(c.panel.lengths.min()), int(c.panel.lengths.max())
+    span = f"{high:,}" if low == high else f"{low:,} to {high:,}"
+    return (
+        f"{n:,} series, {c.panel.frequency.name}, of {span} values; {c.horizon} steps "
+        "ahead."
+    )
+
+
+def season_sentence(c) -> str:
+    s = c.season
+    source = "as given" if s.given else "usual at this frequency"
+    if not s.lengths or round(s.lengths[0]) < 2:
+        return "No season is assumed; give one with `season` if there is one."
+    listed = ", ".join(f"{v:g}" for v in s.lengths)
+    return (
+        f"Seasons of {listed} steps, {source}; that of {round(s.lengths[0])} is "
+        f"significant in {s.significant:,} of {s.series:,} series."
+    )
+
+
+def kept_sentences(c) -> list[str]:
+    """What was kept and why, and how it fared where nothing was chosen."""
+    if not c.chosen:
+        return [
+            "There are too few values for earlier origins, so that no method could be "
+            f"compared: the {c.kept} of exponential smoothing and both Theta methods "
+            "is kept."
+        ]
+    first = c.ranking[0]
+    tied = [r.method for r in c.ranking[1:] if r.standing is Standing.TIED]
+    undecided = [r.method for r in c.ranking[1:] if r.standing is Standing.UNDECIDED]
+    out = [
+        f"The {c.kept} did best on {len(c.origins) - 1} earlier "
+        f"origin{'s' if len(c.origins) > 2 else ''}: its error is "
+        f"{share_text(abs(first.skill.mean))} "
+        f"{'below' if first.skill.mean >= 0 else 'above'} that of the seasonal naive "
+        "forecast."
+    ]
+    if tied:
+        out.append(f"Practically equal: {', '.join(tied)}.")
+    if undecided:
+        out.append(f"Not told apart from it: {', '.join(undecided)}.")
+    verb = "below" if c.test_skill >= 0 else "above"
+    held = "; ".join(
+        f"its {k:g} % intervals held {share_text(np.nanmean(v))} of the values"
+        for k, v in c.coverage.items()
+    )
+    out.append(
+        f"In the test block, on which nothing was chosen, its error is "
+        f"{share_text(abs(c.test_skill))} {verb} that of the seasonal naive forecast"
+        f"{'; ' if held else ''}{held}."
+    )
+    if first.skill.mean <= 0:
+        out.append("No method is better than repeating the last season.")
+    return out
+
+
+def fallback_sentence(c) -> str:
+    reasons = c.forecast.reasons
+    answered = np.flatnonzero(reasons != "")
+    if not len(answered):
+        return ""
+    first = answered[0]
+    return (
+        f"{len(answered)} of {len(reasons)} series are forecast by their last season "
+        f"or value instead, such as {c.panel.names[first]}: {reasons[first]}."
+    )
+
+
+def how_sentences(c) -> list[str]:
+    cut = "at the same stamps" if c.together else "each at its own end"
+    out = [season_sentence(c)]
+    if c.origins:
+        out.append(
+            f"The last {c.horizon} values are the test block; before it lie "
+            f"{len(c.origins) - 1} origins, {c.horizon} steps apart, at which every "
+            f"method forecast every series, cut {cut}."
+        )
+    if c.members:
+        out.append(f"Blends are made of {', '.join(c.members)}.")
+    out.append(
+        "Skill is 1 less the geometric mean, over series, of the error over that of "
+        "the seasonal naive forecast. Methods are compared series by series; with "
+        "fewer than ten series, step by step along time."
+    )
+    out.append(
+        "Intervals are conformal: scores of the origins, in units of what the method "
+        "holds for the spread, pooled over series."
+    )
+    out.extend(f"{name} failed: {reason}" for name, reason in c.failures.items())
+    return out
+
+
+def verdict_lines(c) -> list[str]:
+    parts = [*kept_sentences(c), fallback_sentence(c)]
+    return [p for p in parts if p]
+
+
+def ranking_rows(c) -> list[list[str]]:
+    rows = []
+    for r in c.ranking:
+        low, high = r.skill.low, r.skill.high
+        span = f" ({share_text(low)} to {share_text(high)})" if np.isfinite(low) else ""
+        rows.append(
+            [
+                r.method,
+                f"{share_text(r.skill.mean, 1)}{span}",
+                str(r.standing),
+                share_text(r.test_skill, 1),
+                f"{r.mase:.3f}",
+                f"{r.bias:+.3f}",
+                share_text(r.coverage),
+                str(r.fallbacks),
+                format_seconds(r.seconds),
+            ]
+        )
+    return rows
+
+
+RANKING_HEAD = [
+    "method",
+    "skill",
+    "against the best",
+    "skill in the test block",
+    "MASE",
+    "bias",
+    "80 % held",
+    "by fallback",
+    "fit",
+]
+
+
+def forecast_text(c) -> str:
+    """The result for a terminal."""
+    lines = [panel_sentence(c), season_sentence(c), *c.notes, ""]
+    if c.ranking:
+        rows = [RANKING_HEAD, *ranking_rows(c)]
+        widths = [max(len(r[k]) for r in rows) for k in range(len(RANKING_HEAD))]
+        shown = (0, 1, 2, 3, 6)
+        for row in rows:
+            lines.append("  ".join(row[k].ljust(widths[k]) for k in shown).rstrip())
+        lines.append("")
+    lines += verdict_lines(c)
+    lines += [f"{name} failed: {why}" for name, why in c.failures.items()]
+    return plain_text("\n".join(lines))
+
+
+# --- tables and pictures -------------------------------------------------------------
+
+
+def shown_series(c) -> list[int]:
+    """Series for the fan charts: the hardest, the easiest, and some between."""
+    n = len(c.panel)
+    if n <= MOST_FANS or not c.per_series:
+        return list(range(min(n, MOST_FANS)))
+    order = np.argsort(-np.nan_to_num(c.per_series["MASE"], nan=-1.0), kind="stable")
+    return [int(order[k]) for k in np.linspace(0, n - 1, MOST_FANS).round().astype(int)]
+
+
+def fan_figure(c, i):
+    """The end of a series, its forecast, and the intervals."""
+    panel, found = c.panel, c.forecast
+    n = min(int(panel.lengths[i]), PAST_HORIZONS * c.horizon)
+    past = np.arange(panel.ends[i] - n, panel.ends[i])
+    ahead = panel.ends[i] + np.arange(c.horizon)
+    convert = lambda k: stamps_as_dates(panel.frequency, k)
+
+    @draw_styled
+    def draw(ax):
+        ax.plot(convert(past), panel.series[i][-n:], **line_style(0), label="values")
+        for level, ends in sorted(found.intervals.items(), reverse=True):
+            ax.fill_between(
+                convert(ahead),
+                ends[i, :, 0],
+                ends[i, :, 1],
+                alpha=0.2,
+                color="C1",
+                linewidth=0,
+                label=f"{level:g} %",
+            )
+        ax.plot(convert(ahead), found.mean[i], color="C1", label="forecast")
+        ax.legend(loc="upper left", fontsize="small")
+        ax.tick_params(axis="x", labelrotation=30)
+
+    name = short_name(panel.names[i]) if len(panel) > 1 else c.target
+    return make_figure(name, found.reasons[i], draw, f"fan-{i}")
+
+
+def skill_figure(c):
+    rows = c.ranking[::-1]
+
+    @draw_styled
+    def draw(ax):
+        place = np.arange(len(rows))
+        middle = np.array([100 * r.skill.mean for r in rows])
+        low = np.array([100 * r.skill.low for r in rows])
+        high = np.array([100 * r.skill.high for r in rows])
+        reach = np.nan_to_num([middle - low, high - middle])
+        ax.errorbar(middle, place, xerr=reach, fmt="o", markersize=4)
+        ax.plot([100 * r.test_skill for r in rows], place, "x", label="test block")
+        ax.axvline(0, color="0.6", linewidth=0.8)
+        ax.set_yticks(place, [r.method for r in rows])
+        ax.set_xlabel("skill against seasonal naive, %")
+        floor = min(-100.0, 1.0) if middle.min() < -100 else None
+        ax.set_xlim(left=floor)
+        ax.legend(fontsize="small")
+
+    caption = "Dots: earlier origins, with 95 % intervals; crosses: the test block."
+    return make_figure("Skill", caption, draw, "skill")
+
+
+def coverage_figure(c):
+    @draw_styled
+    def draw(ax):
+        steps = np.arange(1, c.horizon + 1)
+        for k, (level, held) in enumerate(c.coverage.items()):
+            style = line_style(k)
+            ax.plot(steps, 100 * held, **style, label=f"{level:g} % intervals")
+            ax.axhline(level, color=style["color"], linewidth=0.7, linestyle=":")
+        ax.set_ylim(0, 105)
+        ax.set_xlabel("step ahead")
+        ax.set_ylabel("values held, %")
+        ax.legend(fontsize="small", loc="lower left")
+
+    caption = (
+        "Share of the test block within the intervals, which were calibrated on the "
+        "origins before it."
+    )
+    return make_figure("Coverage by step", caption, draw, "coverage")
+
+
+def component_figure(c):
+    """What the fit of the first series is made of."""
+    parts = c.model.forecaster.components()
+    panel = c.panel
+    ordinals = np.arange(panel.start[0], panel.ends[0])
+
+    @draw_styled
+    def draw(ax):
+        ax.plot(
+            stamps_as_dates(panel.frequency, ordinals),
+            panel.series[0],
+            "k.",
+            markersize=2,
+            label="values",
+        )
+        for k, (name, values) in enumerate(parts.items()):
+            ax.plot(
+                stamps_as_dates(panel.frequency, ordinals),
+                values[0],
+                **line_style(k),
+                label=name,
+            )
+        ax.legend(fontsize="small")
+        ax.tick_params(axis="x", labelrotation=30)
+
+    title = f"What the fit of {short_name(panel.names[0])} is made of"
+    return make_figure(title, "", draw, "components")
+
+
+def forecast_table(c) -> HtmlTable:
+    found = c.forecast
+    stamps = stamp_texts(found.stamps)
+    levels = sorted(found.intervals)
+    head = ["series", "time", "forecast"]
+    head += [f"{level:g} %" for level in levels]
+    body = []
+    for i, name in enumerate(c.panel.names):
+        for h in range(c.horizon):
+            row = [name, stamps[i * c.horizon + h], format_number(found.mean[i, h])]
+            for level in levels:
+                low, high = found.intervals[level][i, h]
+                row.append(f"{format_number(low)} to {format_number(high)}")
+            body.append(row)
+    caption = ""
+    if len(body) > MOST_ROWS:
+        caption = (
+            f"The first {MOST_ROWS} of {len(body):,} rows; all are in forecasts.csv."
+        )
+    numeric = [False, False, *[True] * (len(head) - 2)]
+    return HtmlTable("Forecasts", head, body[:MOST_ROWS], numeric, caption)
+
+
+def per_series_table(c) -> HtmlTable:
+    columns = c.per_series
+    errors = ("MASE", "MASE of seasonal naive", "MASE in the test block")
+    order = np.argsort(-np.nan_to_num(columns["MASE"], nan=-1.0), kind="stable")
+    body = [
+        [
+            c.panel.names[i],
+            str(columns["values"][i]),
+            *[format_number(columns[k][i]) for k in errors],
+        ]
+        for i in order[:MOST_ROWS]
+    ]
+    head = ["series", "values", *errors]
+    caption = "Hardest first; all series are in series.csv."
+    return HtmlTable("Series", head, body, [False, *[True] * 4], caption)
+
+
+# --- page and files ------------------------------------------------------------------
+
+
+def render_forecast(c) -> str:
+    """The page as text."""
+    ranking = None
+    if c.ranking:
+        numeric = [False, True, False, *[True] * 6]
+        ranking = HtmlTable("Methods", RANKING_HEAD, ranking_rows(c), numeric)
+    not_tried = None
+    if c.skipped:
+        body = [[name, reason] for name, reason in c.skipped.items()]
+        not_tried = HtmlTable("Not tried", ["method", "reason"], body, [False, False])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return load_template("forecast.html").render(
+            version=__version__,
+            target=c.target,
+            subtitle=panel_sentence(c),
+            headline=verdict_lines(c),
+            fans=[fan_figure(c, i) for i in shown_series(c)],
+            forecasts=forecast_table(c),
+            ranking=ranking,
+            comparison=[skill_figure(c)] if c.ranking else [],
+            test=[coverage_figure(c)] if c.ranking else [],
+            per_series=per_series_table(c) if c.ranking else None,
+            notes=c.notes or ["Every grid point has one row with a value."],
+            parts_of=[component_figure(c)],
+            how=how_sentences(c),
+            not_tried=not_tried,
+        )
+
+
+def write_forecast(c, folder) -> dict[str, Path]:
+    """Write page, forecasts, series, results and model; their places by name."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    from ...persist import save
+
+    folder.mkdir(parents=True, exist_ok=True)
+    move_to_previous(folder, list(FILES))
+    places = {name: folder / name for name in FILES}
+    write_text_file(places["forecast.html"], render_forecast(c))
+    text = json.dumps(c.to_dict(), indent=2, ensure_ascii=False, default=float)
+    write_text_file(places["forecast.json"], text + "\n")
+    pyarrow.csv.write_csv(c.table(), places["forecasts.csv"])
+    if c.per_series:
+        columns = {k: pa.array(np.asarray(v)) for k, v in c.per_series.items()}
+        pyarrow.csv.write_csv(pa.table(columns), places["series.csv"])
+    save(c.model, places["model.pansophy"])
+    return {
+        "Report": places["forecast.html"],
+        "Forecasts": places["forecasts.csv"],
+        "Model": places["model.pansophy"],
+        "Results": places["forecast.json"],
+    }

@@ -1,0 +1,303 @@
+"""Reading of a panel from a table with a row for each series and stamp.
+
+Dates are read as `tables` reads them, and in three forms more: 2024-W05 (the Monday of
+a week of ISO 8601), 2024Q1 (the first day of a quarter) and 2024-03 (of a month). Whole
+numbers are steps. Stamps with a zone are taken at their local time if they are days,
+so that a change of the clock does not shift them, and else as UTC.
+"""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..core.arrays.codes import without_dictionary
+from ..core.arrays.ragged import Ragged
+from ..tables import read_table
+from ..tables.column_values import (
+    TableError,
+    column_as_floats,
+    is_date,
+    is_numeric_type,
+    is_text,
+)
+from ..tables.number_formats import find_date, is_date_form
+from .frequency import DAY, Frequency
+from .panel import EXAMPLES, Panel, PanelFindings, common_frequency, ragged_range
+
+WEEK = re.compile(r"(\d{4})-?W(\d{2})(-?[1-7])?")
+QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])")
+MONTH = re.compile(r"(\d{4})-(\d{2})")
+SHORT = 5  # values
+
+
+def read_panel(cls, source, time, target, series, known, frequency, merge) -> Panel:
+    """See `Panel.from_table`."""
+    table = read_table(source)
+    series, known = list(series), list(known)
+    check_table_columns(table, [time, target, *series, *known])
+    if merge not in (None, "sum", "mean"):
+        raise ValueError(f"merge must be 'sum', 'mean' or None, got {merge!r}.")
+    stamps, has_dates, wall_time = stamp_column(table[time], time)
+    refuse_missing_stamps(stamps, time)
+    y = target_column(table[target], target)
+    X = np.column_stack([column_as_floats(table[c], c) for c in known] or [[]])
+    codes, keys = series_codes(table, series)
+    names = np.array(["/".join(map(str, k)) for k in zip(*keys.values())])
+    grid = frequency or common_frequency(stamps, codes, names, has_dates)
+    if not isinstance(grid, Frequency):
+        raise ValueError("frequency must be a Frequency or None.")
+    off = grid.off_grid(stamps)
+    ordinals = grid.ordinals(stamps)
+    found = PanelFindings(
+        rows=len(y),
+        series=len(names),
+        off_grid=int(off.sum()),
+        off_grid_examples=tuple(
+            stamp_text(s, has_dates) for s in stamps[np.flatnonzero(off)[:EXAMPLES]]
+        ),
+        wall_time=wall_time,
+    )
+    order = np.lexsort([ordinals, codes])
+    rows = GridRows(
+        codes[order], ordinals[order], y[order], X[order] if known else None
+    )
+    rows, merged = rows.merged(merge, names, grid, time)
+    found = found._replace(merged=merged)
+    return rows.panel(cls, names, keys, grid, tuple(known), found)
+
+
+def check_table_columns(table, names):
+    for name in names:
+        if name not in table.column_names:
+            raise TableError(
+                f"There is no column {name!r}; the table has "
+                f"{', '.join(map(repr, table.column_names))}."
+            )
+    if len(set(names)) < len(names):
+        raise ValueError("time, target, series and known must be different columns.")
+
+
+def stamp_column(column, name) -> tuple[np.ndarray, bool, bool]:
+    """Stamps of rows, whether they are dates, and whether a zone was left out."""
+    column = without_dictionary(column)
+    if is_numeric_type(column.type):
+        values = column_as_floats(column, name)
+        if (values[np.isfinite(values)] % 1 != 0).any():
+            raise TableError(
+                f"Column {name!r} must hold dates or whole numbers, not fractions."
+            )
+        return values, False, False
+    if is_date(column.type):
+        zone = getattr(column.type, "tz", None)
+        if zone:
+            local = pc.local_timestamp(column)
+            seconds = column_as_floats(local, name)
+            known = seconds[np.isfinite(seconds)]
+            if np.all(known % DAY == 0):
+                return seconds, True, True
+        return column_as_floats(column, name), True, False
+    if not is_text(column.type):
+        raise TableError(f"Column {name!r} must hold dates, not {column.type}.")
+    texts = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    texts = pc.if_else(pc.equal(texts, ""), None, texts)
+    calendar = calendar_stamps(texts.to_pylist())
+    if calendar is not None:
+        return calendar, True, False
+    given = texts.drop_null()
+    form = find_date(given.combine_chunks()) if len(given) else None
+    if form is None or not is_date_form(form.form):
+        example = given[0].as_py() if len(given) else ""
+        raise TableError(f"Column {name!r} must hold dates, but has {example!r}.")
+    return column_as_floats(texts, name, form.form), True, False
+
+
+def calendar_stamps(texts) -> np.ndarray | None:
+    """Seconds of texts such as 2024-W05, 2024Q1 and 2024-03; None if one is not."""
+    first = next((t for t in texts if t), "")
+    pattern = next((p for p in (WEEK, QUARTER, MONTH) if p.fullmatch(first)), None)
+    if pattern is None:
+        return None
+    out = np.full(len(texts), np.nan)
+    for i, text in enumerate(texts):
+        if not text:
+            continue
+        match = pattern.fullmatch(text)
+        if match is None:
+            return None
+        year, part = int(match[1]), int(match[2])
+        if pattern is WEEK:
+            fourth = np.datetime64(f"{year:04d}-01-04", "D").astype(int)
+            day = fourth - (fourth + 3) % 7 + 7 * (part - 1)
+        else:
+            month = 12 * (year - 1970) + (
+                3 * part - 3 if pattern is QUARTER else part - 1
+            )
+            day = np.datetime64(month, "M").astype("M8[D]").astype(int)
+        out[i] = float(day) * DAY
+    return out
+
+
+def refuse_missing_stamps(stamps, name):
+    gone = np.flatnonzero(~np.isfinite(stamps))
+    if len(gone):
+        listed = ", ".join(str(i + 1) for i in gone[:EXAMPLES])
+        raise TableError(
+            f"{len(gone)} rows have no {name!r}, such as row {listed}: fill it or "
+            "leave them out."
+        )
+
+
+def target_column(column, name) -> np.ndarray:
+    column = without_dictionary(column)
+    kind = column.type
+    if not (
+        is_numeric_type(kind)
+        or pa.types.is_boolean(kind)
+        or is_text(kind)
+        or pa.types.is_null(kind)
+    ):
+        raise TableError(f"Column {name!r} must hold numbers, not {kind}.")
+    return column_as_floats(column, name)
+
+
+def series_codes(table, series) -> tuple[np.ndarray, dict]:
+    """The series of each row, in order of appearance, and the keys of the series."""
+    if not series:
+        return np.zeros(table.num_rows, np.int64), {"series": np.zeros(1, np.int64)}
+    code = np.zeros(table.num_rows, np.int64)
+    for name in series:
+        column = without_dictionary(table[name])
+        if column.null_count:
+            raise TableError(f"Column {name!r} names the series and must not be empty.")
+        _, part = np.unique(np.asarray(column.to_pylist()), return_inverse=True)
+        code = code * (part.max(initial=0) + 1) + part.ravel()
+    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    rows = first[order]
+    keys = {
+        name: np.asarray(
+            without_dictionary(table[name]).take(pa.array(rows)).to_pylist()
+        )
+        for name in series
+    }
+    return rank[inverse.ravel()], keys
+
+
+def stamp_text(stamp, has_dates) -> str:
+    if not has_dates:
+        return str(int(stamp))
+    text = str(np.datetime64(int(stamp), "s"))
+    return text.removesuffix("T00:00:00").replace("T", " ")
+
+
+class GridRows:
+    """Rows in order of series and grid point."""
+
+    def __init__(self, codes, ordinals, y, X):
+        self.codes = codes
+        self.ordinals = ordinals
+        self.y = y
+        self.X = X
+
+    def merged(self, merge, names, grid, time) -> tuple["GridRows", int]:
+        """Rows with one row a grid point, and how many were merged."""
+        same = (np.diff(self.codes) == 0) & (np.diff(self.ordinals) == 0)
+        if not same.any():
+            return self, 0
+        if merge is None:
+            places = np.flatnonzero(same)[:EXAMPLES]
+            listed = "; ".join(
+                f"{stamp_text(stamp, grid.has_dates)} of {names[self.codes[i]]}"
+                for i, stamp in zip(places, grid.stamps(self.ordinals[places]))
+            )
+            raise TableError(
+                f"{same.sum()} rows share their {time!r} with another row of the same "
+                f"series: {listed}. Name the columns that tell the series apart, or "
+                "merge them with merge='sum' or merge='mean' (--merge)."
+            )
+        group = np.r_[0, np.cumsum(~same)]
+        begins = np.r_[0, np.flatnonzero(~same) + 1]
+        given = np.bincount(group, ~np.isnan(self.y))
+        total = np.bincount(group, np.nan_to_num(self.y))
+        y = np.where(given > 0, total, np.nan)
+        if merge == "mean":
+            y = y / np.maximum(given, 1)
+        X = None if self.X is None else self.X[begins]
+        rows = GridRows(self.codes[begins], self.ordinals[begins], y, X)
+        return rows, len(self.y) - len(y)
+
+    def panel(self, cls, names, keys, grid, known_names, found) -> Panel:
+        """The rows on their grid."""
+        S = len(names)
+        first = np.searchsorted(self.codes, np.arange(S))
+        last = np.searchsorted(self.codes, np.arange(S), side="right") - 1
+        start = self.ordinals[first]
+        spans = self.ordinals[last] - start + 1
+        if spans.sum() > 1000 * max(len(self.y), 1000):
+            raise TableError(
+                f"the grid ({grid.name}) would have {spans.sum():,} points for "
+                f"{len(self.y):,} rows: are the dates right?"
+            )
+        offsets = np.r_[0, np.cumsum(spans)]
+        place = offsets[self.codes] + self.ordinals - start[self.codes]
+        values = np.full(offsets[-1], np.nan)
+        values[place] = self.y
+        has_row = np.zeros(offsets[-1], dtype=bool)
+        has_row[place] = True
+        lengths = last_value_lengths(values, offsets)
+        rows = ragged_range(offsets[:-1], lengths)
+        known = None
+        tail = spans - lengths
+        if self.X is not None:
+            X = np.full((offsets[-1], self.X.shape[1]), np.nan)
+            X[place] = self.X
+            refuse_missing_known(X, has_row, known_names)
+            known = Ragged(X, offsets)
+        inside = np.zeros(offsets[-1], dtype=bool)
+        inside[rows] = True
+        gaps = np.bincount(np.repeat(np.arange(S), spans), inside & ~has_row, S)
+        ends = start + lengths
+        found = found._replace(
+            gaps=int(gaps.sum()),
+            series_with_gaps=int((gaps > 0).sum()),
+            missing_values=int((np.isnan(values) & inside & has_row).sum()),
+            future_rows=int(tail.sum()) if known is not None else 0,
+            cut_rows=int((has_row & ~inside).sum()) if known is None else 0,
+            uneven_ends=int((ends < ends.max()).sum()),
+            short=int((lengths < SHORT).sum()),
+        )
+        series = Ragged(values[rows], np.r_[0, np.cumsum(lengths)])
+        if known is not None and np.isnan(known.values).any():
+            known = Ragged(forward_filled(known), offsets)
+        return cls(series, start, grid, keys, known, known_names, found)
+
+
+def last_value_lengths(values, offsets) -> np.ndarray:
+    """The length of each series up to its last value; all of it if it has none."""
+    place = np.where(np.isnan(values), -1, np.arange(len(values)))
+    last = np.maximum.reduceat(place, offsets[:-1])
+    lengths = np.diff(offsets)
+    return np.where(last >= 0, last - offsets[:-1] + 1, lengths)
+
+
+def refuse_missing_known(X, has_row, names):
+    gone = np.isnan(X) & has_row[:, None]
+    if gone.any():
+        column = int(np.argmax(gone.any(axis=0)))
+        raise TableError(
+            f"Known column {names[column]!r} has {int(gone[:, column].sum())} empty or "
+            "infinite entries: fill them, or do not name it."
+        )
+
+
+def forward_filled(known) -> np.ndarray:
+    """Covariates with the value before where a grid point has no row."""
+    X = known.values.copy()
+    begins = np.repeat(known.offsets[:-1], known.lengths)
+    given = ~np.isnan(X[:, 0])
+    place = np.maximum.accumulate(np.where(given, np.arange(len(X)), -1))
+    return X[np.maximum(place, begins)]

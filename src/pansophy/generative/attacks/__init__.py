@@ -1,0 +1,1 @@
+"""Adversarial attacks on predictors, training against them, robustness."""

@@ -1,0 +1,1 @@
+"""Autoencoders: dense, convolutional, sparse, and a detector of unlike rows."""

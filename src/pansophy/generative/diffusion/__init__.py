@@ -1,0 +1,1 @@
+"""Diffusion, scores and flow matching: processes, denoisers, samplers."""

@@ -1,0 +1,1 @@
+"""Adversarial models: games, critics, what keeps them stable."""

@@ -1,0 +1,1 @@
+"""Generators of tables with mixed columns, and whether they memorise rows."""

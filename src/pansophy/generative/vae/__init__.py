@@ -1,0 +1,1 @@
+"""Variational autoencoders: bounds, likelihoods of columns, mixtures and codebooks."""

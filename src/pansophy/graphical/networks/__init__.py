@@ -1,0 +1,1 @@
+"""Bayesian networks: structure, distributions, files and what graphs imply."""

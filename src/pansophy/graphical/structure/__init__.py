@@ -1,0 +1,1 @@
+"""Learning of networks from rows: counts, scores, searches, parameters."""

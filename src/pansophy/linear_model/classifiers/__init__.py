@@ -1,0 +1,1 @@
+"""Linear classifiers: logistic regression and its solvers, perceptrons, reductions."""

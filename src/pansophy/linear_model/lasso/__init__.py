@@ -1,0 +1,1 @@
+"""Penalties that select columns: lasso, elastic net, groups, tasks, paths."""

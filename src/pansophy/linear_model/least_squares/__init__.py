@@ -1,0 +1,1 @@
+"""Least squares: ordinary, weighted, with ridge penalties, recursive."""

@@ -1,0 +1,1 @@
+"""Regression that bears outliers: Huber, RANSAC, Theil-Sen."""

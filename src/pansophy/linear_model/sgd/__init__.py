@@ -1,0 +1,1 @@
+"""Stochastic gradient descent for classifiers and regressors."""

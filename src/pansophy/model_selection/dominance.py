@@ -1,0 +1,84 @@
+"""Dominance of curves: whether one ROC or PR curve lies on or above another everywhere.
+
+Scores rank the rows; going down the ranking, true and false positives (TP, FP) grow
+from (0, 0) to (P, N), along straight lines where scores tie. In ROC space the curve is
+TP as a function of FP. In precision-recall space it is TP / (TP + FP) as a function of
+TP, where between two points FP is interpolated, not the precision: lines of one space
+are hyperbolas of the other. At a fixed TP precision falls with FP, so
+
+    a dominates b in ROC space   iff   it does in PR space                       (1)
+
+Both are computed here, each in its own space; that they agree is tested.
+
+Refs      [DavisGoadrich2006]
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compare.evaluation.decision_threshold import check_binary_scores
+from ..core.arrays.threshold_counts import threshold_counts
+
+TINY = 1e-9
+
+
+class CurveDominance(NamedTuple):
+    """The dominant curve: "first", "second", "equal" or "neither"."""
+
+    roc: str
+    pr: str
+
+
+def one_sided_limits(x, y, at):
+    """Values of a rising broken line just before and just after `at`.
+
+    Where the line is vertical these are the ends of that piece.
+    """
+    after = np.interp(at, x, y)  # right where x is met once
+    before = after.copy()
+    first = np.searchsorted(x, at, "left")
+    last = np.searchsorted(x, at, "right") - 1
+    met = (first < len(x)) & (last >= first)
+    before[met], after[met] = y[first[met]], y[last[met]]
+    return before, after
+
+
+def lies_above(a, b) -> bool:
+    return all(np.all(u >= v - TINY) for u, v in zip(a, b))
+
+
+def dominating_curve(a, b) -> str:
+    first, second = lies_above(a, b), lies_above(b, a)
+    if first and second:
+        return "equal"
+    return "first" if first else "second" if second else "neither"
+
+
+def curve_dominance(y, first, second) -> CurveDominance:
+    """Compare the curves of two score vectors for the same rows, in both spaces.
+
+    Examples
+    --------
+    >>> from pansophy.compare import curve_dominance
+    >>> curve_dominance([1, 1, 0, 0], [0.9, 0.8, 0.2, 0.1], [0.9, 0.2, 0.8, 0.1])
+    CurveDominance(roc='first', pr='first')
+    """
+    curves = [threshold_counts(*check_binary_scores(y, s)) for s in (first, second)]
+    if curves[0].positives == 0 or curves[0].negatives == 0:
+        raise ValueError("y must hold both 0 and 1.")
+    at = np.unique(np.concatenate([c.false_positives for c in curves]))
+    roc = []
+    for c in curves:
+        before, after = one_sided_limits(c.false_positives, c.true_positives, at)
+        roc.append((before[1:], after))  # nothing comes before FP = 0
+    at = np.unique(np.concatenate([c.true_positives for c in curves]))
+    pr = []
+    for c in curves:
+        before, after = one_sided_limits(c.true_positives, c.false_positives, at)
+        some = at[1:]  # at TP = 0 precision is 0 or undefined; just beyond it is the
+        start = after[:1]  # greater, the fewer false positives came before
+        pr.append((some / (some + before[1:]), some / (some + after[1:]), -start))
+    for k in (0, 1):  # at TP = P the curve ends; what follows is only more FP
+        pr[k] = (pr[k][0], pr[k][1][:-1], pr[k][2])
+    return CurveDominance(dominating_curve(*roc), dominating_curve(*pr))

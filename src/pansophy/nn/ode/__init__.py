@@ -1,0 +1,1 @@
+"""Ordinary differential equations: solvers, tableaus and gradients through them."""

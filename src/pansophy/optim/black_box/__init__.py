@@ -1,0 +1,1 @@
+"""Values only: grids, random and local search, swarms, genes, annealing."""

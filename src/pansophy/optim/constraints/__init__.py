@@ -1,0 +1,1 @@
+"""Constraints: duality, quadratic programs, sequential minimal optimisation."""

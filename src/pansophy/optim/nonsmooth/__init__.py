@@ -1,0 +1,1 @@
+"""Penalties with kinks: proximal steps, coordinates, working sets, splitting."""

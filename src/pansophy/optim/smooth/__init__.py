@@ -1,0 +1,1 @@
+"""Smooth problems: gradient, Newton, quasi-Newton and least-squares methods."""

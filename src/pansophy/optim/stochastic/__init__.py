@@ -1,0 +1,1 @@
+"""Steps from samples: SGD and its kin, schedules, mistake-driven updates."""

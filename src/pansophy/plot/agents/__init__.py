@@ -1,0 +1,1 @@
+"""Figures of agents: worlds, values, returns, regret, beliefs."""

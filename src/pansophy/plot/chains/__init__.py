@@ -1,0 +1,1 @@
+"""Figures of sampled chains: traces, ranks, autocorrelation."""

@@ -1,0 +1,1 @@
+"""Figures of classifiers: curves, thresholds, regions."""

@@ -1,0 +1,1 @@
+"""Figures of clusterings: trees of merges, silhouettes, maps."""

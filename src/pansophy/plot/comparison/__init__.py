@@ -1,0 +1,1 @@
+"""Figures of comparisons: scores with intervals, quality against time."""

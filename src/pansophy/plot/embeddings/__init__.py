@@ -1,0 +1,1 @@
+"""Figures of points in the plane: scores, ellipses, densities."""

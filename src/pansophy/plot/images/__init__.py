@@ -1,0 +1,1 @@
+"""Figures that are images: samples, reconstructions, attention, saliency."""

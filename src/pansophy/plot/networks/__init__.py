@@ -1,0 +1,1 @@
+"""Figures of graphs, grids of labels and matrices."""

@@ -1,0 +1,1 @@
+"""Figures of regressors: residuals, dependence, paths of coefficients."""

@@ -1,0 +1,1 @@
+"""Figures of series and states: filters, regimes, poles, trellises."""

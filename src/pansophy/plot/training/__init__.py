@@ -1,0 +1,1 @@
+"""Figures of training: curves, gradients, activations, paths of a search."""

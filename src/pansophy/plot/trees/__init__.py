@@ -1,0 +1,1 @@
+"""Figures of trees: the tree, its growth, importances, Shapley values."""

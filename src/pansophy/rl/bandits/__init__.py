@@ -1,0 +1,1 @@
+"""Bandits: arms without states, with contexts, and from logs of another policy."""

@@ -1,0 +1,1 @@
+"""Markov chains: their driver, the samplers, diagnostics."""

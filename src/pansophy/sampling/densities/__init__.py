@@ -1,0 +1,1 @@
+"""Densities to sample from: written by users, compiled, transformed, conjugate."""

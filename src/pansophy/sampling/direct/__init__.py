@@ -1,0 +1,1 @@
+"""Independent draws: inversion, rejection, importance, ancestral."""

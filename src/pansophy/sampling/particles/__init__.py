@@ -1,0 +1,1 @@
+"""Populations of particles: sequential Monte Carlo, nested sampling, resampling."""

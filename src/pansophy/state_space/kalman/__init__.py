@@ -1,0 +1,1 @@
+"""Hidden vectors: Kalman filters, linear and not, switching, structural, particles."""

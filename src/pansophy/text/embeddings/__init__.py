@@ -1,0 +1,1 @@
+"""Word vectors: skip-gram, GloVe and the counts they start from."""

@@ -1,0 +1,1 @@
+"""Language models: n-grams, neural nets, constrained output, preferences."""

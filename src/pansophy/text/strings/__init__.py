@@ -1,0 +1,1 @@
+"""Distances between strings, matching of names, correction of spelling."""

@@ -1,0 +1,1 @@
+"""Taggers of words: hidden Markov, random field, neural; measures of spans."""

@@ -1,0 +1,1 @@
+"""Tokenizers: byte pairs, unigrams, normalisation, vocabularies, streams of tokens."""

@@ -1,0 +1,1 @@
+"""Topics of texts: latent semantic analysis by probabilities, Dirichlet allocation."""

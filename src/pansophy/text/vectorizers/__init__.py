@@ -1,0 +1,1 @@
+"""Texts as rows: counts, hashes, TF-IDF and latent semantic analysis."""

@@ -1,0 +1,1 @@
+"""What a tree says: drawings, rules, exports, Shapley values."""

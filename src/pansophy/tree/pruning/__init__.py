@@ -1,0 +1,1 @@
+"""Pruning of grown trees by cost or by rows held out."""

@@ -1,0 +1,1 @@
+"""Grown trees as arrays: one, many packed together, sums of them."""
