@@ -13,8 +13,11 @@ MAX_LETTERS = 48  # of a name
 MAX_LISTED = 5  # columns, parts of the table, findings
 
 
-def model_card(c) -> dict[str, str]:
-    """Heading -> text of the card of what a comparison kept."""
+def model_card(c, weak_parts=None) -> dict[str, str]:
+    """Heading -> text of the card of what a comparison kept.
+
+    `weak_parts` names the parts of the table with more loss; None if not looked for.
+    """
     s = c.settings
     score = c.expected_score
     source = s.get("source")
@@ -34,7 +37,7 @@ def model_card(c) -> dict[str, str]:
             f"{score.high:.4g}) on rows like these"
         ),
         "judged by": f"{s['repeats']} x {s['folds']} {c.split.kind} folds",
-        "may fail for": _failing_parts(c),
+        "may fail for": _failing_parts(weak_parts),
         "limits": _grave_findings(c),
         "not for": (
             "rows of another kind, place or time than those it was fitted on, and "
@@ -51,19 +54,13 @@ def _column_list(names) -> str:
     return ", ".join(names[:20]) + (f" and {n_more} more" if n_more > 0 else "")
 
 
-def _failing_parts(c) -> str:
+def _failing_parts(weak_parts) -> str:
     """Parts of the table with more loss than others, beyond chance."""
-    from ..report.plot_data import weak_slices
-
-    try:
-        slices = weak_slices(c)
-    except Exception:  # an extra: nothing else depends on it
+    if weak_parts is None:
         return ""
-    if not slices:
-        return (
-            "no part of the table was found with more loss than others, beyond chance"
-        )
-    return "; ".join(s.name for s in slices[:MAX_LISTED])
+    if not weak_parts:
+        return "no part of the table has more loss than the others, beyond chance"
+    return "; ".join(weak_parts[:MAX_LISTED])
 
 
 def _grave_findings(c) -> str:
