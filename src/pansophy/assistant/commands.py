@@ -24,7 +24,10 @@ async def run_command(words, folder, report: Report | None = None) -> dict | lis
     Lines about how many fits are done go to `report` (done, total, line).
     """
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "pansophy", *words,
+        sys.executable,
+        "-m",
+        "pansophy",
+        *words,
         cwd=folder,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
@@ -32,22 +35,22 @@ async def run_command(words, folder, report: Report | None = None) -> dict | lis
         env={**os.environ, "NO_COLOR": "1"},
         start_new_session=True,
         limit=2**20,
-    )  # fmt: skip
+    )
     try:
         printed, told = await asyncio.gather(
             process.stdout.read(),  # type: ignore[missing-attribute]
-            follow(process.stderr, report),
+            _follow_lines(process.stderr, report),
         )
         code = await process.wait()
     except BaseException:  # cancelled as well
-        await end(process)
+        await _end_process(process)
         raise
     if code not in (0, 1):  # 1: an answer that is no
         raise CommandError(last_sentence(told) or f"The command ended with {code}.")
     return json.loads(printed)
 
 
-async def follow(stream, report) -> list[str]:
+async def _follow_lines(stream, report) -> list[str]:
     """The lines of a stream; those that tell progress are reported."""
     lines = []
     while True:
@@ -59,9 +62,9 @@ async def follow(stream, report) -> list[str]:
             return lines
         text = line[:MAX_LINE].decode("utf-8", "replace").strip()
         lines = [*lines[-20:], text]
-        done = DONE.search(text)
-        if done and report is not None:
-            await report(float(done[1]), float(done[2]), text)
+        progress = DONE.search(text)
+        if progress and report is not None:
+            await report(float(progress[1]), float(progress[2]), text)
 
 
 def last_sentence(lines) -> str:
@@ -70,7 +73,7 @@ def last_sentence(lines) -> str:
     return said[-1].removeprefix("pansophy: ") if said else ""
 
 
-async def end(process) -> None:
+async def _end_process(process) -> None:
     """End a process and those that it started."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if process.returncode is not None:

@@ -18,7 +18,7 @@ INSTRUCTIONS = (
 )
 
 
-def import_server():
+def _import_server():
     """The classes of the package `mcp`; one sentence where it is not installed."""
     try:
         from mcp.server import MCPServer
@@ -30,7 +30,7 @@ def import_server():
     return MCPServer, Context
 
 
-def with_sentences(tool):
+def _with_sentences(tool):
     """The tool, with errors that a user can put right told to the assistant."""
     from mcp.server.mcpserver.exceptions import ToolError
 
@@ -46,7 +46,7 @@ def with_sentences(tool):
 
 def make_server(root="."):
     """A server whose tools see one folder."""
-    MCPServer, Context = import_server()
+    MCPServer, Context = _import_server()
     folder = WorkingFolder(root)
     server = MCPServer("pansophy", instructions=INSTRUCTIONS, version=__version__)
 
@@ -57,7 +57,7 @@ def make_server(root="."):
         return report
 
     @server.tool()
-    @with_sentences
+    @_with_sentences
     async def explore(table: str, target: str | None = None) -> dict[str, Any]:
         """Look for leaks, duplicates, odd columns and other faults of a table.
 
@@ -65,10 +65,10 @@ def make_server(root="."):
         """
         words = ["explore", str(folder.file(table)), "--json"]
         words += [f"--target={target}"] if target else []
-        return explore_summary(await run_command(words, folder.root))
+        return _explore_summary(await run_command(words, folder.root))
 
     @server.tool()
-    @with_sentences
+    @_with_sentences
     async def compare(
         table: str,
         target: str,
@@ -92,10 +92,10 @@ def make_server(root="."):
         words += [f"--repeats={int(repeats)}"] if repeats else []
         words += [f"--stop-after={float(stop_after):g}"] if stop_after else []
         data = await run_command(words, folder.root, reporter(context))
-        return compare_summary(data, place.relative_to(folder.root))
+        return _compare_summary(data, place.relative_to(folder.root))
 
     @server.tool()
-    @with_sentences
+    @_with_sentences
     async def predict(
         model: str, table: str, out: str = "predictions.csv", level: float | None = None
     ) -> dict[str, Any]:
@@ -109,41 +109,45 @@ def make_server(root="."):
         words = ["predict", str(kept), str(folder.file(table)), "--json"]
         words += [f"--out={folder.place(out)}"]
         words += [f"--level={float(level):g}"] if level else []
-        data = await run_command(words, folder.root)
+        data: Any = await run_command(words, folder.root)
         return {**data, "written": str(folder.place(out).relative_to(folder.root))}
 
     @server.tool()
-    @with_sentences
+    @_with_sentences
     async def methods(query: str) -> dict[str, Any]:
         """What the library has: by name, by topic or by a question."""
         data = await run_command(["methods", "--json", "--", query], folder.root)
         return {"topics": data[:SHOWN], "more": max(len(data) - SHOWN, 0)}
 
     @server.tool()
-    @with_sentences
+    @_with_sentences
     async def ask(question: str, index: str) -> dict[str, Any]:
         """An answer with passages, file and line from an index (`pansophy index`)."""
         place = folder.place(index)
         words = ["ask", "--json", f"--index={place}", "--", question]
-        return await run_command(words, folder.root)
+        data: Any = await run_command(words, folder.root)
+        return data
 
     return server
 
 
-def explore_summary(data) -> dict:
+def _explore_summary(data) -> dict:
     """What was found, the gravest first."""
     order = {"alarm": 0, "warning": 1, "note": 2}
-    found = sorted(data.get("findings", []), key=lambda f: order.get(f["severity"], 3))
+    findings = sorted(
+        data.get("findings", []), key=lambda f: order.get(f["severity"], 3)
+    )
     return {
         "format": data["format"],
         "findings": [
-            {"severity": f["severity"], "text": f["text"]} for f in found[: 3 * SHOWN]
+            {"severity": f["severity"], "text": f["text"]}
+            for f in findings[: 3 * SHOWN]
         ],
-        "more": max(len(found) - 3 * SHOWN, 0),
+        "more": max(len(findings) - 3 * SHOWN, 0),
     }
 
 
-def compare_summary(data, place) -> dict:
+def _compare_summary(data, place) -> dict:
     """The answer of a comparison, and where its files are."""
     place = PurePath(place)
     return {

@@ -17,7 +17,7 @@ import numpy as np
 from ..core.files.atomic_files import replacing_file
 from .onnx_estimators import Scores, convert_estimator
 from .onnx_graph import ExportError, Graph
-from .onnx_preparation import frame_inputs, prepared, rows_as_inputs
+from .onnx_preparation import frame_inputs, prepared_matrix, rows_as_inputs
 
 LIMIT = 1e-6
 MIN_ROWS = 20  # rows that a check needs
@@ -79,14 +79,14 @@ def to_onnx(model, X=None, path=None, *, limit=LIMIT) -> ExportReport:
     build = _build_table_model if isinstance(model, TableModel) else _build_estimator
     built = build(graph, model, X)
     facts = {"made by": f"pansophy, {type(model).__name__}"}
-    made = graph.model(facts.items())
-    answers = run_onnx(made, built.rows)
-    worst = largest_difference(built, answers, limit)
+    onnx_model = graph.model(facts.items())
+    answers = run_onnx(onnx_model, built.rows)
+    worst = _largest_difference(built, answers, limit)
     if path is not None:
         with replacing_file(path) as draft:
-            draft.write_bytes(made.SerializeToString())
+            draft.write_bytes(onnx_model.SerializeToString())
     rows = len(next(iter(built.rows.values())))
-    return ExportReport(made, list(built.rows), list(answers), rows, worst)
+    return ExportReport(onnx_model, list(built.rows), list(answers), rows, worst)
 
 
 def run_onnx(model, rows) -> dict[str, np.ndarray]:
@@ -173,8 +173,8 @@ def _gap_of_best(P):
     """Difference of the two largest numbers of each row."""
     if P.shape[1] < 2:
         return None
-    two = np.sort(P, axis=1)[:, -2:]
-    return two[:, 1] - two[:, 0]
+    best_pair = np.sort(P, axis=1)[:, -2:]
+    return best_pair[:, 1] - best_pair[:, 0]
 
 
 # --- kept models of compare -----------------------------------------------------------
@@ -196,19 +196,19 @@ def _build_table_model(graph, model, table) -> _Built:
         return _Built(rows, {graph.output("prediction", graph.flat(p)): expected})
     if schema.task != "classification":
         raise ExportError(f"Models for {schema.task} are not exported.")
-    two = len(schema.classes) == 2
-    if two and model.threshold is not None:
+    best_pair = len(schema.classes) == 2
+    if best_pair and model.threshold is not None:
         yes = graph.columns(p, [1])
-        above = graph.node(
+        is_yes = graph.node(
             "GreaterOrEqual", yes, graph.constant([[float(model.threshold)]])
         )
-        at = graph.flat(graph.cast(above, "int64"))
+        positions = graph.flat(graph.cast(is_yes, "int64"))
         gap = 2 * np.abs(expected[:, 1] - model.threshold)
     else:
-        at = graph.largest(p)
+        positions = graph.largest(p)
         gap = _gap_of_best(expected)
     names = graph.constant([str(c) for c in schema.classes], object)
-    label = graph.output("label", graph.take(names, at), dtype="text")
+    label = graph.output("label", graph.take(names, positions), dtype="text")
     labels = np.array([str(c) for c in schema.classes])[model.decide(expected)]
     if model._positive_sorts_first:
         p = graph.columns(p, [1, 0])
@@ -232,7 +232,7 @@ def _pipeline_answer(graph, pipeline, values, schema) -> str:
         return _pipeline_answer(graph, pipeline.pipeline_, values, schema)
     if name != "Pipeline":
         raise ExportError(f"{name} sees the past of the target, and is not exported.")
-    x = prepared(graph, pipeline[0], values)
+    x = prepared_matrix(graph, pipeline[0], values)
     answer = convert_estimator(graph, pipeline[1], x)
     if isinstance(answer, Scores):
         raise ExportError(f"{type(pipeline[1]).__name__} gives no probabilities.")
@@ -255,13 +255,13 @@ def _check_rows(n) -> None:
         )
 
 
-def largest_difference(built, answers, limit) -> float:
+def _largest_difference(built, answers, limit) -> float:
     """The largest difference of eq. (1); raises where it is above the limit."""
     worst = 0.0
     for name, expected in built.expected.items():
-        found = answers[name]
+        answer = answers[name]
         if expected.dtype.kind not in "f":
-            differ = np.asarray(found).astype(str) != expected.astype(str)
+            differ = np.asarray(answer).astype(str) != expected.astype(str)
             clear = built.gap is None or differ & (built.gap > limit)
             if np.any(differ & clear):
                 rows = int(np.sum(differ & clear))
@@ -270,10 +270,12 @@ def largest_difference(built, answers, limit) -> float:
                     "nothing is written."
                 )
             continue
-        if found.shape != expected.shape:
+        if answer.shape != expected.shape:
             raise ExportError(f"ONNX gives {name} of another shape.")
-        same = (found == expected) | (np.isnan(found) & np.isnan(expected))
-        size = np.where(same, 0.0, np.abs(found - expected) / (1 + np.abs(expected)))
+        is_equal = (answer == expected) | (np.isnan(answer) & np.isnan(expected))
+        size = np.where(
+            is_equal, 0.0, np.abs(answer - expected) / (1 + np.abs(expected))
+        )
         worst = max(worst, float(np.max(size, initial=0.0)))
         if not worst <= limit:
             raise ExportError(

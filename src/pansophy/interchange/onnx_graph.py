@@ -190,5 +190,5 @@ class Graph:
         Z = np.asarray(centers, dtype=float)
         cross = self.matmul(x, -2.0 * Z.T)
         squares = self.column_sum(self.multiply(x, x))
-        out = self.add(self.add(cross, squares), (Z**2).sum(axis=1)[None])
-        return self.node("Relu", out)  # rounding may leave a little below zero
+        distances = self.add(self.add(cross, squares), (Z**2).sum(axis=1)[None])
+        return self.node("Relu", distances)  # rounding may leave a little below zero

@@ -24,7 +24,7 @@ def is_text_input(column) -> bool:
 
 def frame_inputs(graph, columns) -> list[str]:
     """The columns of the frame, (n, 1) each: numbers, codes, seconds."""
-    out = []
+    results = []
     for column in columns:
         if column.role == "text":
             raise ExportError(
@@ -32,11 +32,13 @@ def frame_inputs(graph, columns) -> list[str]:
                 "exported: leave it out of the comparison, or serve the model."
             )
         name = graph.input(column.name, 1, text=is_text_input(column))
-        out.append(level_codes(graph, column, name) if is_text_input(column) else name)
-    return out
+        results.append(
+            _level_codes(graph, column, name) if is_text_input(column) else name
+        )
+    return results
 
 
-def level_codes(graph, column, name) -> str:
+def _level_codes(graph, column, name) -> str:
     """Positions of levels; -1 for an unknown level and NaN for a missing value."""
     from onnx import helper, numpy_helper
 
@@ -59,20 +61,20 @@ def level_codes(graph, column, name) -> str:
 
 def rows_as_inputs(frame, columns) -> dict[str, np.ndarray]:
     """What the inputs get for the rows of a frame."""
-    out = {}
+    results = {}
     for values, column in zip(frame.values.T, columns, strict=True):
         if not is_text_input(column):
-            out[column.name] = values[:, None]
+            results[column.name] = values[:, None]
             continue
         names = np.array([*map(str, column.levels), UNKNOWN, ""], dtype=object)
         unknown, missing = len(names) - 2, len(names) - 1
         code = np.where(values < 0, unknown, values)
-        at = np.where(np.isnan(values), missing, code).astype(int)
-        out[column.name] = names[at][:, None]
-    return out
+        positions = np.where(np.isnan(values), missing, code).astype(int)
+        results[column.name] = names[positions][:, None]
+    return results
 
 
-def prepared(graph, prepare, values) -> str:
+def prepared_matrix(graph, prepare, values) -> str:
     """The matrix that a fitted `Preparation` makes of the columns of a frame."""
     dense = prepare.dense_
     parts = []
@@ -81,13 +83,13 @@ def prepared(graph, prepare, values) -> str:
             block = prepare.one_hot_
             parts += [
                 graph.take(graph.constant(table), slots)
-                for table, slots in column_tables(graph, block, block.hit, values)
+                for table, slots in _column_tables(graph, block, block.hit, values)
             ]
-        parts += dense_columns(graph, dense, values, plain=True)
+        parts += _dense_columns(graph, dense, values, plain=True)
         return graph.side_by_side(parts)
     (a, b, c, d) = prepare.edges_
     if a:
-        x = graph.side_by_side(dense_columns(graph, dense, values, plain=False))
+        x = graph.side_by_side(_dense_columns(graph, dense, values, plain=False))
         x = graph.where(graph.node("IsNaN", x), dense.fill[None], x)
         if prepare.scale:
             x = graph.subtract(x, dense.shift[None])
@@ -97,12 +99,16 @@ def prepared(graph, prepare, values) -> str:
         gaps = graph.side_by_side([values[j] for j in dense.gap])
         parts.append(graph.cast(graph.node("IsNaN", gaps), "double"))
     if c > b:
-        parts.append(one_hot_columns(graph, prepare.one_hot_, c - b, values))
+        parts.append(_one_hot_columns(graph, prepare.one_hot_, c - b, values))
     if d > c:
         block = prepare.means_
         means = [
-            graph.node("Squeeze", graph.take(graph.constant(table), slots), one(graph))
-            for table, slots in column_tables(graph, block, block.table, values)
+            graph.node(
+                "Squeeze",
+                graph.take(graph.constant(table), slots),
+                _axis_of_columns(graph),
+            )
+            for table, slots in _column_tables(graph, block, block.table, values)
         ]
         x = graph.side_by_side(means)
         if prepare.scale:
@@ -112,14 +118,14 @@ def prepared(graph, prepare, values) -> str:
     return graph.side_by_side(parts)
 
 
-def one(graph):
+def _axis_of_columns(graph):
     return graph.constant([1], np.int64)
 
 
-def column_tables(graph, block, table, values):
+def _column_tables(graph, block, table, values):
     """For each column of codes, the part of a table by slot, and the slots (n, 1)."""
-    for where, start, gone in zip(block.where, block.start, block.gone):
-        code = values[where]
+    for column, start, gone in zip(block.where, block.start, block.gone):
+        code = values[column]
         slot = graph.where(
             graph.node("IsNaN", code), [[float(gone)]], graph.add(code, [[1.0]])
         )
@@ -127,62 +133,64 @@ def column_tables(graph, block, table, values):
         yield part, graph.cast(slot, "int64")
 
 
-def one_hot_columns(graph, block, width, values) -> str:
+def _one_hot_columns(graph, block, width, values) -> str:
     """Sums of rows of tables that have a one in the place of the level."""
     rows = []
     places = np.asarray(block.place, dtype=float)
     for (hit, slots), (place, _) in zip(
-        column_tables(graph, block, block.hit, values),
-        column_tables(graph, block, places, values),
+        _column_tables(graph, block, block.hit, values),
+        _column_tables(graph, block, places, values),
         strict=True,
     ):
         table = np.zeros((len(hit), width))
         table[np.arange(len(hit)), place.astype(int)] = hit
-        found = graph.take(graph.constant(table), slots)
-        rows.append(graph.node("Squeeze", found, one(graph)))
+        looked_up = graph.take(graph.constant(table), slots)
+        rows.append(graph.node("Squeeze", looked_up, _axis_of_columns(graph)))
     return graph.total(rows)
 
 
-def dense_columns(graph, dense, values, *, plain) -> list[str]:
+def _dense_columns(graph, dense, values, *, plain) -> list[str]:
     """Numbers, parts of dates, and sines and cosines of angles, as columns."""
-    out = []
+    results = []
     for j, is_ordinal in zip(dense.number, dense.ordinal):
         x = values[j]
         if is_ordinal:
-            below = graph.node("Less", x, graph.constant([[0.0]]))
-            x = graph.where(below, [[np.nan]], x)
-        out.append(x)
+            is_unknown = graph.node("Less", x, graph.constant([[0.0]]))
+            x = graph.where(is_unknown, [[np.nan]], x)
+        results.append(x)
     if len(dense.part):
-        out += date_columns(graph, dense, values, plain)
+        results += _date_columns(graph, dense, values, plain)
     angles = list(zip([values[j] for j in dense.angle], dense.period, strict=True))
     for function in (np.sin, np.cos):
-        out += [on_circle(graph, x, period, function) for x, period in angles]
-    return out
+        results += [_on_circle(graph, x, period, function) for x, period in angles]
+    return results
 
 
-def on_circle(graph, x, period, function) -> str:
+def _on_circle(graph, x, period, function) -> str:
     """The sine or cosine of 2 pi x / period.
 
     Whole numbers are looked up: NumPy's sine of pi is 1.2e-16 and not 0, trees may
     split there, and no other sine has the same last bit.
     """
     operator = {np.sin: "Sin", np.cos: "Cos"}[function]
-    out = graph.node(operator, graph.multiply(x, [[2 * np.pi / period]]))
+    results = graph.node(operator, graph.multiply(x, [[2 * np.pi / period]]))
     if period != int(period) or period > MOST_LOOKED_UP:
-        return out
+        return results
     table = function(np.arange(int(period) + 1.0) * (2 * np.pi / period))[:, None]
     place = graph.node("Floor", graph.clip(x, 0.0, float(period)))
     is_whole = graph.node("Equal", place, x)
     place = graph.cast(graph.where(is_whole, place, [[0.0]]), "int64")
-    found = graph.node("Squeeze", graph.take(graph.constant(table), place), one(graph))
-    return graph.where(is_whole, found, out)
+    looked_up = graph.node(
+        "Squeeze", graph.take(graph.constant(table), place), _axis_of_columns(graph)
+    )
+    return graph.where(is_whole, looked_up, results)
 
 
-def date_columns(graph, dense, values, plain) -> list[str]:
+def _date_columns(graph, dense, values, plain) -> list[str]:
     """The kept parts of the dates, in the order of `date_features.date_parts`."""
     n = len(dense.date)
     parts = [calendar_parts(graph, values[j]) for j in dense.date]
-    made: dict[int, str] = {}
+    part_names: dict[int, str] = {}
 
     def part(index):
         kind, j = divmod(int(index), n)
@@ -194,11 +202,11 @@ def date_columns(graph, dense, values, plain) -> list[str]:
         unit, shape = name.split()
         period = {"month": 12.0, "weekday": 7.0, "hour": 24.0}[unit]
         function = np.sin if shape == "sin" else np.cos
-        return on_circle(graph, parts[j][unit], period, function)
+        return _on_circle(graph, parts[j][unit], period, function)
 
     for index in dense.part:
-        made[int(index)] = part(index)
-    return [made[int(index)] for index in dense.part]
+        part_names[int(index)] = part(index)
+    return [part_names[int(index)] for index in dense.part]
 
 
 def calendar_parts(graph, seconds) -> dict[str, str]:
@@ -219,11 +227,11 @@ def calendar_parts(graph, seconds) -> dict[str, str]:
         ),
     )
     year_of_era = g.floor_divide(leap, [[365.0]])
-    before = g.subtract(
+    days_before = g.subtract(
         g.add(g.multiply(year_of_era, [[365.0]]), g.floor_divide(year_of_era, [[4.0]])),
         g.floor_divide(year_of_era, [[100.0]]),
     )
-    of_year = g.subtract(of_era, before)
+    of_year = g.subtract(of_era, days_before)
     fifths = g.add(g.multiply(of_year, [[5.0]]), [[2.0]])
     march_month = g.floor_divide(fifths, [[153.0]])  # 0 is March
     is_late = g.node("Less", march_month, g.constant([[10.0]]))

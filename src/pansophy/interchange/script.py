@@ -59,14 +59,14 @@ def to_script(model, path=None) -> str:
         raise ExportError(
             f"Models for {model.schema.task} are not written as a script."
         )
-    text = _text(model)
+    text = _script_text(model)
     compile(text, "script", "exec")
     if path is not None:
         write_text_file(path, text)
     return text
 
 
-def _text(model) -> str:
+def _script_text(model) -> str:
     schema = model.schema
     members = getattr(model.pipeline, "members_", None)
     names = [n for n, _ in getattr(model.pipeline, "members", None) or []]
@@ -74,20 +74,22 @@ def _text(model) -> str:
     if any(type(p).__name__ != "Pipeline" for p in pipelines):
         raise ExportError(f"{model.method} is not written as a script.")
     columns = _columns_by_kind(schema)
-    lines = [_heading(model), _imports(model, pipelines, columns), ""]
+    lines = [_script_docstring(model), _import_lines(model, pipelines, columns), ""]
     lines += [f"TARGET = {schema.target!r}"]
-    for kind, found in columns.items():
-        if found:
-            lines.append(f"{kind} = {pprint.pformat(found, width=80, compact=True)}")
+    for kind, column_names in columns.items():
+        if column_names:
+            lines.append(
+                f"{kind} = {pprint.pformat(column_names, width=80, compact=True)}"
+            )
     body = "\n".join(lines) + "\n"
     if columns["DATES"]:
         body += "\n" + DATE_PARTS
-    body += "\n\n" + _preparation(pipelines, columns)
-    body += "\n\n" + _model(schema, names, pipelines, model)
-    return body + "\n\n" + _main(schema, columns)
+    body += "\n\n" + _preparation_code(pipelines, columns)
+    body += "\n\n" + _model_code(schema, names, pipelines, model)
+    return body + "\n\n" + _main_code(schema, columns)
 
 
-def _heading(model) -> str:
+def _script_docstring(model) -> str:
     """The script's docstring: what it does, and what was expected of the method."""
     plain = lambda text: str(text).replace("\\", "/").replace('"', "'")
     told = [
@@ -121,16 +123,16 @@ def _columns_by_kind(schema) -> dict[str, list[str]]:
     return kinds
 
 
-def _estimators(value) -> list:
+def _estimator_parts(value) -> list:
     """An estimator and those in its parameters."""
-    out = [value]
+    pieces = [value]
     for part in value.get_params(deep=True).values():
         if hasattr(part, "get_params"):
-            out.append(part)
-    return out
+            pieces.append(part)
+    return pieces
 
 
-def _imports(model, pipelines, columns) -> str:
+def _import_lines(model, pipelines, columns) -> str:
     wanted = {
         ("pansophy.compose", "ColumnTransformer"),
         ("pansophy.model_selection", "cross_val_score"),
@@ -161,7 +163,7 @@ def _imports(model, pipelines, columns) -> str:
         )
         wanted |= {("pansophy.ensemble", f"Voting{kind}")}
     for pipeline in pipelines:
-        for part in _estimators(pipeline[1]):
+        for part in _estimator_parts(pipeline[1]):
             wanted.add((_public_module(type(part)), type(part).__name__))
     modules: dict[str, list[str]] = {}
     for module, name in sorted(wanted):
@@ -183,42 +185,42 @@ def _public_module(cls) -> str:
     return cls.__module__
 
 
-def _preparation(pipelines, columns) -> str:
+def _preparation_code(pipelines, columns) -> str:
     """A function for each way of preparing columns that some member needs."""
-    out = []
+    pieces = []
     for scale in sorted({bool(p[0].scale) for p in pipelines}):
         name = "scaled_columns" if scale else "plain_columns"
-        about = ", scale" if scale else ""
+        purpose = ", scale" if scale else ""
         widths = [words.V.shape[1] for words in pipelines[0][0].words_]
         listed = "".join(
             f"            (\n                {label!r},\n"
-            f"                {made},\n                {where},\n            ),\n"
-            for label, made, where in _steps(columns, widths, scale)
+            f"                {code},\n                {selected},\n            ),\n"
+            for label, code, selected in _preparation_steps(columns, widths, scale)
         )
-        out.append(
+        pieces.append(
             f"def {name}():\n"
-            f'    """Fill gaps{about}, turn levels into numbers, inside each fold."""\n'
+            f'    """Fill gaps{purpose}, encode levels, inside each fold."""\n'
             f"    return ColumnTransformer(\n        [\n{listed}        ]\n    )\n"
         )
-    return "\n\n".join(out)
+    return "\n\n".join(pieces)
 
 
-def _steps(columns, widths, scale) -> list[tuple[str, str, str]]:
+def _preparation_steps(columns, widths, scale) -> list[tuple[str, str, str]]:
     """Name, estimator and columns of each part of a preparation."""
     tail = ", StandardScaler()" if scale else ""
     fill = 'SimpleImputer(strategy="median", add_indicator=True)'
     one_hot = 'OneHotEncoder(handle_unknown="ignore", sparse_output=False)'
-    made = {
+    code = {
         "NUMBERS": f"make_pipeline({fill}{tail})",
         "DATES": f"make_pipeline(FunctionTransformer(date_parts), {fill}{tail})",
         "CATEGORIES": one_hot,
         "LONG_CATEGORIES": f"make_pipeline(TargetEncoder(random_state=0){tail})",
     }
-    out = [(k.lower(), text, k) for k, text in made.items() if columns[k]]
+    pieces = [(k.lower(), text, k) for k, text in code.items() if columns[k]]
     for name, width in zip(columns["TEXTS"], widths, strict=True):
         topics = f"TfidfVectorizer(), TruncatedSVD({max(width, 1)})"
-        out.append((name, f"make_pipeline({topics}{tail})", repr(name)))
-    return out
+        pieces.append((name, f"make_pipeline({topics}{tail})", repr(name)))
+    return pieces
 
 
 def _without_codes(estimator):
@@ -228,19 +230,19 @@ def _without_codes(estimator):
     return estimator.set_params(**dict.fromkeys(names))
 
 
-def _model(schema, names, pipelines, model) -> str:
-    made = [
+def _model_code(schema, names, pipelines, model) -> str:
+    code = [
         f"make_pipeline({'scaled' if p[0].scale else 'plain'}_columns(), "
         f"{' '.join(repr(_without_codes(p[1])).split())})"
         for p in pipelines
     ]
-    if len(made) == 1:
-        value = made[0]
+    if len(code) == 1:
+        value = code[0]
     else:
         kind = "Regressor" if schema.task in ("regression", "count") else "Classifier"
         listed = "".join(
             f"            ({name!r}, {text}),\n"
-            for name, text in zip(names, made, strict=True)
+            for name, text in zip(names, code, strict=True)
         )
         shares = [round(float(a), 4) for a in model.pipeline.weights_.values()]
         soft = '        voting="soft",\n' if kind == "Classifier" else ""
@@ -254,7 +256,7 @@ def _model(schema, names, pipelines, model) -> str:
     )
 
 
-def _main(schema, columns) -> str:
+def _main_code(schema, columns) -> str:
     scoring = SCORING[schema.task]
     lines = ["def main(path):"]
     lines.append('    """Score the method by cross-validation, fit it on all rows."""')
@@ -265,12 +267,14 @@ def _main(schema, columns) -> str:
     if levels:
         lines.append(f"    levels = {' + '.join(levels)}")
         lines.append("    table[levels] = table[levels].astype(object)")
-    cv, groups = "5", ""
+    cv = "5"
+    groups = ""
     if schema.time:
         lines.append(f"    table = table.sort_values({schema.time!r})")
         cv = "TimeSeriesSplit(5)"
     elif schema.group:
-        cv, groups = "GroupKFold(5)", f", groups=table[{schema.group!r}]"
+        cv = "GroupKFold(5)"
+        groups = f", groups=table[{schema.group!r}]"
     lines.append("    y = table[TARGET]")
     lines.append("    scores = -cross_val_score(")
     lines.append(

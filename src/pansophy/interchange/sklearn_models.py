@@ -19,35 +19,67 @@ CHECK_ROWS = 256  # rows made up for the check where none are given
 LIMIT = 1e-6
 
 LINEAR = (
-    "LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet",
-    "ElasticNetCV", "HuberRegressor", "QuantileRegressor", "TheilSenRegressor",
-    "PoissonRegressor", "GammaRegressor", "TweedieRegressor", "LinearSVR",
-    "LogisticRegression", "LogisticRegressionCV", "RidgeClassifier", "LinearSVC",
+    "LinearRegression",
+    "Ridge",
+    "RidgeCV",
+    "Lasso",
+    "LassoCV",
+    "ElasticNet",
+    "ElasticNetCV",
+    "HuberRegressor",
+    "QuantileRegressor",
+    "TheilSenRegressor",
+    "PoissonRegressor",
+    "GammaRegressor",
+    "TweedieRegressor",
+    "LinearSVR",
+    "LogisticRegression",
+    "LogisticRegressionCV",
+    "RidgeClassifier",
+    "LinearSVC",
     "Perceptron",
-)  # fmt: skip
+)
 # learned attributes that a prediction needs, by class
 ARRAYS = {
     **dict.fromkeys(LINEAR, ("coef_", "intercept_")),
     "KMeans": ("cluster_centers_", "labels_", "inertia_", "n_iter_"),
     "PCA": (
-        "components_", "explained_variance_", "explained_variance_ratio_",
-        "singular_values_", "mean_", "n_components_", "noise_variance_", "n_samples_",
+        "components_",
+        "explained_variance_",
+        "explained_variance_ratio_",
+        "singular_values_",
+        "mean_",
+        "n_components_",
+        "noise_variance_",
+        "n_samples_",
     ),
     "MLPClassifier": (
-        "coefs_", "intercepts_", "n_outputs_", "n_layers_", "out_activation_",
+        "coefs_",
+        "intercepts_",
+        "n_outputs_",
+        "n_layers_",
+        "out_activation_",
     ),
     "MLPRegressor": (
-        "coefs_", "intercepts_", "n_outputs_", "n_layers_", "out_activation_",
+        "coefs_",
+        "intercepts_",
+        "n_outputs_",
+        "n_layers_",
+        "out_activation_",
     ),
-}  # fmt: skip
+}
 TREES = (
-    "DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "ExtraTreeClassifier",
     "ExtraTreeRegressor",
-)  # fmt: skip
+)
 FORESTS = (
-    "RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "ExtraTreesClassifier",
     "ExtraTreesRegressor",
-)  # fmt: skip
+)
 
 
 def from_sklearn(model, X=None):
@@ -86,47 +118,47 @@ def from_sklearn(model, X=None):
     if not type(model).__module__.startswith("sklearn."):
         raise ExportError(f"{name} is no estimator of scikit-learn.")
     if name in ARRAYS:
-        made = _same_parameters(model)
-        _take(made, model, ARRAYS[name])
+        converted = _same_parameters(model)
+        _copy_arrays(converted, model, ARRAYS[name])
     elif name in TREES:
-        made = _same_parameters(model)
-        _take_tree(made, model)
+        converted = _same_parameters(model)
+        _take_tree(converted, model)
     elif name in FORESTS:
-        made = _same_parameters(model)
-        _take_forest(made, model)
+        converted = _same_parameters(model)
+        _take_forest(converted, model)
     else:
         raise ExportError(
             f"The learned arrays of {name} do not mean the same here, or it has no "
             "equal: docs/interchange.md lists those that do."
         )
-    _check_answers(made, model, _rows(model) if X is None else X)
-    return made
+    _check_answers(converted, model, _made_up_rows(model) if X is None else X)
+    return converted
 
 
 def _same_parameters(model):
     """Our estimator of that name with the parameters that it shares."""
     package = type(model).__module__.split(".")[1]
-    ours = getattr(
+    counterpart = getattr(
         importlib.import_module(f"pansophy.{package}"), type(model).__name__, None
     )
-    if ours is None or not ours.__module__.startswith("pansophy."):
+    if counterpart is None or not counterpart.__module__.startswith("pansophy."):
         raise ExportError(f"pansophy.{package} has no {type(model).__name__} of ours.")
-    known = ours().get_params(deep=False)
-    given = model.get_params(deep=False)
-    return ours(**{k: v for k, v in given.items() if k in known})
+    known = counterpart().get_params(deep=False)
+    parameters = model.get_params(deep=False)
+    return counterpart(**{k: v for k, v in parameters.items() if k in known})
 
 
-def _take(made, model, names) -> None:
+def _copy_arrays(converted, model, names) -> None:
     for name in ("n_features_in_", "feature_names_in_", "classes_", "n_iter_", *names):
         if hasattr(model, name):
-            setattr(made, name, getattr(model, name))
-    if type(made).__name__ == "RidgeClassifier":
+            setattr(converted, name, getattr(model, name))
+    if type(converted).__name__ == "RidgeClassifier":
         if model.classes_ is not None and np.ndim(model._label_binarizer.classes_) != 1:
             raise ExportError("Classifiers for several labels do not come in.")
-        made._multilabel = False
-    if type(made).__name__.startswith("MLP"):
+        converted._multilabel = False
+    if type(converted).__name__.startswith("MLP"):
         if type(getattr(model, "_label_binarizer", None)).__name__ == "LabelBinarizer":
-            made._multilabel = False
+            converted._multilabel = False
         if model.out_activation_ == "logistic" and hasattr(model, "classes_"):
             kind = getattr(model._label_binarizer, "y_type_", "")
             if kind.startswith("multilabel"):
@@ -150,45 +182,48 @@ def _tree_arrays(tree) -> Tree:
     )
 
 
-def _take_common(made, model, largest_split) -> None:
+def _take_common(converted, model, largest_split) -> None:
     if model.n_outputs_ > 1:
         raise ExportError("Trees for several targets do not come in.")
-    _take(made, model, ("n_outputs_", "n_classes_"))
-    made.max_features_ = largest_split
-    made.inputs_ = InputEncoder(np.zeros(model.n_features_in_, np.int8))
+    _copy_arrays(converted, model, ("n_outputs_", "n_classes_"))
+    converted.max_features_ = largest_split
+    converted.inputs_ = InputEncoder(np.zeros(model.n_features_in_, np.int8))
 
 
-def _take_tree(made, model) -> None:
-    _take_common(made, model, model.max_features_)
-    made.tree_ = _tree_arrays(model.tree_)
+def _take_tree(converted, model) -> None:
+    _take_common(converted, model, model.max_features_)
+    converted.tree_ = _tree_arrays(model.tree_)
 
 
-def _take_forest(made, model) -> None:
-    _take_common(made, model, model.estimators_[0].max_features_)
+def _take_forest(converted, model) -> None:
+    _take_common(converted, model, model.estimators_[0].max_features_)
     trees = [_tree_arrays(member.tree_) for member in model.estimators_]
-    made.forest_ = pack_forest(trees, KEEP_ALL)
+    converted.forest_ = pack_forest(trees, KEEP_ALL)
 
 
-def _rows(model) -> np.ndarray:
+def _made_up_rows(model) -> np.ndarray:
     """Made-up rows for the check."""
     rng = np.random.default_rng(0)
     return rng.normal(size=(CHECK_ROWS, model.n_features_in_))
 
 
-def _check_answers(made, model, X) -> None:
+def _check_answers(converted, model, X) -> None:
     """Raise unless the two give the same answers."""
     for method in ("predict_proba", "decision_function", "predict", "transform"):
-        if not (hasattr(model, method) and hasattr(made, method)):
+        if not (hasattr(model, method) and hasattr(converted, method)):
             continue
         theirs = np.asarray(getattr(model, method)(X))
-        ours = np.asarray(getattr(made, method)(X))
+        counterpart = np.asarray(getattr(converted, method)(X))
         if theirs.dtype.kind not in "fc":
-            same = theirs.shape == ours.shape and (theirs == ours).mean() > 1 - 1e-3
-        else:
-            same = theirs.shape == ours.shape and np.allclose(
-                ours, theirs, rtol=LIMIT, atol=LIMIT
+            is_equal = (
+                theirs.shape == counterpart.shape
+                and (theirs == counterpart).mean() > 1 - 1e-3
             )
-        if not same:
+        else:
+            is_equal = theirs.shape == counterpart.shape and np.allclose(
+                counterpart, theirs, rtol=LIMIT, atol=LIMIT
+            )
+        if not is_equal:
             raise ExportError(
                 f"{type(model).__name__}.{method} answers otherwise here; nothing is "
                 "taken over."

@@ -18,11 +18,11 @@ def test_every_task_has_an_answer_a_number_and_a_next_step(task):
     assert first.sure[0] == "That it is better than a guess is more than chance."
     assert first.next and not first.next[0].startswith("Next")
     if task in ("regression", "count"):
-        assert first.dots is None and "off on average" in first.beside
+        assert first.dots is None and "off on average" in first.explanation
     else:
         right = re.fullmatch(r"(\d+) of 100", first.figure)
         assert right and int(right[1]) == first.dots[1] >= first.dots[0]
-        assert "are answered rightly; always giving the commonest" in first.beside
+        assert "are answered rightly; always giving the commonest" in first.explanation
     assert float(first.low) <= float(first.high)
 
 

@@ -13,8 +13,11 @@ MAX_LETTERS = 48  # of a name
 MAX_LISTED = 5  # columns, parts of the table, findings
 
 
-def model_card(c) -> dict[str, str]:
-    """Heading -> text of the card of what a comparison kept."""
+def model_card(c, weak_parts=None) -> dict[str, str]:
+    """Heading -> text of the card of what a comparison kept.
+
+    `weak_parts` names the parts of the table with more loss; None if not looked for.
+    """
     s = c.settings
     score = c.expected_score
     source = s.get("source")
@@ -28,14 +31,14 @@ def model_card(c) -> dict[str, str]:
         "classes": ", ".join(map(str, c.schema.classes[:20])),
         "method": c.winner,
         "data": data,
-        "columns": listed([k.name for k in c.schema.used]),
+        "columns": _column_list([k.name for k in c.schema.used]),
         "expected score": (
             f"{c.metric} {score.mean:.4g} (95 % interval {score.low:.4g} to "
             f"{score.high:.4g}) on rows like these"
         ),
         "judged by": f"{s['repeats']} x {s['folds']} {c.split.kind} folds",
-        "may fail for": failing_parts(c),
-        "limits": limits(c),
+        "may fail for": _failing_parts(weak_parts),
+        "limits": _grave_findings(c),
         "not for": (
             "rows of another kind, place or time than those it was fitted on, and "
             "decisions about people without a person who answers for them"
@@ -45,28 +48,22 @@ def model_card(c) -> dict[str, str]:
     return {name: text for name, text in card.items() if text}
 
 
-def listed(names) -> str:
+def _column_list(names) -> str:
     """The first names, and how many more there are."""
-    more = len(names) - 20
-    return ", ".join(names[:20]) + (f" and {more} more" if more > 0 else "")
+    n_more = len(names) - 20
+    return ", ".join(names[:20]) + (f" and {n_more} more" if n_more > 0 else "")
 
 
-def failing_parts(c) -> str:
+def _failing_parts(weak_parts) -> str:
     """Parts of the table with more loss than others, beyond chance."""
-    from ..report.plot_data import weak_slices
-
-    try:
-        slices = weak_slices(c)
-    except Exception:  # an extra: nothing else depends on it
+    if weak_parts is None:
         return ""
-    if not slices:
-        return (
-            "no part of the table was found with more loss than others, beyond chance"
-        )
-    return "; ".join(s.name for s in slices[:MAX_LISTED])
+    if not weak_parts:
+        return "no part of the table has more loss than the others, beyond chance"
+    return "; ".join(weak_parts[:MAX_LISTED])
 
 
-def limits(c) -> str:
+def _grave_findings(c) -> str:
     """Alarms and warnings about the table."""
     grave = [f for f in c.findings if f.severity in ("alarm", "warning")]
     return " ".join(f.text for f in grave[:MAX_LISTED])

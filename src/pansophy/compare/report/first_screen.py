@@ -27,7 +27,7 @@ class FirstScreen(NamedTuple):
 
     answer: str
     figure: str  # the large number: "74 of 100"
-    beside: str  # what the number is of, and what a guess reaches
+    explanation: str  # what the number is of, and what a guess reaches
     low: str
     high: str
     dots: tuple[int, int] | None  # of 100 rows: right by guessing, right by the model
@@ -45,27 +45,27 @@ def first_screen(c) -> FirstScreen:
     guess = next((r.scores[name] for r in c.leaderboard if r.method == DUMMY), None)
     is_share = name in ("accuracy", "label accuracy")
     if is_share:
-        figure, beside = share_words(c, score, guess)
+        figure, explanation = _share_words(c, score, guess)
         low, high = (f"{100 * v:.0f}" for v in (score.low, score.high))
     else:
-        figure, beside = distance_words(c, name, score, guess)
+        figure, explanation = _distance_words(c, name, score, guess)
         low, high = format_number(score.low), format_number(score.high)
     dots = None
     if is_share and guess is not None:
         dots = (round(100 * guess.mean), round(100 * score.mean))
     return FirstScreen(
-        answer_sentence(c),
+        _answer_sentence(c),
         figure,
-        beside,
+        explanation,
         low,
         high,
         dots,
-        sureness_sentences(c),
-        next_sentences(c),
+        _sureness_sentences(c),
+        _next_sentences(c),
     )
 
 
-def answer_sentence(c) -> str:
+def _answer_sentence(c) -> str:
     """Which method to use, or that none is of use."""
     if c.winner == DUMMY:
         return "Do not use a model: no method here is better than a guess."
@@ -74,33 +74,35 @@ def answer_sentence(c) -> str:
     return f"Use {c.winner}."
 
 
-def share_words(c, score, guess) -> tuple[str, str]:
+def _share_words(c, score, guess) -> tuple[str, str]:
     """Answers that are right, of 100."""
-    what = "answers" if c.schema.task == "multilabel" else new_rows_phrase(c)
-    beside = f"{what} are answered rightly"
+    subject = "answers" if c.schema.task == "multilabel" else new_rows_phrase(c)
+    explanation = f"{subject} are answered rightly"
     if guess is not None and c.winner != DUMMY:
-        beside += f"; always giving the commonest answer gets {100 * guess.mean:.0f}"
-    return f"{100 * score.mean:.0f} of 100", f"{beside}."
+        explanation += (
+            f"; always giving the commonest answer gets {100 * guess.mean:.0f}"
+        )
+    return f"{100 * score.mean:.0f} of 100", f"{explanation}."
 
 
-def distance_words(c, name, score, guess) -> tuple[str, str]:
+def _distance_words(c, name, score, guess) -> tuple[str, str]:
     """How far off an answer is on average."""
     if name != "mae":
         return format_number(score.mean), f"is the {name} on {new_rows_phrase(c)}."
-    beside = f"off on average, for {new_rows_phrase(c)}"
+    explanation = f"off on average, for {new_rows_phrase(c)}"
     if guess is not None and c.winner != DUMMY:
-        beside += (
+        explanation += (
             f"; always giving the same number is off by {format_number(guess.mean)}"
         )
-    return format_number(score.mean), f"{beside}."
+    return format_number(score.mean), f"{explanation}."
 
 
-def sureness_sentences(c) -> list[str]:
+def _sureness_sentences(c) -> list[str]:
     """How sure the answer is: against a guess, a plain model, and the others."""
-    out = []
+    sentences = []
     if c.winner != DUMMY:
         sure = beats_dummy(c)
-        out.append(
+        sentences.append(
             "That it is better than a guess is more than chance."
             if sure
             else "That it is better than a guess may be chance."
@@ -108,7 +110,7 @@ def sureness_sentences(c) -> list[str]:
     for b in c.baselines:
         if b.method in (DUMMY, c.winner):
             continue
-        out.append(
+        sentences.append(
             f"It is better than the simple {b.method} by more than chance."
             if b.significant
             else f"Whether it is better than the simple {b.method} cannot be told from "
@@ -118,21 +120,27 @@ def sureness_sentences(c) -> list[str]:
     undecided = [n for n in undecided if n not in (DUMMY, c.winner)]
     undecided = [n for n in undecided if n not in {b.method for b in c.baselines}]
     if undecided and c.winner != DUMMY:
-        out.append(
+        sentences.append(
             capitalised(f"{join_names(undecided, 2)} may be as good: there are too ")
             + "few rows to tell."
         )
     alarms = sum(f.severity == "alarm" for f in c.findings)
     if alarms:
-        these = "an alarm" if alarms == 1 else f"{alarms} alarms"
-        out.append(f"All of it holds only if {these} about the table can be explained.")
-    return out
+        alarm_phrase = "an alarm" if alarms == 1 else f"{alarms} alarms"
+        sentences.append(
+            f"All of it holds only if {alarm_phrase} about the table can be explained."
+        )
+    return sentences
 
 
-def next_sentences(c) -> list[str]:
+def _next_sentences(c) -> list[str]:
     """What to do next, and the plain model as a way out where it may be as good."""
-    out = [next_step_sentence(c).removeprefix("Next: ")]
-    out[0] = out[0][:1].upper() + out[0][1:] if out[0][:1] != "`" else out[0]
+    sentences = [next_step_sentence(c).removeprefix("Next: ")]
+    sentences[0] = (
+        sentences[0][:1].upper() + sentences[0][1:]
+        if sentences[0][:1] != "`"
+        else sentences[0]
+    )
     plain = [
         b.method
         for b in c.baselines
@@ -140,13 +148,13 @@ def next_sentences(c) -> list[str]:
     ]
     is_top = c.keep_reason in (KeepReason.UNDECIDED_BEST, KeepReason.TOP_SCORER)
     if plain and is_top and c.winner != DUMMY and beats_dummy(c):
-        are = verb_for(plain[0])
+        verb = verb_for(plain[0])
         name = plain[0].replace(" ", "-")
-        out.append(
-            f"If you have to explain it to others: {plain[0]} {are} simpler and "
+        sentences.append(
+            f"If you have to explain it to others: {plain[0]} {verb} simpler and "
             f"perhaps as good (`--methods {name}` fits it alone)."
         )
-    return out
+    return sentences
 
 
 def dot_rows(dots) -> list[list[str]]:

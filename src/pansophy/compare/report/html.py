@@ -191,6 +191,14 @@ def without_folders(c, text) -> str:
     return text.replace(f"{c.folder}/", f"{Path(c.folder).name}/")
 
 
+def weak_part_names(c) -> list[str] | None:
+    """Names of the parts of the table with more loss; None if they cannot be told."""
+    try:
+        return [part.name for part in plot_data.weak_slices(c)]
+    except Exception:  # an extra: nothing else depends on it
+        return None
+
+
 def begin_figures(c) -> None:
     """Begin the learning curve and the figures, in the background, if need be."""
     if FIGURES in c._views:
@@ -261,7 +269,7 @@ def report_context(c, tell=None) -> dict:
         "decisions": decisions.decision_sections(c),
         "first": first,
         "dots": [] if first.dots is None else dot_rows(first.dots),
-        "card": model_card(c),
+        "card": model_card(c, weak_part_names(c)),
         "blocks": sections.method_blocks(c, figures),
         "not_run": sections.skipped_groups(c),
         "how": methodology.method_paragraphs(c),
