@@ -329,6 +329,7 @@ CLASSES = [
         pretrained_parameters,
         native=True,
         pretrained=True,
+        on_request=True,
         max_rows=PRETRAINED_ROWS,
         **EACH,
     ),
