@@ -23,6 +23,19 @@ QUICK = [
     "--no-blend",
     "--quiet",
 ]
+MONTHLY = [
+    "--time",
+    "month",
+    "-t",
+    "sales",
+    "--horizon",
+    "1",
+    "--methods",
+    "naive",
+    "--origins",
+    "1",
+    "-q",
+]
 SHORT = ["--steps", "20", "--seeds", "1", "--agents", "qlearning"]
 OTHER_NAMES = (
     *(n for n in RUN_FILES if "." in n),
@@ -68,6 +81,11 @@ CALLS = {
     ],
     "rerun": lambda p: [("rerun", p.out), ("rerun", p.run)],
     "explore": lambda p: [("explore", p.table, "-t", "y", "-o", p.out)],
+    "forecast": lambda p: [
+        ("forecast", p.table, "--time", "x", "-t", "y", "--horizon", "1", "-o", p.out),
+        ("forecast", p.sales, *MONTHLY, "-o", p.out),
+        ("forecast", p.sales, *MONTHLY, "-o", p.out, "--resume"),
+    ],
     "demo": lambda p: [("demo", "--out", p.out), ("demo",)],
     "methods": lambda p: [("methods", "ridge")],
     "predict": lambda p: [
@@ -153,6 +171,9 @@ def place(tmp_path, table, folder, monkeypatch):
         pansophy.compare, "compare", lambda *a, **k: run(*a, **{**quick, **k})
     )
     result = Place(out, own, folder)
+    result.sales = own.parent / "sales.csv"
+    months = [f"20{20 + k // 12}-{k % 12 + 1:02}-01,{k % 5 + 3}" for k in range(40)]
+    result.sales.write_text("\n".join(["month,sales", *months]))
     with socket.create_server(("127.0.0.1", 0)) as taken:  # serving ends at once
         result.port = taken.getsockname()[1]
         yield result

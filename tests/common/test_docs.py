@@ -57,6 +57,6 @@ def test_references_of_module_texts_exist():
 
 def test_files_to_imitate_exist():
     text = (ROOT / "docs" / "new_method.md").read_text("utf-8")
-    files = re.findall(r"\| `([a-z_]+/[a-z_]+\.py)`", text)
+    files = re.findall(r"\| `([a-z_]+(?:/[a-z_]+)+\.py)`", text)
     assert len(files) == 5
     assert all((ROOT / "src" / "pansophy" / f).exists() for f in files)

@@ -111,8 +111,8 @@ def test_anatomy(name, cls):
 TESTS = Path(__file__).parents[1]
 # estimators that are tested beside a relative
 TESTED_WITH = {
-    "MultiTaskElasticNetCV": "linear_model/test_lasso_cv.py",
-    "MultiTaskLassoCV": "linear_model/test_lasso_cv.py",
+    "MultiTaskElasticNetCV": "linear_model/lasso/test_lasso_cv.py",
+    "MultiTaskLassoCV": "linear_model/lasso/test_lasso_cv.py",
 }
 
 

@@ -45,6 +45,14 @@ WITHOUT_A_FILE = {
         "text/vectorizers/abstract_vectorizer",
     ),
     "numbers alone, without behaviour": ("serve/limits",),
+    "one mechanism of several files: tests/accelerate/test_accelerate.py": (
+        "accelerate/accelerated_class",
+        "accelerate/classes",
+        "accelerate/replacement",
+        "accelerate/report",
+        "accelerate/run_script",
+    ),
+    "starts the server of tests/assistant/test_server.py": ("cli/mcp_command",),
 }
 LISTED = {module for modules in WITHOUT_A_FILE.values() for module in modules}
 

@@ -485,7 +485,7 @@ def test_without_torch_the_message_says_what_to_install():
         "    def find_spec(self, name, *_):\n"
         "        if name == 'torch': raise ImportError('No module named torch')\n"
         "sys.meta_path.insert(0, Missing())\n"
-        "try:\n    import pansophy.neural_network\n"
+        "try:\n    from pansophy.neural_network import MLPClassifier\n"
         "except ImportError as error:\n    print(error)"
     )
     done = subprocess.run(

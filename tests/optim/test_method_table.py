@@ -62,5 +62,9 @@ def test_bounds_as_a_penalty():
 
 
 def test_every_solver_of_the_table_can_be_loaded():
-    names = {"bfgs": "bfgs", "newton": "newton_cg", "genetic": "genetic_algorithm"}
+    names = {
+        "smooth.bfgs": "bfgs",
+        "smooth.newton": "newton_cg",
+        "black_box.genetic": "genetic_algorithm",
+    }
     assert all(callable(table.load_solver(m, n)) for m, n in names.items())

@@ -1,6 +1,5 @@
 """`pansophy forecast`: the next steps of every series of a table."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from .app import (
     check_file,
     errors_as_one_sentence,
     print_error,
+    print_json,
     print_text,
     split_names,
 )
@@ -101,7 +101,7 @@ def forecast_command(
             progress=not quiet,
         )
         if as_json:
-            typer.echo(json.dumps(result.to_dict(), indent=2, default=float))
+            print_json(result.to_dict())
         else:
             print_text(str(result))
         written = result.write(folder)

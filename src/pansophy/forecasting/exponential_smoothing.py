@@ -144,8 +144,8 @@ class ExponentialSmoothing(AbstractForecaster):
     >>> y = 10 + t + np.tile([3.0, -1.0, -4.0, 2.0], 6)
     >>> model = ExponentialSmoothing("add", "add", damped=False, seasonal="add",
     ...     season_length=4).fit(y)
-    >>> model.forms_[0], model.predict(4).mean.round(2)
-    ('AAA', array([37., 34., 32., 39.]))
+    >>> model.forms_.tolist(), model.predict(4).mean.round(2)
+    (['AAA'], array([37., 34., 32., 39.]))
     """
 
     error: Literal["auto", "add", "mul"] = "auto"

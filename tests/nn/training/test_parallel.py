@@ -98,7 +98,7 @@ def one_of_two(rank, folder):
 def answers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("two")
     command = [sys.executable, __file__]
-    root = str(Path(__file__).parents[2])
+    root = str(Path(__file__).parents[3])
     running = [
         subprocess.Popen([*command, str(rank), str(folder)], cwd=root)
         for rank in (0, 1)

@@ -89,7 +89,7 @@ def pretended_cuda(monkeypatch):
         "set_rng_state": lambda state, d: torch.set_rng_state(state),
     }.items():
         monkeypatch.setattr(torch.cuda, name, part)
-    module = sys.modules["pansophy.nn.train"]
+    module = sys.modules["pansophy.nn.training.train"]
     monkeypatch.setattr(module, "why_not_captured", lambda *a, **k: None)
     return replays
 

@@ -7,7 +7,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from pansophy import nn  # noqa: E402
-from pansophy.nn.training.stopping import StoppingState  # noqa: E402
+from pansophy.nn.training.stopping import (  # noqa: E402
+    OverfittingWarning,
+    StoppingState,
+)
 from tests.nn.linear_net import LinearNet, train  # noqa: E402
 
 torch.set_num_threads(1)  # nets this small lose time to a second thread
@@ -88,9 +91,7 @@ def test_the_weights_are_those_of_the_lowest_held_out_loss(rng):
 def test_a_run_that_overfits_is_told_so(rng):
     X, V = rng.normal(size=(2, 12, 10))
     Y = rng.normal(size=(2, 12, 1))
-    with pytest.warns(
-        nn.stopping.OverfittingWarning, match="regularisation may be too"
-    ):
+    with pytest.warns(OverfittingWarning, match="regularisation may be too"):
         train(
             LinearNet(10), (X, Y[0]), epochs=400, batch_size=12, valid=(V, Y[1]),
             stop=nn.EarlyStopping(patience=150), optimiser=nn.Adam(0.05),

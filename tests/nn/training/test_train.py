@@ -139,7 +139,7 @@ def test_speed_is_in_the_history(data):
 
 
 def test_a_large_net_is_not_copied_after_short_epochs(data, monkeypatch):
-    module = sys.modules["pansophy.nn.train"]
+    module = sys.modules["pansophy.nn.training.train"]
     monkeypatch.setattr(module, "SMALL_NET", 0)
     copies = []
     original = module.copy_weights

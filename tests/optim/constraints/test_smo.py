@@ -235,7 +235,7 @@ def test_tiny_costs_as_the_programme_of_scipy():
 
 def test_a_run_that_no_longer_gets_better_ends_with_its_best_state(monkeypatch):
     """Scores that are noise: no tolerance below them is ever met."""
-    module = sys.modules["pansophy.optim.smo"]
+    module = sys.modules["pansophy.optim.constraints.smo"]
     monkeypatch.setattr(module, "STALL_ITERATIONS", 30)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3))

@@ -146,7 +146,7 @@ def test_bound_is_kept_where_episodes_end(rng):
 def test_blocks_and_threads_change_nothing(rng, monkeypatch):
     import sys
 
-    module = sys.modules["pansophy.rl.value_iteration"]
+    module = sys.modules["pansophy.rl.planning.value_iteration"]
     T, r = random_mdp(rng, 50, 3, 5)
     P = [sparse.csr_array(M) for M in T]
     whole = value_iteration(P, r, gamma=0.9)

@@ -42,8 +42,9 @@ def edge_appearance_probabilities(n: int, edges) -> np.ndarray:
 
     Examples
     --------
-    >>> from pansophy.graphical.inference.tree_reweighted import
-    edge_appearance_probabilities
+    >>> from pansophy.graphical.inference.tree_reweighted import (
+    ...     edge_appearance_probabilities,
+    ... )
     >>> edge_appearance_probabilities(3, [(0, 1), (1, 2), (2, 0)]).round(6)
     array([0.666667, 0.666667, 0.666667])
     """

@@ -38,8 +38,9 @@ def eliminate_variables(
 
     Examples
     --------
-    >>> from pansophy.graphical.inference.variable_elimination import
-    eliminate_variables
+    >>> from pansophy.graphical.inference.variable_elimination import (
+    ...     eliminate_variables,
+    ... )
     >>> from pansophy.graphical.inference.factors import make_factor
     >>> a = make_factor((0,), [0.2, 0.8])
     >>> b = make_factor((0, 1), [[0.9, 0.1], [0.4, 0.6]])

@@ -53,8 +53,9 @@ class ConditionalTable:
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.graphical.networks.conditional_distributions import
-    ConditionalTable
+    >>> from pansophy.graphical.networks.conditional_distributions import (
+    ...     ConditionalTable,
+    ... )
     >>> node = ConditionalTable([[0.9, 0.1], [0.2, 0.8]])
     >>> node.log_prob(np.array([1, 1]), np.array([[0], [1]])).round(4)
     array([-2.3026, -0.2231])

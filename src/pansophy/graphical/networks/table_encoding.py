@@ -19,6 +19,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ...core.arrays.codes import as_column, encode_values, is_missing, sort_key
@@ -329,9 +330,10 @@ def check_table_columns(model, X, *, reset: bool) -> dict:
     if not reset:
         check_is_fitted(model)
     refuse_table_on_disk(X)
-    X = lists_of_columns(X) if isinstance(X, Mapping) else X
+    is_dict = isinstance(X, Mapping) and not issparse(X)  # some sparse matrices are
+    X = lists_of_columns(X) if is_dict else X
     X = array_of_rows(X) if isinstance(X, (list, tuple)) else X
-    is_frame = isinstance(X, Mapping) or hasattr(X, "columns")
+    is_frame = is_dict or hasattr(X, "columns")
     if is_frame or hasattr(X, "column_names"):
         names, read = named_column_reader(X, None, None)
         columns = {name: read(name) for name in names}

@@ -14,8 +14,9 @@ class PredictiveDistribution(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.linear_model.bayesian.predictive_distribution import
-    PredictiveDistribution
+    >>> from pansophy.linear_model.bayesian.predictive_distribution import (
+    ...     PredictiveDistribution,
+    ... )
     >>> predicted = PredictiveDistribution(np.array([1.0]), np.array([2.0]))
     >>> low, high = predicted.interval(0.95)
     >>> low.round(3), high.round(3)

@@ -59,8 +59,10 @@ def rls_update(
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.linear_model.least_squares.recursive_least_squares import
-    RLSState, rls_update
+    >>> from pansophy.linear_model.least_squares.recursive_least_squares import (
+    ...     RLSState,
+    ...     rls_update,
+    ... )
     >>> state = RLSState(np.zeros(2), 100.0 * np.eye(2))
     >>> for x, y in zip([1, 2, 3, 4], [2, 3, 5, 4]):
     ...     state = rls_update(state, [[x, 1.0]], [y])
