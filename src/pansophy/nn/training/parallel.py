@@ -192,7 +192,8 @@ def shard_net(net) -> None:
     for block in outermost_blocks(net):
         fully_shard(block, mesh=mesh)
     fully_shard(net, mesh=mesh)
-    register_fsdp_forward_method(net, "losses")
+    if hasattr(net, "losses"):  # a plain module is called by its forward
+        register_fsdp_forward_method(net, "losses")
 
 
 def outermost_blocks(net) -> list:

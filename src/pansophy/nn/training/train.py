@@ -407,6 +407,8 @@ class Training:
             if self.average is not None:
                 raise ValueError('average cannot be combined with parallel="fsdp".')
             shard_net(net)
+            if self.supervised is None:
+                self.losses = net.losses  # gathers the parameters before it begins
         step = GradientStep(
             net,
             self.optimiser,
