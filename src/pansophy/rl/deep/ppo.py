@@ -46,13 +46,14 @@ class ClippedObjective(AbstractActorCriticObjective):
         net = self.net
         batch = net.flat_batch(batch)
         found, V = net.evaluate(batch)
-        A, G, eps = batch.advantage, batch.target, net.clip_range
+        A = batch.advantage
+        eps = net.clip_range
         r = torch.exp(found.log_prob - batch.log_q)
         gain = torch.minimum(r * A, r.clamp(1 - eps, 1 + eps) * A)
         return {
             "policy": -gain.mean(),
             "entropy": -net.entropy_weight * found.entropy.mean(),
-            "value": net.value_weight * (V - G).square().mean(),
+            "value": net.value_weight * (V - batch.target).square().mean(),
         }
 
     def gradients(self, batch):
@@ -61,7 +62,8 @@ class ClippedObjective(AbstractActorCriticObjective):
         n = len(batch.X)
         steps = net.forward_pass(batch)
         found = steps.probabilities
-        A, eps = batch.advantage, net.clip_range
+        A = batch.advantage
+        eps = net.clip_range
         h, v = net.entropy_weight, net.value_weight
         r = torch.exp(found.log_prob - batch.log_q)
         gain = r * A
