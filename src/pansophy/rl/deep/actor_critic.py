@@ -6,8 +6,8 @@ One update of the learner, with N environments stepped T times by the present po
        (`returns`), where episodes that were cut off keep the value after the cut;
     2. log q(a) of every action;
     3. `n_epochs` times over the T N steps in random order, in batches: a gradient step
-       along the loss of `actor_critic_net`, with A shifted and scaled to mean 0 and
-       deviation 1 within the batch if asked for.
+       along the objective of the algorithm (`ppo`, `a2c`), with A shifted and scaled to
+       mean 0 and deviation 1 within the batch if asked for.
 
 Batches have nearly equal sizes, so that none is a leftover of one row. The moments that
 normalise observations are those in use when the actions were drawn, and take in the new
