@@ -5,7 +5,7 @@
 
 N cart poles are tensors (N,); a round steps them T times with actions drawn on the
 device, computes advantages backwards in time, and takes `epochs` passes in large
-batches, with the net and the gradients by hand of `rl.deep.actor_critic_net` and the
+batches, with the objective of `rl.deep.ppo`, its gradients by hand, and the
 step of `nn.training.gradient_step`. Nothing is copied to the host until the end of a
 round's statistics. Time limits bootstrap from the value of the last observation, as in
 `rl.experience.returns`.
@@ -28,6 +28,7 @@ from pansophy.nn.training.optimisers import Adam
 from pansophy.rl.deep.action_heads import CategoricalHead
 from pansophy.rl.deep.actor_critic import standardised
 from pansophy.rl.deep.actor_critic_net import ActorBatch, ActorCriticNet
+from pansophy.rl.deep.ppo import ClippedObjective
 from pansophy.rl.deep.small_nets import orthogonal_mlp
 from pansophy.rl.envs import _cart_pole as physics
 
@@ -149,7 +150,10 @@ def run(options) -> dict:
             make(2, 0.01), make(1, 1.0), CategoricalHead((2,)), clip_range=0.2
         ).to(device)
         step = GradientStep(
-            net, Adam(options.learning_rate, eps=1e-5), LossTotals(), clip=0.5
+            ClippedObjective(net),
+            Adam(options.learning_rate, eps=1e-5),
+            LossTotals(),
+            clip=0.5,
         )
         poles = CartPoles(options.envs, device)
         marks = []

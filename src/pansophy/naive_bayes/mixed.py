@@ -70,25 +70,22 @@ def group_by_family(names):
     return [(str(kind), np.flatnonzero(names == kind)) for kind in kinds]
 
 
-class AbstractFamilyNaiveBayes(AbstractNaiveBayes):
-    """Groups of columns to distributions."""
-
-    def _estimate(self, sums, groups, X):
-        prior = check_class_prior(self, "class_prior", sums.weight.shape[0])
-        conjugate = getattr(self, "prior", None)
-        made = []
-        for (name, _), s in zip(groups, sums.parts, strict=True):
-            a = self.var_smoothing if name == "gaussian" else self.alpha
-            made.append(COLUMN_FAMILIES[name].fit(s, sums.weight, a, conjugate))
-        self.distribution_ = tuple(made)
-        self.class_count_ = sums.weight
-        self.class_log_prior_ = class_log_prior(
-            prior, sums.weight, fit_prior=self.fit_prior
-        )
+def estimate_families(model, sums, groups, conjugate=None):
+    """Set the distribution of each group, eq. (1), and the prior of the classes."""
+    prior = check_class_prior(model, "class_prior", sums.weight.shape[0])
+    distributions = []
+    for (name, _), s in zip(groups, sums.parts, strict=True):
+        a = model.var_smoothing if name == "gaussian" else model.alpha
+        distributions.append(COLUMN_FAMILIES[name].fit(s, sums.weight, a, conjugate))
+    model.distribution_ = tuple(distributions)
+    model.class_count_ = sums.weight
+    model.class_log_prior_ = class_log_prior(
+        prior, sums.weight, fit_prior=model.fit_prior
+    )
 
 
 @dataclass(eq=False, repr=False)
-class NaiveBayes(AbstractFamilyNaiveBayes):
+class NaiveBayes(AbstractNaiveBayes):
     """Naive Bayes with one family of distributions for all columns.
 
     Parameters
@@ -151,6 +148,9 @@ default="gaussian"
             )
         return ((self.family, None),)
 
+    def _estimate(self, sums, groups, X):
+        estimate_families(self, sums, groups, self.prior)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = self.family == "categorical"
@@ -160,7 +160,7 @@ default="gaussian"
 
 
 @dataclass(eq=False, repr=False)
-class MixedNB(AbstractFamilyNaiveBayes):
+class MixedNB(AbstractNaiveBayes):
     """Naive Bayes with a family of distributions for each column.
 
     Parameters
@@ -235,6 +235,9 @@ class MixedNB(AbstractFamilyNaiveBayes):
         if not np.array_equal(np.sort(every), np.arange(d)):
             self._refuse(f"such that each of {d} columns is in one group")
         return tuple((str(name), places) for name, places in pairs)
+
+    def _estimate(self, sums, groups, X):
+        estimate_families(self, sums, groups)
 
     def _refuse(self, what):
         raise ParameterError(f"columns of MixedNB must be {what}.")

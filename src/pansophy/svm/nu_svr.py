@@ -16,10 +16,12 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from ..base import Regressor
 from ..optim.constraints.smo import DualProblem, group_multipliers
 from ..params import Positive
-from .kernel_machine import Nu, fill_up
-from .svr import AbstractKernelRegressor, regressor_dual
+from .device_rows import answer_like
+from .kernel_machine import AbstractKernelSum, Nu, fill_up
+from .svr import checked_regression_rows, regressor_dual
 
 
 def nu_regressor_dual(y, bounds, nu) -> DualProblem:
@@ -31,7 +33,7 @@ def nu_regressor_dual(y, bounds, nu) -> DualProblem:
 
 
 @dataclass(eq=False, repr=False)
-class NuSVR(AbstractKernelRegressor):
+class NuSVR(Regressor, AbstractKernelSum):
     """Support vector regression by the share of support vectors. See the module text.
 
     Parameters
@@ -68,7 +70,7 @@ fit_status_, history_
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and numbers y."""
-        X, rows, y, w = self._check_regression_data(X, y, sample_weight)
+        X, rows, y, w = checked_regression_rows(self, X, y, sample_weight)
         bounds = self.C * w
         problem = nu_regressor_dual(y, bounds, self.nu)
         run = self._solve_sum(X, rows, w, problem, float(bounds.max()))
@@ -79,3 +81,7 @@ fit_status_, history_
         coef = problem.row_sums(s.beta, len(rows))
         self._store_machine(X, rows, coef, (above + below) / 2)
         return self
+
+    def predict(self, X):
+        """The target of each row."""
+        return answer_like(self._raw_decision(X), X)

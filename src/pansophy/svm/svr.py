@@ -55,23 +55,15 @@ def regressor_dual(y, bounds, epsilon) -> DualProblem:
     )
 
 
-@dataclass(eq=False, repr=False)
-class AbstractKernelRegressor(Regressor, AbstractKernelSum):
-    """Base class of the kernel regressors."""
-
-    def _check_regression_data(self, X, y, sample_weight):
-        """Rows of weight above 0: all X, their numbers, targets and weights."""
-        X, y, w = self._check_machine_data(X, y, sample_weight, "number")
-        rows, w = kept_rows(X, w)
-        return X, rows, np.asarray(y, dtype=float)[rows], w
-
-    def predict(self, X):
-        """The target of each row."""
-        return answer_like(self._raw_decision(X), X)
+def checked_regression_rows(model, X, y, sample_weight):
+    """Rows of weight above 0: all X, their numbers, targets and weights."""
+    X, y, w = model._check_machine_data(X, y, sample_weight, "number")
+    rows, w = kept_rows(X, w)
+    return X, rows, np.asarray(y, dtype=float)[rows], w
 
 
 @dataclass(eq=False, repr=False)
-class SVR(AbstractKernelRegressor):
+class SVR(Regressor, AbstractKernelSum):
     """Support vector regression with a kernel. See the module text.
 
     Parameters
@@ -124,7 +116,7 @@ class SVR(AbstractKernelRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and numbers y."""
-        X, rows, y, w = self._check_regression_data(X, y, sample_weight)
+        X, rows, y, w = checked_regression_rows(self, X, y, sample_weight)
         bounds = self.C * w
         problem = regressor_dual(y, bounds, self.epsilon)
         options = {"beta": self._previous_multipliers(X, rows, bounds)}
@@ -142,6 +134,10 @@ class SVR(AbstractKernelRegressor):
         self._store_machine(X, rows, problem.row_sums(s.beta, len(rows)), intercept)
         self._fitted_C = float(self.C)
         return self
+
+    def predict(self, X):
+        """The target of each row."""
+        return answer_like(self._raw_decision(X), X)
 
     def _least_dual(self, X, y, w):
         """Dual below which errors of at most epsilon cannot be had."""

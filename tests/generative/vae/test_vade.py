@@ -13,7 +13,7 @@ from pansophy.distributions import Normal
 from pansophy.generative import VaDE
 from pansophy.generative.vae.likelihoods import NormalLikelihood
 from pansophy.generative.vae.vade import LatentMixturePrior, VaDENet
-from pansophy.generative.vae.vae_net import VAENet
+from pansophy.generative.vae.vae import VAENet
 from pansophy.mixture import GaussianMixture
 
 

@@ -6,15 +6,14 @@ import torch
 
 from pansophy.decomposition import ProbabilisticPCA
 from pansophy.distributions import kl_gaussian
+from pansophy.generative.vae.iwae import IWAENet
 from pansophy.generative.vae.likelihoods import NormalLikelihood
-from pansophy.generative.vae.vae_net import VAENet, kl_to_standard_normal
+from pansophy.generative.vae.vae import VAENet, kl_to_standard_normal
 
 
-def make_net(hidden=(), n_classes=0, **options):
+def make_net(hidden=(), n_classes=0, kind=VAENet, **options):
     torch.manual_seed(0)
-    return VAENet(
-        NormalLikelihood(4), 2, hidden, n_classes=n_classes, **options
-    ).double()
+    return kind(NormalLikelihood(4), 2, hidden, n_classes=n_classes, **options).double()
 
 
 @pytest.mark.parametrize(
@@ -140,7 +139,7 @@ def test_bound_at_the_exact_posterior_is_the_likelihood_of_ppca():
 
 def test_importance_weighted_loss_is_the_bound_and_has_its_gradient():
     """Trap 8: minus the log of the mean of K weights, not the mean of their logs."""
-    net = make_net((3,), n_samples=5)
+    net = make_net((3,), kind=IWAENet, n_samples=5)
     X = torch.randn(4, 4, dtype=torch.float64)
 
     def loss():

@@ -7,6 +7,7 @@ import torch
 from pansophy.nn.layers.recurrent import GRU
 from pansophy.nn.training.gradient_step import GradientStep, LossTotals
 from pansophy.nn.training.optimisers import Adam
+from pansophy.rl.deep.a2c import PolicyGradientObjective
 from pansophy.rl.deep.action_heads import CategoricalHead, NormalHead
 from pansophy.rl.deep.actor_critic import standardised
 from pansophy.rl.deep.actor_critic_net import (
@@ -14,6 +15,7 @@ from pansophy.rl.deep.actor_critic_net import (
     ActorCriticNet,
     CompiledEpochs,
 )
+from pansophy.rl.deep.ppo import ClippedObjective
 from pansophy.rl.deep.small_nets import numpy_forward, numpy_layers, orthogonal_mlp
 
 
@@ -45,17 +47,18 @@ def make_batch(head, rng, n=12):
 @pytest.mark.parametrize(
     "head", [CategoricalHead((3,)), CategoricalHead((2, 3)), NormalHead(2)]
 )
-@pytest.mark.parametrize("clip", [0.2, float("inf")])
-def test_gradients_by_hand(head, clip, rng):
-    net = make_net(head, rng, clip_range=clip, entropy_weight=0.1)
+@pytest.mark.parametrize("objective", [ClippedObjective, PolicyGradientObjective])
+def test_gradients_by_hand(head, objective, rng):
+    net = make_net(head, rng, clip_range=0.2, entropy_weight=0.1)
+    objective = objective(net)
     batch = make_batch(head, rng)
-    losses = net.losses(batch)
+    losses = objective.losses(batch)
     for p in net.parameters():
         p.grad = None
     sum(losses.values()).backward()
     expected = [p.grad.clone() for p in net.parameters()]
     with torch.no_grad():
-        found = net.gradients(batch)
+        found = objective.gradients(batch)
     for name, value in losses.items():
         torch.testing.assert_close(found[name], value.detach())
     for p, g in zip(net.parameters(), expected, strict=True):
@@ -77,7 +80,10 @@ def test_compiled_passes_are_torchs(head, masked, clip, rng):
     seed = int(rng.integers(1000))
     options = {"clip_range": clip, "entropy_weight": 0.1}
     nets = [make_net(head, np.random.default_rng(seed), **options) for _ in range(2)]
-    steps = [GradientStep(net, Adam(0.01), LossTotals(), clip=0.5) for net in nets]
+    objective = ClippedObjective if clip < float("inf") else PolicyGradientObjective
+    steps = [
+        GradientStep(objective(net), Adam(0.01), LossTotals(), clip=0.5) for net in nets
+    ]
     batch = make_batch(head, rng)
     if masked:
         mask = torch.tensor(rng.random((12, head.n_outputs)) < 0.5)
@@ -103,7 +109,7 @@ def test_compiled_passes_are_torchs(head, masked, clip, rng):
 def test_constant_advantages_give_no_policy_gradient(rng):
     head = CategoricalHead((3,))
     net = make_net(head, rng, clip_range=0.2)
-    step = GradientStep(net, Adam(0.01), LossTotals())
+    step = GradientStep(ClippedObjective(net), Adam(0.01), LossTotals())
     batch = make_batch(head, rng)._replace(advantage=torch.full((12,), 0.1))
     (pack,) = step.packs[""]
     before = [p.clone() for p in net.policy.parameters()]
@@ -116,6 +122,7 @@ def test_constant_advantages_give_no_policy_gradient(rng):
 def test_entropy_is_rewarded_and_advantages_keep_their_sign(rng):
     head = CategoricalHead((2,))
     net = make_net(head, rng, entropy_weight=1.0, value_weight=0.0)
+    objective = PolicyGradientObjective(net)
     X = torch.ones(4, 5)
     found = head.evaluate(net.policy(X), torch.zeros(4, 1, dtype=torch.int64))
     batch = ActorBatch(
@@ -123,7 +130,7 @@ def test_entropy_is_rewarded_and_advantages_keep_their_sign(rng):
         torch.zeros(4), torch.zeros(4),
     )  # fmt: skip
     with torch.no_grad():
-        net.gradients(batch)
+        objective.gradients(batch)
         for p in net.policy.parameters():
             p -= 0.01 * p.grad
     after = head.evaluate(net.policy(X), batch.action)
@@ -132,7 +139,7 @@ def test_entropy_is_rewarded_and_advantages_keep_their_sign(rng):
     net.entropy_weight = 0.0
     before = head.evaluate(net.policy(X), batch.action).log_prob
     with torch.no_grad():
-        net.gradients(better)
+        objective.gradients(better)
         for p in net.policy.parameters():
             p -= 0.01 * p.grad
     assert (head.evaluate(net.policy(X), batch.action).log_prob > before).all()
@@ -188,14 +195,15 @@ def test_steps_that_only_reset_teach_nothing():
         draw(N, T, 3), action, None, draw(N, T), draw(N, T), draw(N, T),
         first, valid, net.memory.init_state(N),
     )  # fmt: skip
-    usual = net.losses(batch)
+    objective = ClippedObjective(net)
+    usual = objective.losses(batch)
     other = batch._replace(
         target=torch.where(valid, batch.target, 99.0),
         advantage=torch.where(valid, batch.advantage, -99.0),
         log_q=torch.where(valid, batch.log_q, -9.0),
         action=torch.where(valid[..., None], action, 1),
     )
-    for name, loss in net.losses(other).items():
+    for name, loss in objective.losses(other).items():
         torch.testing.assert_close(loss, usual[name], rtol=0, atol=0)
     A = standardised(batch.advantage, valid)[valid]
     assert abs(float(A.mean())) < 1e-6 and float(A.std()) == pytest.approx(1, abs=1e-5)

@@ -3,7 +3,7 @@
 Numbers, dates, categories, booleans and missing values are encoded by `table_codec` and
 have likelihoods by their kind: normal scores a Normal with a learnt variance for each
 column, levels a Categorical, the absence of a number a Bernoulli, beside which the
-number itself has no likelihood. The bound is that of `vae_net`, so that every column
+number itself has no likelihood. The bound is that of `vae`, so that every column
 counts in nats. With labels the table is modelled given the class, and rows of a class
 can be drawn.
 
@@ -37,7 +37,7 @@ from ..vae.likelihoods import (
     MixedLikelihood,
     NormalLikelihood,
 )
-from ..vae.vae import kl_options
+from ..vae.vae import VAENet, kl_options
 from .table_codec import TableCodec, learn_table_codec
 
 TABLE_CHECKS = {"dtype": None, "ensure_all_finite": "allow-nan"}
@@ -132,6 +132,7 @@ class TableVAE(AbstractVAE):
     free_bits: NonNegative = 0.0
     kl_warm_up: Natural = 0
 
+    _net_class = VAENet
     _conditional = True
     _is_density = False
 

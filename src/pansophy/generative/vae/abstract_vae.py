@@ -4,7 +4,7 @@ The code of a row is the mean of q(z | x). A unit of the code is active if that 
 varies over the rows, Var_x m_u(x) > 0.01 [Burda2016]; a unit that is not has collapsed
 to the prior and tells nothing of the row.
 
-Bounds of log p(x) come from K draws of z by importance weights (eq. 3 of `vae_net`),
+Bounds of log p(x) come from K draws of z by importance weights (eq. 1 of `vae_net`),
 with their standard error by the delta method,
 
     log p(x) ~ log mean_k w_k,   error = std_k(w) / (sqrt(K) mean_k w)            (1)
@@ -16,7 +16,7 @@ that a score does not depend on the other rows.
 import math
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
@@ -49,7 +49,7 @@ from .likelihoods import (
     PoissonLikelihood,
     check_likelihood,
 )
-from .vae_net import ImageLayers, VAENet
+from .vae_net import AbstractVAENet, ImageLayers
 
 ACTIVE = 0.01  # variance of the posterior mean over rows from which a unit is active
 SCORED_DRAWS = 32  # draws of z behind `score_samples`
@@ -75,7 +75,8 @@ def bound_and_error(log_w):
 class AbstractVAE(AbstractLatentModel):
     """Parameters and answers of variational autoencoders.
 
-    A model gives `_make_likelihood(n_features)`, and options of its net.
+    A model gives `_net_class`, whose `losses` are minus the bound that is trained,
+    `_make_likelihood(n_features)`, and options of its net.
 
     Parameters
     ----------
@@ -103,10 +104,11 @@ class AbstractVAE(AbstractLatentModel):
     learning_rate_init: Positive = 0.003
     n_epochs: Count = 100
 
+    _net_class: ClassVar[type[AbstractVAENet]]
     _fixed_prior = True  # a learnt prior sets the scale of codes itself
 
     def _net_options(self) -> dict:
-        """Arguments that the estimator adds to `VAENet`."""
+        """Arguments that the estimator adds to those of its net."""
         return {}
 
     def _image_layers(self, n_features) -> ImageLayers | None:
@@ -114,7 +116,7 @@ class AbstractVAE(AbstractLatentModel):
         return None
 
     def _build_net(self, n_features, n_classes):
-        return VAENet(
+        return self._net_class(
             self._make_likelihood(n_features),
             self.n_components,
             layer_sizes(self.hidden_layer_sizes),

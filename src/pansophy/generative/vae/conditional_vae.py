@@ -15,7 +15,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from ...params import Natural, NonNegative
 from .abstract_vae import AbstractArrayVAE
-from .vae import kl_options
+from .vae import VAENet, kl_options
 
 
 @dataclass(eq=False, repr=False)
@@ -58,6 +58,7 @@ class ConditionalVAE(AbstractArrayVAE):
     free_bits: NonNegative = 0.0
     kl_warm_up: Natural = 0
 
+    _net_class = VAENet
     _conditional = True
     _needs_labels = True
 

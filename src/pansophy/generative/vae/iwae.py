@@ -1,18 +1,37 @@
 """Importance-weighted autoencoder: a VAE trained on a tighter bound.
 
-The objective is L_K = E log (1/K) sum_k w_k over K draws of the code (eq. 3 of
-`vae_net`). It is the ELBO for K = 1, does not fall with K and tends to log p(x): the
-posterior of the encoder matters less, the generative model more.
+With the importance weights w_k of K draws of the code, eq. (1) of `vae_net`, the
+objective is
+
+    L_K = E log (1 / K) sum_k w_k <= log p(x)                                     (1)
+
+It is the ELBO for K = 1, does not fall with K and tends to log p(x): the posterior of
+the encoder matters less, the generative model more.
 
 Shapes    X (n, d) or images   codes (n, n_components)
 Refs      [Burda2016]
 """
 
+import math
 from dataclasses import KW_ONLY, dataclass
+
+from torch import Tensor
 
 from ...base import Transformer
 from ...params import Count
+from ..abstract_generator import batch_mean
 from .abstract_vae import AbstractArrayVAE
+from .vae_net import AbstractVAENet
+
+
+class IWAENet(AbstractVAENet):
+    """A net that is trained on the importance-weighted bound, eq. (1)."""
+
+    def losses(self, batch) -> dict[str, Tensor]:
+        """Minus eq. (1), in nats per row."""
+        log_w = self.log_weights(batch["X"], batch.get("y"), self.n_samples)
+        bound = log_w.logsumexp(0) - math.log(self.n_samples)
+        return {"bound": -batch_mean(bound, batch)}
 
 
 @dataclass(eq=False, repr=False)
@@ -44,6 +63,8 @@ class IWAE(Transformer, AbstractArrayVAE):
 
     _: KW_ONLY
     n_samples: Count = 8
+
+    _net_class = IWAENet
 
     def fit(self, X, y=None, sample_weight=None):
         """Train the net.

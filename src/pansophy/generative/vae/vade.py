@@ -39,7 +39,7 @@ from ...params import Count, Natural
 from ..abstract_generator import batch_mean, values_in_blocks
 from ..autoencoders.autoencoder import layer_sizes
 from .abstract_vae import AbstractArrayVAE
-from .vae_net import VAENet
+from .vae import VAENet
 
 LEAST_VARIANCE = 1e-4  # of a cluster, in units of the code
 

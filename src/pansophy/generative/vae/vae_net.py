@@ -1,41 +1,23 @@
-"""The net of a variational autoencoder: encoder, decoder, and bounds of log p(x).
+"""The nets of variational autoencoders: encoder, decoder, and importance weights.
 
 A row x comes from a code z: z ~ N(0, I), x ~ p(x | z), a likelihood whose scores the
-decoder gives (`likelihoods`). The encoder gives q(z | x) = N(m(x), diag s(x)^2). With
-z = m + s e, e ~ N(0, I) (reparameterisation), the evidence lower bound is
+decoder gives (`likelihoods`). The encoder gives q(z | x) = N(m(x), diag s(x)^2), and a
+code is drawn as z = m + s e, e ~ N(0, I) (reparameterisation). The weights
 
-    ELBO = E_q log p(x | z) - KL(q(z | x) || N(0, I)) <= log p(x)                 (1)
-    KL   = sum_u (s_u^2 + m_u^2 - 1 - log s_u^2) / 2                              (2)
+    w_k = p(x | z_k) p(z_k) / q(z_k | x)                                          (1)
 
-and the importance-weighted bound, which rises with K to log p(x),
-
-    L_K = E log (1 / K) sum_k w_k,   w_k = p(x | z_k) p(z_k) / q(z_k | x)         (3)
-
-L_1 is (1) with (2) estimated. What is minimised is minus (3), or
-
-    reconstruction + kl + kl_penalty                                              (4)
-    kl_penalty = b t sum_u max(KL_u, f) - KL
-
-with weight b (beta), warm-up t, which rises from 0 to 1, and free bits f for the mean
-divergence of each unit: kl_penalty is 0 for b = t = 1 and f = 0. With labels y both
+of K draws have the mean p(x): log mean_k w_k is a lower bound of log p(x) on average. A
+model adds what it trains, the bound of `vae` or that of `iwae`. With labels y both
 encoder and decoder see them (conditional model). Both are dense layers, or convolutions
 for images (`conv_coders`).
 
-A decoder without hidden layers and a normal likelihood of fixed spread make the first
-term of (1) a quadratic in z with a closed expectation,
-
-    E |x - W z - c|^2 = |x - W m - c|^2 + sum_u s_u^2 |W_u|^2                     (5)
-
-(columns scaled by the spread): its gradient has no noise, and such a model reaches the
-maximum-likelihood solution of probabilistic PCA.
-
 Cost      one pass of encoder and K of decoder
 Shapes    X (n, d)   z, m, s (n, k)   log w (K, n)
-Refs      [Kingma2014]; [Rezende2014]; [Burda2016] eq. (3); [Higgins2017] beta;
-          [Kingma2016] free bits; [Sohn2015] labels; [Lucas2019] eq. (5)
+Refs      [Kingma2014]; [Rezende2014]; [Burda2016]; [Sohn2015] labels
 """
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -45,9 +27,7 @@ from torch.nn import functional
 
 from ...core.numerics import LOG_2PI
 from ...nn.layers.dense_layers import DenseLayers
-from ..abstract_generator import batch_mean
 from ..autoencoders.conv_coders import ConvDecoder, ConvEncoder
-from .likelihoods import NormalLikelihood
 
 LARGEST_LOG_VARIANCE = 20.0
 
@@ -58,11 +38,6 @@ class ImageLayers(NamedTuple):
     shape: tuple[int, int, int]  # height, width, channels
     n_filters: tuple[int, ...]
     kernel_size: int = 3
-
-
-def kl_to_standard_normal(mean: Tensor, log_var: Tensor) -> Tensor:
-    """Eq. (2) before the sum over units."""
-    return (log_var.exp() + mean.square() - 1 - log_var) / 2
 
 
 def standard_normal_log_prob(z: Tensor) -> Tensor:
@@ -84,8 +59,8 @@ def clear_weights(decoder, outputs) -> None:
         kernel[torch.as_tensor(outputs)] = 0.0
 
 
-class VAENet(nn.Module):
-    """Encoder, decoder and bounds, eq. (1) to (5).
+class AbstractVAENet(nn.Module):
+    """Encoder, decoder and importance weights; a model adds its `losses`.
 
     Parameters
     ----------
@@ -100,10 +75,11 @@ class VAENet(nn.Module):
     image : ImageLayers or None
         Convolutions in the place of `hidden`.
     beta, free_bits : float
+        b and f of eq. (3) of `vae`.
     warm_up : int
         Steps in which the weight of the divergence rises from 0 to 1.
     n_samples : int
-        K of eq. (3); 0: eq. (4).
+        K, draws of a code in eq. (1) of `iwae`; 0: the bound of `vae`.
     """
 
     step: Tensor
@@ -162,58 +138,12 @@ class VAENet(nn.Module):
         """log p(x | z): (..., n)."""
         return self.likelihood.log_prob(X, self.scores(z, y)).sum(-1)
 
-    @property
-    def linear_normal(self) -> bool:
-        """Whether eq. (5) applies."""
-        normal = isinstance(self.likelihood, NormalLikelihood)
-        dense = isinstance(self.decoder, DenseLayers) and len(self.decoder.layers) == 1
-        return normal and dense and not self.likelihood.predicted
-
-    def expected_log_likelihood(self, X, mean, log_var, y=None) -> Tensor:
-        """E_q log p(x | z) of each row: eq. (5), or by one draw of z."""
-        if not self.linear_normal:
-            z = mean + (log_var / 2).exp() * torch.randn_like(mean)
-            return self.log_likelihood(X, z, y)
-        at_mean = self.log_likelihood(X, mean, y)
-        W = self.decoder.layers[0].weight[:, : mean.shape[1]]
-        _, scale = self.likelihood.mean_and_scale(W.t())
-        curvature = (W / scale.expand(len(W))[:, None]).square().sum(0)
-        return at_mean - (log_var.exp() @ curvature) / 2
-
+    @abstractmethod
     def losses(self, batch) -> dict[str, Tensor]:
-        """The terms of eq. (4), or minus eq. (3), in nats per row."""
-        X = batch["X"]
-        y = batch.get("y")
-        if self.n_samples:
-            log_w = self.log_weights(X, y, self.n_samples)
-            bound = log_w.logsumexp(0) - math.log(self.n_samples)
-            return {"bound": -batch_mean(bound, batch)}
-        mean, log_var = self.posterior(X, y)
-        log_px = self.expected_log_likelihood(X, mean, log_var, y)
-        divergence = kl_to_standard_normal(mean, log_var)
-        losses = {
-            "reconstruction": -batch_mean(log_px, batch),
-            "kl": batch_mean(divergence.sum(1), batch),
-        }
-        weight = self.beta * self.warm_up_factor()
-        if self.beta != 1 or self.warm_up or self.free_bits:
-            kl = losses["kl"]
-            charged = kl
-            if self.free_bits:
-                units = torch.stack([batch_mean(u, batch) for u in divergence.T])
-                charged = units.clamp(min=self.free_bits).sum()
-            losses["kl_penalty"] = weight * charged - kl
-        return losses
-
-    def warm_up_factor(self):
-        """t of eq. (4); 1 when the model is validated."""
-        if not self.training or not self.warm_up:
-            return 1.0
-        self.step += 1
-        return (self.step / self.warm_up).clamp(max=1.0)
+        """Terms of minus the bound that is trained, in nats per row."""
 
     def log_weights(self, X, y=None, n_samples=1, *, eps=None) -> Tensor:
-        """log w_k of eq. (3): (K, n); `eps` (K, 1, k) is noise that all rows share."""
+        """log w_k of eq. (1): (K, n); `eps` (K, 1, k) is noise that all rows share."""
         mean, log_var = self.posterior(X, y)
         if eps is None:
             shape = (n_samples, *mean.shape)

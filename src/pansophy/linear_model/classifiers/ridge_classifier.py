@@ -82,31 +82,28 @@ def signed_targets(y, X, class_weight, w):
     return classes, Y, w, codes
 
 
-class AbstractRidgeClassifier(AbstractLinearClassifier):
-    """Decisions of a model whose targets are those of `signed_targets`."""
+def store_classes_of_targets(model, X, y, w):
+    """`signed_targets` of y, its weights and its codes; sets the classes of a model."""
+    model.classes_, Y, w, codes = signed_targets(y, X, model.class_weight, w)
+    model._multilabel = codes is None
+    return Y, w, codes
 
-    def _targets(self, X, y, w):
-        self.classes_, Y, w, codes = signed_targets(y, X, self.class_weight, w)
-        self._multilabel = codes is None
-        return Y, w, codes
 
-    def predict(self, X):
-        """The class with the best score, or 0 and 1 for every label."""
-        check_is_fitted(self)
-        if not self._multilabel:
-            return super().predict(X)
-        F = self.decision_function(X)
-        xp = arrays.namespace(F)
-        return xp.astype(F > 0, xp.int64)
+def predict_indicators(model, X):
+    """1 for every label whose score is above 0, else 0: (n, labels)."""
+    F = model.decision_function(X)
+    xp = arrays.namespace(F)
+    return xp.astype(F > 0, xp.int64)
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
+
+def multi_label_tags(tags):
+    """Tags of classifiers that also take several labels for each row."""
+    tags.classifier_tags.multi_label = True
+    return tags
 
 
 @dataclass(eq=False, repr=False)
-class RidgeClassifier(AbstractRidgeClassifier):
+class RidgeClassifier(AbstractLinearClassifier):
     """Ridge regression on labels of +1 and -1.
 
     Parameters
@@ -169,7 +166,7 @@ class RidgeClassifier(AbstractRidgeClassifier):
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="labels", accept_sparse="csr"
         )
-        Y, w, _ = self._targets(X, y, w)
+        Y, w, _ = store_classes_of_targets(self, X, y, w)
         inner = Ridge(
             alpha=self.alpha,
             fit_intercept=self.fit_intercept,
@@ -186,14 +183,19 @@ class RidgeClassifier(AbstractRidgeClassifier):
         flatten_single_target(self)
         return self
 
+    def predict(self, X):
+        """The class with the best score, or 0 and 1 for every label."""
+        check_is_fitted(self)
+        return predict_indicators(self, X) if self._multilabel else super().predict(X)
+
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
+        tags = multi_label_tags(super().__sklearn_tags__())
         tags.input_tags.sparse = self.solver != "svd"
         return tags
 
 
 @dataclass(eq=False, repr=False)
-class RidgeClassifierCV(AbstractRidgeClassifier):
+class RidgeClassifierCV(AbstractLinearClassifier):
     """Ridge classifier with alpha chosen by exact leave-one-out or by splits.
 
     Parameters
@@ -249,7 +251,7 @@ class RidgeClassifierCV(AbstractRidgeClassifier):
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="labels", accept_sparse="csr"
         )
-        Y, w, codes = self._targets(X, y, w)
+        Y, w, codes = store_classes_of_targets(self, X, y, w)
         scorer = HeldOutScorer(None, None)
         if not (self.cv is None and self.scoring is None):
             classes = arrays.to_numpy(self.classes_)
@@ -268,13 +270,21 @@ class RidgeClassifierCV(AbstractRidgeClassifier):
         flatten_single_target(self)
         return self
 
+    def predict(self, X):
+        """The class with the best score, or 0 and 1 for every label."""
+        check_is_fitted(self)
+        return predict_indicators(self, X) if self._multilabel else super().predict(X)
+
+    def __sklearn_tags__(self):
+        return multi_label_tags(super().__sklearn_tags__())
+
     def get_metadata_routing(self):
         """scikit-learn's router: splitter and scorer may ask for metadata of `fit`."""
         return ridge_cv_router(self)
 
 
 @dataclass(eq=False, repr=False)
-class LeastSquaresClassifier(AbstractRidgeClassifier):
+class LeastSquaresClassifier(AbstractLinearClassifier):
     """Least squares on labels: `RidgeClassifier` at alpha 0, of the smallest norm.
 
     Parameters
@@ -315,7 +325,7 @@ class LeastSquaresClassifier(AbstractRidgeClassifier):
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="labels", accept_sparse="csr"
         )
-        Y, w, _ = self._targets(X, y, w)
+        Y, w, _ = store_classes_of_targets(self, X, y, w)
         if is_wide_sparse(X):
             B, b, _ = solve_lsmr(
                 X,
@@ -335,6 +345,14 @@ class LeastSquaresClassifier(AbstractRidgeClassifier):
         store_coefficients(self, X, B, b, y_is_1d=False)
         flatten_single_target(self)
         return self
+
+    def predict(self, X):
+        """The class with the best score, or 0 and 1 for every label."""
+        check_is_fitted(self)
+        return predict_indicators(self, X) if self._multilabel else super().predict(X)
+
+    def __sklearn_tags__(self):
+        return multi_label_tags(super().__sklearn_tags__())
 
     def outputs(self, X):
         """The fit to targets of 1 and 0, (n, n_classes); rows sum to 1 with b."""

@@ -121,19 +121,22 @@ def store_lasso_fit(model, runs: list[Result], design, means, data):
     return model
 
 
-class AbstractLasso(AbstractLinearRegressor):
-    """A model of the lasso family."""
+def lasso_not_converged_text(model, limit) -> str:
+    """What a model of the lasso family says where it has not converged."""
+    return (
+        "Objective did not converge. You might want to increase the number of "
+        f"iterations, max_iter={model.max_iter} of {type(model).__name__}, or its "
+        "tol, or to scale the data."
+    )
 
-    def _not_converged_text(self, limit):
-        return (
-            "Objective did not converge. You might want to increase the number of "
-            f"iterations, max_iter={self.max_iter} of {type(self).__name__}, or its "
-            "tol, or to scale the data."
-        )
+
+def sparse_coefficients(model):
+    """`coef_` as a CSR matrix."""
+    return sp.csr_matrix(arrays.to_numpy(model.coef_))
 
 
 @dataclass(eq=False, repr=False)
-class ElasticNet(AbstractLasso):
+class ElasticNet(AbstractLinearRegressor):
     """Linear regression with mixed L1 and L2 penalties; see the module text.
 
     Parameters
@@ -200,6 +203,8 @@ class ElasticNet(AbstractLasso):
     selection: Literal["cyclic", "random"] = "cyclic"
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
+    sparse_coef_ = property(sparse_coefficients)
+    _not_converged_text = lasso_not_converged_text
 
     def fit(self, X, y, sample_weight=None, check_input=True):
         """Fit to rows X and targets y, one or several columns.
@@ -209,11 +214,6 @@ class ElasticNet(AbstractLasso):
         """
         return fit_elastic_net(self, self.l1_ratio, X, y, sample_weight, check_input)
 
-    @property
-    def sparse_coef_(self):
-        """`coef_` as a CSR matrix."""
-        return sp.csr_matrix(arrays.to_numpy(self.coef_))
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
@@ -221,7 +221,7 @@ class ElasticNet(AbstractLasso):
 
 
 @dataclass(eq=False, repr=False)
-class Lasso(AbstractLasso):
+class Lasso(AbstractLinearRegressor):
     """Linear regression with an L1 penalty. See the module text.
 
     Parameters
@@ -285,6 +285,8 @@ class Lasso(AbstractLasso):
     selection: Literal["cyclic", "random"] = "cyclic"
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
+    sparse_coef_ = property(sparse_coefficients)
+    _not_converged_text = lasso_not_converged_text
 
     def fit(self, X, y, sample_weight=None, check_input=True):
         """Fit to rows X and targets y, one or several columns.
@@ -293,11 +295,6 @@ class Lasso(AbstractLasso):
         CSC matrices of finite floats.
         """
         return fit_elastic_net(self, 1.0, X, y, sample_weight, check_input)
-
-    @property
-    def sparse_coef_(self):
-        """`coef_` as a CSR matrix."""
-        return sp.csr_matrix(arrays.to_numpy(self.coef_))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

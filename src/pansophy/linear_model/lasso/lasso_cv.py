@@ -38,10 +38,11 @@ from ...params import (
     Positive,
     Verbosity,
 )
+from ...predictors.abstract_linear import AbstractLinearRegressor
 from ...typing import Matrix, NumberList, Seed, Splits
 from ..least_squares.ridge import checked_alphas
 from ..metadata_routing import cross_validation_router, route_fit_metadata
-from .lasso import AbstractLasso, store_lasso_fit
+from .lasso import lasso_not_converged_text, store_lasso_fit
 from .lasso_path import (
     alpha_grid,
     centre_targets,
@@ -196,31 +197,8 @@ def warn_unconverged_folds(model, unconverged, total):
         )
 
 
-class AbstractLassoCV(AbstractLasso):
-    """A model of the lasso family with a splitter `cv`."""
-
-    cv: Splits
-
-    def get_metadata_routing(self):
-        """scikit-learn's router: the splitter may ask for metadata of `fit`."""
-        return cross_validation_router(self, check_cv(self.cv))
-
-
-class AbstractOneTargetLassoCV(AbstractLassoCV):
-    """The common `fit` of `LassoCV` and `ElasticNetCV`."""
-
-    def fit(self, X, y, sample_weight=None, **params):
-        """Choose on folds, then fit to all rows X and targets y.
-
-        Further keywords, groups say, go to the splitter by metadata routing.
-        """
-        splits, _ = route_fit_metadata(self, params, sample_weight)
-        data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
-        return fit_cross_validated(self, data, splits, multi_task=False)
-
-
 @dataclass(eq=False, repr=False)
-class LassoCV(AbstractOneTargetLassoCV):
+class LassoCV(AbstractLinearRegressor):
     """Lasso whose strength is chosen by cross-validation. See the module text.
 
     Parameters
@@ -298,10 +276,24 @@ class LassoCV(AbstractOneTargetLassoCV):
     selection: Literal["cyclic", "random"] = "cyclic"
 
     path = staticmethod(lasso_path)  # as in scikit-learn, without an intercept
+    _not_converged_text = lasso_not_converged_text
+
+    def fit(self, X, y, sample_weight=None, **params):
+        """Choose on folds, then fit to all rows X and targets y.
+
+        Further keywords, groups say, go to the splitter by metadata routing.
+        """
+        splits, _ = route_fit_metadata(self, params, sample_weight)
+        data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
+        return fit_cross_validated(self, data, splits, multi_task=False)
+
+    def get_metadata_routing(self):
+        """scikit-learn's router: the splitter may ask for metadata of `fit`."""
+        return cross_validation_router(self, check_cv(self.cv))
 
 
 @dataclass(eq=False, repr=False)
-class ElasticNetCV(AbstractOneTargetLassoCV):
+class ElasticNetCV(AbstractLinearRegressor):
     """Elastic net with strength and mix chosen by cross-validation.
 
     Parameters
@@ -382,3 +374,17 @@ class ElasticNetCV(AbstractOneTargetLassoCV):
     selection: Literal["cyclic", "random"] = "cyclic"
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
+    _not_converged_text = lasso_not_converged_text
+
+    def fit(self, X, y, sample_weight=None, **params):
+        """Choose on folds, then fit to all rows X and targets y.
+
+        Further keywords, groups say, go to the splitter by metadata routing.
+        """
+        splits, _ = route_fit_metadata(self, params, sample_weight)
+        data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
+        return fit_cross_validated(self, data, splits, multi_task=False)
+
+    def get_metadata_routing(self):
+        """scikit-learn's router: the splitter may ask for metadata of `fit`."""
+        return cross_validation_router(self, check_cv(self.cv))

@@ -25,18 +25,24 @@ from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.model_selection import check_cv
 
-from ...core.arrays import arrays
 from ...core.linalg.least_squares import least_squares
 from ...core.loops import threads
 from ...core.random import make_rng
 from ...optim.nonsmooth import group_working_set
 from ...optim.nonsmooth.centered_design import Design
 from ...params import Count, Flag, Fraction, Jobs, NonNegative, Positive, Verbosity
+from ...predictors.abstract_linear import AbstractLinearRegressor
 from ...typing import NumberList, Seed, Splits
-from ..metadata_routing import route_fit_metadata
-from .lasso import AbstractLasso, initial_coefficients, store_lasso_fit
-from .lasso_cv import AbstractLassoCV, fit_cross_validated
+from ..metadata_routing import cross_validation_router, route_fit_metadata
+from .lasso import (
+    initial_coefficients,
+    lasso_not_converged_text,
+    sparse_coefficients,
+    store_lasso_fit,
+)
+from .lasso_cv import fit_cross_validated
 from .lasso_path import (
     centre_targets,
     check_lasso_data,
@@ -105,38 +111,8 @@ def multi_task_tags(tags):
     return tags
 
 
-class AbstractMultiTask(AbstractLasso):
-    """A model for several targets at one strength."""
-
-    @property
-    def sparse_coef_(self):
-        """`coef_` as a CSR matrix."""
-        return sp.csr_matrix(arrays.to_numpy(self.coef_))
-
-    def __sklearn_tags__(self):
-        return multi_task_tags(super().__sklearn_tags__())
-
-
-class AbstractMultiTaskCV(AbstractLassoCV):
-    """The common `fit` of the models whose strength is chosen on folds."""
-
-    def fit(self, X, y, sample_weight=None, **params):
-        """Choose on folds, then fit to all rows X and targets y (n, t).
-
-        Further keywords, groups say, go to the splitter by metadata routing.
-        """
-        splits, _ = route_fit_metadata(self, params, sample_weight)
-        data = require_2d_targets(self, check_lasso_data(self, X, y, sample_weight))
-        fit_cross_validated(self, data, splits, multi_task=True)
-        self.coef_ = self.coef_ if self.coef_.ndim == 2 else self.coef_[None, :]
-        return self
-
-    def __sklearn_tags__(self):
-        return multi_task_tags(super().__sklearn_tags__())
-
-
 @dataclass(eq=False, repr=False)
-class MultiTaskElasticNet(AbstractMultiTask):
+class MultiTaskElasticNet(AbstractLinearRegressor):
     """Elastic net for several targets with one support. See the module text.
 
     Parameters
@@ -196,14 +172,19 @@ class MultiTaskElasticNet(AbstractMultiTask):
     selection: Literal["cyclic", "random"] = "cyclic"
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
+    sparse_coef_ = property(sparse_coefficients)
+    _not_converged_text = lasso_not_converged_text
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and targets y (n, t)."""
         return fit_multi_task(self, self.l1_ratio, X, y, sample_weight)
 
+    def __sklearn_tags__(self):
+        return multi_task_tags(super().__sklearn_tags__())
+
 
 @dataclass(eq=False, repr=False)
-class MultiTaskLasso(AbstractMultiTask):
+class MultiTaskLasso(AbstractLinearRegressor):
     """Lasso for several targets with one support. See the module text.
 
     Parameters
@@ -260,14 +241,19 @@ class MultiTaskLasso(AbstractMultiTask):
     selection: Literal["cyclic", "random"] = "cyclic"
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
+    sparse_coef_ = property(sparse_coefficients)
+    _not_converged_text = lasso_not_converged_text
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and targets y (n, t)."""
         return fit_multi_task(self, 1.0, X, y, sample_weight)
 
+    def __sklearn_tags__(self):
+        return multi_task_tags(super().__sklearn_tags__())
+
 
 @dataclass(eq=False, repr=False)
-class MultiTaskLassoCV(AbstractMultiTaskCV):
+class MultiTaskLassoCV(AbstractLinearRegressor):
     """Multi-task lasso with a strength chosen by cross-validation.
 
     Parameters
@@ -338,10 +324,29 @@ class MultiTaskLassoCV(AbstractMultiTaskCV):
     selection: Literal["cyclic", "random"] = "cyclic"
 
     path = staticmethod(lasso_path)  # as in scikit-learn, without an intercept
+    _not_converged_text = lasso_not_converged_text
+
+    def fit(self, X, y, sample_weight=None, **params):
+        """Choose on folds, then fit to all rows X and targets y (n, t).
+
+        Further keywords, groups say, go to the splitter by metadata routing.
+        """
+        splits, _ = route_fit_metadata(self, params, sample_weight)
+        data = require_2d_targets(self, check_lasso_data(self, X, y, sample_weight))
+        fit_cross_validated(self, data, splits, multi_task=True)
+        self.coef_ = self.coef_ if self.coef_.ndim == 2 else self.coef_[None, :]
+        return self
+
+    def get_metadata_routing(self):
+        """scikit-learn's router: the splitter may ask for metadata of `fit`."""
+        return cross_validation_router(self, check_cv(self.cv))
+
+    def __sklearn_tags__(self):
+        return multi_task_tags(super().__sklearn_tags__())
 
 
 @dataclass(eq=False, repr=False)
-class MultiTaskElasticNetCV(AbstractMultiTaskCV):
+class MultiTaskElasticNetCV(AbstractLinearRegressor):
     """Multi-task elastic net, strength and mix chosen by folds.
 
     Parameters
@@ -415,3 +420,22 @@ class MultiTaskElasticNetCV(AbstractMultiTaskCV):
     selection: Literal["cyclic", "random"] = "cyclic"
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
+    _not_converged_text = lasso_not_converged_text
+
+    def fit(self, X, y, sample_weight=None, **params):
+        """Choose on folds, then fit to all rows X and targets y (n, t).
+
+        Further keywords, groups say, go to the splitter by metadata routing.
+        """
+        splits, _ = route_fit_metadata(self, params, sample_weight)
+        data = require_2d_targets(self, check_lasso_data(self, X, y, sample_weight))
+        fit_cross_validated(self, data, splits, multi_task=True)
+        self.coef_ = self.coef_ if self.coef_.ndim == 2 else self.coef_[None, :]
+        return self
+
+    def get_metadata_routing(self):
+        """scikit-learn's router: the splitter may ask for metadata of `fit`."""
+        return cross_validation_router(self, check_cv(self.cv))
+
+    def __sklearn_tags__(self):
+        return multi_task_tags(super().__sklearn_tags__())

@@ -43,7 +43,7 @@ def standardise_rows(A):
 
 @compiled(inner=True)
 def clipped_gain(log_ratio, advantage, clip_range):
-    """min(r A, clip(r) A), and its derivative in log p: eqs. (1) and (2)."""
+    """min(r A, clip(r) A), and its derivative in log p: eq. (1) of `ppo`."""
     ratio = math.exp(log_ratio)
     gain = ratio * advantage
     if clip_range == np.inf:

@@ -2,17 +2,66 @@
 
     J = -mean A log p(a) - h mean H + v mean (V - G)^2                          (1)
 
-N environments are stepped a few times, advantages A bootstrap from V where the batch
-ends, and all of it is one gradient step. (The original paper moves by RMSProp; this is
-Adam, as for the other agents.)
+with p the policy, H its entropy, V the value function. N environments are stepped a few
+times, advantages A bootstrap from V where the batch ends (G = A + V), and all of it is
+one gradient step. (The original paper moves by RMSProp; this is Adam, as for the other
+agents.)
+
+What is computed for the first term is -mean r A with r = p(a) / q(a), q being the
+policy that acted. The step begins at p = q, where r = 1 and dr / dlog p = r: its
+gradient is that of eq. (1), and its value, minus the mean advantage, stands in
+`history_`. The derivatives in log p(a_i), H_i and V_i are
+
+    c_i = -r_i A_i / n,   e = -h / n,   u_i = 2 v (V_i - G_i) / n                (2)
 
 Refs      [Mnih2016]
 """
 
 from dataclasses import dataclass
 
+import torch
+
 from ...params import Count, Fraction, NonNegative, Positive
 from .actor_critic import AbstractActorCritic
+from .actor_critic_net import AbstractActorCriticObjective
+
+
+class PolicyGradientObjective(AbstractActorCriticObjective):
+    """Eq. (1) of a net, by autograd (`losses`) and by hand (`gradients`).
+
+    Parameters
+    ----------
+    net : ActorCriticNet
+        It has h and v: `entropy_weight` and `value_weight`.
+    """
+
+    def losses(self, batch):
+        """The three terms of eq. (1)."""
+        net = self.net
+        batch = net.flat_batch(batch)
+        found, V = net.evaluate(batch)
+        r = torch.exp(found.log_prob - batch.log_q)
+        return {
+            "policy": -(r * batch.advantage).mean(),
+            "entropy": -net.entropy_weight * found.entropy.mean(),
+            "value": net.value_weight * (V - batch.target).square().mean(),
+        }
+
+    def gradients(self, batch):
+        """The three terms of eq. (1), with the gradient by eq. (2) put into `.grad`."""
+        net = self.net
+        n = len(batch.X)
+        steps = net.forward_pass(batch)
+        found = steps.probabilities
+        h, v = net.entropy_weight, net.value_weight
+        gain = torch.exp(found.log_prob - batch.log_q) * batch.advantage
+        error = steps.value - batch.target
+        net.backward_pass(steps, gain / -n, -h / n, error * (2 * v / n))
+        return {
+            "policy": gain.mean().neg_(),
+            "entropy": found.entropy.mean() * -h,
+            "value": torch.dot(error, error) * (v / n),
+        }
 
 
 @dataclass(eq=False, repr=False)
@@ -54,3 +103,6 @@ class A2C(AbstractActorCritic):
     learning_rate: Positive = 1e-3
     gae_lambda: Fraction = 1.0
     entropy_weight: NonNegative = 0.01
+
+    def _objective(self, net):
+        return PolicyGradientObjective(net)

@@ -6,8 +6,8 @@ One update of the learner, with N environments stepped T times by the present po
        (`returns`), where episodes that were cut off keep the value after the cut;
     2. log q(a) of every action;
     3. `n_epochs` times over the T N steps in random order, in batches: a gradient step
-       along the loss of `actor_critic_net`, with A shifted and scaled to mean 0 and
-       deviation 1 within the batch if asked for.
+       along the objective of the algorithm (`ppo`, `a2c`), with A shifted and scaled to
+       mean 0 and deviation 1 within the batch if asked for.
 
 Batches have nearly equal sizes, so that none is a leftover of one row. The moments that
 normalise observations are those in use when the actions were drawn, and take in the new
@@ -16,6 +16,7 @@ observations after the update: p = q exactly when an update begins.
 Steps that only reset an environment are left out.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
@@ -32,7 +33,12 @@ from ...params import Count, Flag, Fraction, NonNegative, Positive
 from ..experience.returns import generalized_advantages
 from .abstract_agent import AbstractAgent
 from .action_heads import CategoricalHead, NormalHead
-from .actor_critic_net import ActorBatch, ActorCriticNet, CompiledEpochs
+from .actor_critic_net import (
+    AbstractActorCriticObjective,
+    ActorBatch,
+    ActorCriticNet,
+    CompiledEpochs,
+)
 from .conv_features import ConvLayers, conv_features
 from .running_moments import ReturnScale
 from .small_nets import numpy_forward, numpy_layers, orthogonal_mlp
@@ -56,7 +62,7 @@ class ActorCriticLearner:
         self.head = self.net.head
         self.totals = LossTotals()
         self.gradient_step = GradientStep(
-            self.net,
+            agent._objective(self.net),
             Adam(agent.learning_rate, eps=1e-5),
             self.totals,
             clip=agent.max_grad_norm,
@@ -352,7 +358,10 @@ def build_net(agent, rng) -> ActorCriticNet:
 
 @dataclass(eq=False, repr=False)
 class AbstractActorCritic(AbstractAgent):
-    """Parameters of the actor-critic agents; described there."""
+    """Parameters of the actor-critic agents; described there.
+
+    An agent gives `_objective(net)`, what it minimises.
+    """
 
     horizon: Count = 128
     gae_lambda: Fraction = 0.95
@@ -367,6 +376,10 @@ class AbstractActorCritic(AbstractAgent):
 
     n_epochs = 1
     normalize_advantages = False
+
+    @abstractmethod
+    def _objective(self, net) -> AbstractActorCriticObjective:
+        """What the agent minimises, for `GradientStep`."""
 
     def _subtracts_baseline(self) -> bool:
         return True

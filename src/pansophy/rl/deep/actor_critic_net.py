@@ -1,20 +1,14 @@
-"""The net of actor-critic agents: a policy, a value function, and their loss.
+"""The net of actor-critic agents: a policy and a value function.
 
-For a batch of steps with actions a, advantages A, log-probabilities log q under the
-policy that acted, and targets G of the values,
+What is minimised stands with each algorithm (`ppo`, `a2c`). Every one of these
+objectives is a sum over a batch of steps with actions a, advantages A, log q(a) under
+the policy q that acted, and targets G of the values; its gradient is that of
 
-    r_i = p(a_i) / q(a_i)
-    J = -mean min(r_i A_i, clip(r_i, 1 - eps, 1 + eps) A_i)
-        - h mean H_i + v mean (V_i - G_i)^2                                     (1)
+    J = sum_i c_i log p(a_i) + e H_i + u_i V_i                                  (1)
 
-where H is the entropy of the policy, so that h > 0 rewards exploration. With eps
-infinite and p = q, dJ/dF is the plain policy gradient -A dlog p: A2C and REINFORCE are
-one step along it, PPO takes several along (1). The gradient of the first part is that
-of sum_i c_i log p(a_i) with
-
-    c_i = -r_i A_i / n, or 0 where the clipped branch is the smaller            (2)
-
-which with `action_heads` and `MLP.backward_pass` needs no autograd (`gradients`); on
+where H is the entropy of the policy p, V the value, and c_i, e and u_i are the
+derivatives of the objective in log p(a_i), H_i and V_i, held fixed. With `action_heads`
+and `MLP.backward_pass` that needs no autograd (`ActorCriticNet.backward_pass`); on
 small nets whole passes over the batch are one compiled call (`CompiledEpochs`). Tests
 compare the three.
 
@@ -24,9 +18,9 @@ its state set to 0 where an episode begins, and both nets see its output; such n
 trained by autograd, with a memory on whole sequences.
 
 Shapes    X (n, d), or (N, T, d) with memory   F (n, m)   V, A, G, log q (n,)
-Refs      [Schulman2017] eq. (1); [Mnih2016] A2C; [Williams1992] REINFORCE
 """
 
+from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,10 +36,11 @@ from ...nn.nets.compiled_mlp import (
 )
 from . import _actor_critic_net as loops
 from ._actor_critic_net import ActorRows
+from .action_heads import ActionProbabilities
 
 
 class ActorBatch(NamedTuple):
-    """Rows for `losses`; with memory all but `state` have the axes (N, T)."""
+    """Steps of an objective; with memory all but `state` have the axes (N, T)."""
 
     X: Tensor
     action: Tensor
@@ -64,8 +59,17 @@ class ActorBatch(NamedTuple):
         return ActorBatch(*picked)._replace(state=state)
 
 
+class EvaluatedSteps(NamedTuple):
+    """What the nets say of a batch, and what `backward_pass` needs."""
+
+    probabilities: ActionProbabilities  # of the actions, under the present policy
+    value: Tensor  # (n,)
+    H_policy: list  # outputs of the layers of the policy
+    H_value: list  # outputs of the layers of the value
+
+
 class ActorCriticNet(nn.Module):
-    """Policy and value nets with the loss (1).
+    """Policy and value nets, and the numbers of their objective.
 
     Parameters
     ----------
@@ -76,9 +80,9 @@ class ActorCriticNet(nn.Module):
     features : ConvFeatures or None
         Read before all.
     clip_range : float
-        eps of eq. (1); infinite for no clipping.
+        eps of eq. (1) of `ppo`; infinite for no clipping.
     entropy_weight, value_weight : float
-        h and v.
+        h and v of the objective.
     """
 
     def __init__(
@@ -112,49 +116,26 @@ class ActorCriticNet(nn.Module):
         flat = self.features(X.reshape(-1, X.shape[-1]))
         return flat.view(*X.shape[:-1], flat.shape[1])
 
-    def losses(self, batch: ActorBatch) -> dict[str, Tensor]:
-        """The three parts of eq. (1)."""
-        batch = self.flat_batch(batch)
+    def evaluate(self, batch: ActorBatch) -> tuple[ActionProbabilities, Tensor]:
+        """log p(a), H and V (n,) of a batch of rows, for autograd."""
         F = self.policy(batch.X)
         V = self.value(batch.X)[:, 0]
-        found = self.head.evaluate(F, batch.action, batch.mask, self.free)
-        ratio = torch.exp(found.log_prob - batch.log_q)
-        eps = self.clip_range
-        gain = ratio * batch.advantage
-        clipped = ratio.clamp(1 - eps, 1 + eps) * batch.advantage
-        return {
-            "policy": -torch.minimum(gain, clipped).mean(),
-            "entropy": -self.entropy_weight * found.entropy.mean(),
-            "value": self.value_weight * (V - batch.target).square().mean(),
-        }
+        return self.head.evaluate(F, batch.action, batch.mask, self.free), V
 
-    def gradients(self, batch: ActorBatch) -> dict[str, Tensor]:
-        """Losses with the gradient put into `.grad`; under `no_grad`."""
-        X, action, mask, log_q, A, G, *_ = batch
-        n = len(X)
-        H_policy, H_value = self.policy.forward_pass(X), self.value.forward_pass(X)
-        found = self.head.evaluate(H_policy[-1], action, mask, self.free)
-        ratio = torch.exp(found.log_prob - log_q)
-        gain = ratio * A
-        if self.clip_range < float("inf"):
-            eps = self.clip_range
-            clipped = ratio.clamp_(1 - eps, 1 + eps).mul_(A)
-            smaller = torch.minimum(gain, clipped)
-            c = torch.where(gain <= clipped, gain, 0.0).div_(-n)  # (2)
-        else:
-            smaller = gain
-            c = gain / -n
-        D, slope = self.head.gradient(found, c, -self.entropy_weight / n)
-        self.policy.backward_pass(H_policy, D)
+    def forward_pass(self, batch: ActorBatch) -> EvaluatedSteps:
+        """`evaluate` without autograd, for `backward_pass`."""
+        H_policy = self.policy.forward_pass(batch.X)
+        H_value = self.value.forward_pass(batch.X)
+        found = self.head.evaluate(H_policy[-1], batch.action, batch.mask, self.free)
+        return EvaluatedSteps(found, H_value[-1][:, 0], H_policy, H_value)
+
+    def backward_pass(self, steps: EvaluatedSteps, c, e, u) -> None:
+        """Put the gradient of eq. (1) into `.grad`, for c and u (n,) and a number e."""
+        D, slope = self.head.gradient(steps.probabilities, c, e)
+        self.policy.backward_pass(steps.H_policy, D)
         if slope is not None:
             self.free.grad.copy_(slope)
-        error = H_value[-1][:, 0] - G
-        self.value.backward_pass(H_value, error[:, None] * (2 * self.value_weight / n))
-        return {
-            "policy": smaller.mean().neg_(),
-            "entropy": found.entropy.mean() * -self.entropy_weight,
-            "value": torch.dot(error, error) * (self.value_weight / n),
-        }
+        self.value.backward_pass(steps.H_value, u[:, None])
 
     # -- memory ----------------------------------------------------------------
 
@@ -182,6 +163,32 @@ class ActorCriticNet(nn.Module):
         """One step of the memory: (N, h) and the state after it."""
         keep = (~first).to(x.dtype)[:, None, None]
         return self.memory.step(x, tuple(s * keep for s in state))
+
+
+class AbstractActorCriticObjective(nn.Module):
+    """What an algorithm minimises, as `GradientStep` takes it.
+
+    Parameters
+    ----------
+    net : ActorCriticNet
+    """
+
+    def __init__(self, net: ActorCriticNet):
+        super().__init__()
+        self.net = net
+
+    @property
+    def has_manual_gradients(self) -> bool:
+        """Whether `gradients` can be used: not with a memory or convolutions."""
+        return self.net.has_manual_gradients
+
+    @abstractmethod
+    def losses(self, batch: ActorBatch) -> dict[str, Tensor]:
+        """The terms of the objective, for autograd."""
+
+    @abstractmethod
+    def gradients(self, batch: ActorBatch) -> dict[str, Tensor]:
+        """The terms, with their gradient put into `.grad`; under `no_grad`."""
 
 
 class ActorCriticTables(NamedTuple):
@@ -215,6 +222,8 @@ class ActorWorkspace(NamedTuple):
 
 class CompiledEpochs:
     """Passes of a small net without memory over a batch, one compiled call each.
+
+    The objective is that of `ppo`, which for an infinite `clip_range` is that of `a2c`.
 
     Parameters
     ----------

@@ -1,14 +1,23 @@
 """Proximal policy optimisation: several cautious steps on each batch of experience.
 
-With p the policy and q the one that acted, the objective of a batch is
+With p the policy, q the one that acted, H the entropy of p and V the value function,
+the objective of a batch of n steps with advantages A and targets G of the values is
 
     J = -mean min(r A, clip(r, 1 - eps, 1 + eps) A) - h mean H + v mean (V - G)^2,
     r = p(a) / q(a)                                                             (1)
 
 For r inside 1 - eps, ..., 1 + eps this is the policy gradient; beyond it, nothing is
 gained by moving further in the direction that pays, so that a batch can be used for
-`n_epochs` passes before new experience is gathered. A and G come from generalised
-advantage estimation (`returns`).
+`n_epochs` passes before new experience is gathered. h > 0 rewards exploration. A and G
+come from generalised advantage estimation (`returns`).
+
+Since dr / dlog p = r, the derivatives of J in log p(a_i), H_i and V_i are
+
+    c_i = -r_i A_i / n, or 0 where the clipped branch is the smaller
+    e = -h / n,   u_i = 2 v (V_i - G_i) / n                                     (2)
+
+and `ActorCriticNet.backward_pass` carries them to the weights. `ClippedObjective` is
+both equations; small nets compute the same in compiled loops (`clipped_gain`).
 
 Cost      n_epochs passes forwards and backwards over every step
 Refs      [Schulman2017]; [Engstrom2020] and [Huang2022] the details that matter
@@ -16,8 +25,58 @@ Refs      [Schulman2017]; [Engstrom2020] and [Huang2022] the details that matter
 
 from dataclasses import dataclass
 
+import torch
+
 from ...params import Count, Flag, Fraction, Positive
 from .actor_critic import AbstractActorCritic
+from .actor_critic_net import AbstractActorCriticObjective
+
+
+class ClippedObjective(AbstractActorCriticObjective):
+    """Eq. (1) of a net, by autograd (`losses`) and by hand (`gradients`).
+
+    Parameters
+    ----------
+    net : ActorCriticNet
+        It has eps, h and v: `clip_range`, `entropy_weight` and `value_weight`.
+    """
+
+    def losses(self, batch):
+        """The three terms of eq. (1)."""
+        net = self.net
+        batch = net.flat_batch(batch)
+        found, V = net.evaluate(batch)
+        A = batch.advantage
+        eps = net.clip_range
+        r = torch.exp(found.log_prob - batch.log_q)
+        gain = torch.minimum(r * A, r.clamp(1 - eps, 1 + eps) * A)
+        return {
+            "policy": -gain.mean(),
+            "entropy": -net.entropy_weight * found.entropy.mean(),
+            "value": net.value_weight * (V - batch.target).square().mean(),
+        }
+
+    def gradients(self, batch):
+        """The three terms of eq. (1), with the gradient by eq. (2) put into `.grad`."""
+        net = self.net
+        n = len(batch.X)
+        steps = net.forward_pass(batch)
+        found = steps.probabilities
+        A = batch.advantage
+        eps = net.clip_range
+        h, v = net.entropy_weight, net.value_weight
+        r = torch.exp(found.log_prob - batch.log_q)
+        gain = r * A
+        clipped = r.clamp_(1 - eps, 1 + eps).mul_(A)
+        smaller = torch.minimum(gain, clipped)
+        c = torch.where(gain <= clipped, gain, 0.0).div_(-n)
+        error = steps.value - batch.target
+        net.backward_pass(steps, c, -h / n, error * (2 * v / n))
+        return {
+            "policy": smaller.mean().neg_(),
+            "entropy": found.entropy.mean() * -h,
+            "value": torch.dot(error, error) * (v / n),
+        }
 
 
 @dataclass(eq=False, repr=False)
@@ -114,6 +173,9 @@ class PPO(AbstractActorCritic):
     target_kl: Positive | None = None
     gae_lambda: Fraction = 0.95
     anneal: Flag = False
+
+    def _objective(self, net):
+        return ClippedObjective(net)
 
     def _clip_range(self):
         return self.clip_range

@@ -5,7 +5,8 @@
 where G is the discounted return to the end of the episode and the baseline b = V, or 0.
 Whatever b, the gradient has the same mean; with V its variance is far smaller. Where an
 episode is cut off, by a time limit or by the end of the batch, G goes on with V of the
-last observation: a cut is no end.
+last observation: a cut is no end. It is the objective of A2C, eq. (1) of `a2c`, with
+G - b for the advantages (`PolicyGradientObjective`).
 
 Refs      [Williams1992]; [Sutton2018] section 13.4
 """
@@ -13,6 +14,7 @@ Refs      [Williams1992]; [Sutton2018] section 13.4
 from dataclasses import dataclass
 
 from ...params import Count, Flag, Fraction, Positive
+from .a2c import PolicyGradientObjective
 from .actor_critic import AbstractActorCritic
 
 
@@ -57,6 +59,9 @@ class REINFORCE(AbstractActorCritic):
     learning_rate: Positive = 3e-3
     gae_lambda: Fraction = 1.0
     baseline: Flag = True
+
+    def _objective(self, net):
+        return PolicyGradientObjective(net)
 
     def _subtracts_baseline(self) -> bool:
         return bool(self.baseline)
