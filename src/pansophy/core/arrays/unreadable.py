@@ -42,6 +42,8 @@ def what_is_unreadable(values) -> str | None:
     """
     if isinstance(values, (str, bytes)):
         return f"it is the text {reprlib.repr(values)}"
+    if values is None:
+        return "it is None"
     if isinstance(values, Mapping) or not isinstance(values, Iterable):
         return f"it is a {type(values).__name__}"
     if hasattr(values, "dtype") and values.dtype.kind not in "OUSV":
@@ -142,3 +144,34 @@ def array_of_rows(values, what="X") -> np.ndarray:
         if not is_conversion_error(error):
             raise
         raise unreadable_error(what, values, error) from None
+
+
+def array_of_numbers(values, what) -> np.ndarray:
+    """At least one real number as a float array; the sentence about what is none.
+
+    For arguments of functions: None, NaN and nothing at all are refused, for a mean
+    over them would be NaN.
+
+    Examples
+    --------
+    >>> from pansophy.core.arrays.unreadable import array_of_numbers
+    >>> array_of_numbers([0.5, None], "losses")
+    Traceback (most recent call last):
+    ValueError: losses must hold numbers, but entry 1 is None.
+    """
+    given = array_of_rows(values, what)
+    if given.dtype.kind not in "biuf":
+        problem = what_is_unreadable(values)
+        if problem is not None or given.dtype.kind == "c":
+            raise ValueError(
+                f"{what} must hold numbers, but {problem or 'they are complex'}."
+            )
+    try:
+        result = given.astype(float)
+    except (TypeError, ValueError) as error:
+        raise unreadable_error(what, values, error) from None
+    if not result.size:
+        raise ValueError(f"{what} must hold at least one number.")
+    if np.isnan(result).any():
+        raise ValueError(f"{what} must hold numbers, but it holds NaN.")
+    return result
