@@ -376,7 +376,10 @@ def classifier_two_sample_accuracy(
 # -- maximum mean discrepancy --------------------------------------------------------
 
 
-def mmd(X, Z, *, features=None, **options) -> Discrepancy:
+def mmd(
+    X, Z, *, features=None, length_scale=None, weight_x=None, weight_z=None,
+    permutations=200, rows=500, random_state=0,
+) -> Discrepancy:  # fmt: skip
     """Maximum mean discrepancy of two sets of rows, with a permutation test.
 
     `kernel_model.mmd` for tables too: text, categories and times are encoded as for
@@ -386,9 +389,8 @@ def mmd(X, Z, *, features=None, **options) -> Discrepancy:
     ----------
     X, Z : arrays of shape (n, d) and (m, d), images of one shape, or mixed tables
     features : as for `frechet_distance`
-    options
-        Those of `kernel_model.mmd`: length_scale, weight_x, weight_z, permutations,
-        rows, random_state.
+    length_scale, weight_x, weight_z, permutations, rows, random_state
+        As for `kernel_model.mmd`.
 
     Examples
     --------
@@ -399,7 +401,15 @@ def mmd(X, Z, *, features=None, **options) -> Discrepancy:
     >>> mmd(real, real).value, mmd(real, fake).p < 0.05
     (0.0, True)
     """
-    return kernel_tests.mmd(*real_and_fake(X, Z, features), **options)
+    return kernel_tests.mmd(
+        *real_and_fake(X, Z, features),
+        length_scale=length_scale,
+        weight_x=weight_x,
+        weight_z=weight_z,
+        permutations=permutations,
+        rows=rows,
+        random_state=random_state,
+    )
 
 
 # -- all together --------------------------------------------------------------------

@@ -119,7 +119,9 @@ def unreadable_error(what, values, error, advice="") -> Exception:
     It has the type of the error that it replaces.
     """
     problem = what_is_unreadable(values)
-    if problem is None:
+    if problem is None and "inhomogeneous" in str(error):
+        problem = "its entries have unequal lengths"
+    elif problem is None:
         problem = str(error).partition("\n")[0].rstrip(".")
     kind = TypeError if isinstance(error, TypeError) else ValueError
     tail = "; an argument must be a string of digits or a number" * (kind is TypeError)

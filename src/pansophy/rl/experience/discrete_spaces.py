@@ -57,15 +57,24 @@ def encode_observation(sizes, starts, value) -> int:
     return code
 
 
+def whole_number(value) -> int | None:
+    """The whole number that a float or an array of one number is; None if none."""
+    try:
+        number = np.asarray(value)
+    except ValueError:  # rows of unequal length
+        return None
+    if number.size != 1 or number.dtype.kind not in "iuf":
+        return None
+    return int(number.item()) if float(number.item()).is_integer() else None
+
+
 def part_index(n, first, value) -> int:
     """The number 0, ..., n - 1 of a value of one part that counts from `first`."""
     try:
         i = operator.index(value) - first
     except TypeError:  # such as 1.0 or an array of one number
-        number = np.asarray(value)
-        whole = number.size == 1 and number.dtype.kind in "iuf"
-        whole = whole and float(number.item()).is_integer()
-        i = int(number.item()) - first if whole else -1
+        whole = whole_number(value)
+        i = -1 if whole is None else whole - first
     if not 0 <= i < n:
         raise ValueError(
             f"{short_repr(value)} is outside the environment's space: a whole number "

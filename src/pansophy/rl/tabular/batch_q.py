@@ -240,12 +240,13 @@ class FittedQ(GreedyBatchPolicy):
         return self
 
     def _rows(self, observations):
-        make = self.features or np.ravel
-        rows = [make(one) for one in list_of_observations(observations)]
+        observations = list_of_observations(observations)
+        make = self.features or (lambda one: np.ravel(np.asarray(one, dtype=float)))
         try:
+            rows = [make(one) for one in observations]
             return np.array(rows, dtype=float)
         except (TypeError, ValueError) as error:
-            raise unreadable_error("observations", rows, error) from None
+            raise unreadable_error("observations", observations, error) from None
 
     def _values(self, X):
         missing = np.full(len(X), -np.inf)
