@@ -131,7 +131,8 @@ def mmd(
     >>> mmd(X, X).value, mmd(X, X + 1).p
     (0.0, 0.004...)
     """
-    X, Z = like_rows(array_of_numbers(X, "X"), array_of_numbers(Z, "Z"))
+    X, Z = (array_of_numbers(A, n, allow_empty=True) for n, A in (("X", X), ("Z", Z)))
+    X, Z = like_rows(X, Z)
     if length_scale is not None:
         check_argument("length_scale", length_scale, Positive)
     rng = make_rng(random_state)

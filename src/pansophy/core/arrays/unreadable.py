@@ -148,11 +148,11 @@ def array_of_rows(values, what="X") -> np.ndarray:
         raise unreadable_error(what, values, error) from None
 
 
-def array_of_numbers(values, what) -> np.ndarray:
+def array_of_numbers(values, what, *, allow_nan=False, allow_empty=False) -> np.ndarray:
     """At least one real number as a float array; the sentence about what is none.
 
-    For arguments of functions: None, NaN and nothing at all are refused, for a mean
-    over them would be NaN.
+    For arguments of functions: None, NaN and nothing at all are refused unless they are
+    allowed, for a mean over them would be NaN.
 
     Examples
     --------
@@ -172,8 +172,8 @@ def array_of_numbers(values, what) -> np.ndarray:
         result = given.astype(float)
     except (TypeError, ValueError) as error:
         raise unreadable_error(what, values, error) from None
-    if not result.size:
+    if not allow_empty and not result.size:
         raise ValueError(f"{what} must hold at least one number.")
-    if np.isnan(result).any():
+    if not allow_nan and np.isnan(result).any():
         raise ValueError(f"{what} must hold numbers, but it holds NaN.")
     return result

@@ -56,7 +56,9 @@ def token_cross_entropy(log_probs, *, base=np.e) -> float:
 
 def check_log_probs(log_probs) -> np.ndarray:
     """Log probabilities of one token or more as an array."""
-    log_probs = array_of_numbers(log_probs, "log_probs")
+    log_probs = array_of_numbers(log_probs, "log_probs", allow_empty=True)
+    if not log_probs.size:
+        raise ValueError("log_probs must be of at least one token.")
     if (log_probs > 1e-9).any():
         raise ValueError("log probabilities must not be above 0.")
     return log_probs

@@ -18,6 +18,8 @@ Refs      [Cormack2009] (1); [Fox1994], [Bruch2023] (2)
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from ...core.arrays.unreadable import array_of_numbers
 from ...params import Number, ParameterError, check_argument, check_list
 
@@ -107,7 +109,8 @@ def score_fusion(rankings: Sequence[tuple], *, weights=None) -> FusedRanking:
         documents = check_list(f"documents of rankings[{i}]", pair[0])
         scores = check_list(f"scores of rankings[{i}]", pair[1])
         if scores:
-            scores = array_of_numbers(scores, f"scores of rankings[{i}]").tolist()
+            name = f"scores of rankings[{i}]"  # NaN: an empty place
+            scores = array_of_numbers(scores, name, allow_nan=True).tolist()
         if len(documents) != len(scores):
             raise ParameterError(
                 f"a ranking has {len(documents)} documents, but {len(scores)} scores."
@@ -126,13 +129,12 @@ def check_fusion_weights(weights, n_rankings) -> list[float]:
     if weights is None:
         return [1.0] * n_rankings
     weights = check_list("weights", weights, "a list of numbers")
-    if weights:
-        weights = array_of_numbers(weights, "weights").tolist()
-    if len(weights) != n_rankings:
+    numbers = array_of_numbers(weights, "weights") if weights else np.empty(0)
+    if numbers.shape != (n_rankings,):
         raise ParameterError(
             f"weights must hold {n_rankings} numbers, got {len(weights)}."
         )
-    return weights
+    return numbers.tolist()
 
 
 def by_falling_score(scores: dict) -> FusedRanking:
