@@ -52,15 +52,17 @@ def reparameterize(mean, scale, noise=None, *, random_state=None) -> Any:
     (2.0, [1.0, 0.5])
     """
     mean = mean if arrays.is_foreign(mean) else array_of_numbers(mean, "mean")
-    scale = scale if arrays.is_foreign(scale) else array_of_numbers(scale, "scale")
+    widths = scale if arrays.is_foreign(scale) else array_of_numbers(scale, "scale")
     try:
-        np.broadcast_shapes(tuple(mean.shape), tuple(scale.shape))
+        np.broadcast_shapes(tuple(mean.shape), tuple(widths.shape))
     except ValueError:
         raise ValueError(
             f"mean and scale must have one shape, got {tuple(mean.shape)} and "
-            f"{tuple(scale.shape)}."
+            f"{tuple(widths.shape)}."
         ) from None
-    if bool(scale.min() < 0):
+    if not arrays.is_foreign(mean):
+        scale = widths
+    if bool(widths.min() < 0):
         raise ValueError("scale must be at least 0 everywhere.")
     if noise is None:
         noise = make_rng(random_state).standard_normal(tuple(mean.shape))
