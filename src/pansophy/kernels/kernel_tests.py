@@ -133,6 +133,9 @@ def mmd(
     """
     X, Z = (array_of_numbers(A, n, allow_empty=True) for n, A in (("X", X), ("Z", Z)))
     X, Z = like_rows(X, Z)
+    for name, rows_of_set in (("X", X), ("Z", Z)):
+        if not np.isfinite(rows_of_set).all():
+            raise ValueError(f"{name} holds infinite values.")
     if length_scale is not None:
         check_argument("length_scale", length_scale, Positive)
     rng = make_rng(random_state)
