@@ -55,6 +55,23 @@ def test_references_exist():
     assert not missing, f"add to docs/references.bib: {missing}"
 
 
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("support vector machines", "K139"),
+        ("SVM", "K139"),
+        ("SVMs", "K139"),  # a plural of capitals
+        ("L1 SVM", "K137"),
+        ("sparse support vector machine", "K137"),
+        ("SVD", "K189"),
+        ("GANs", "K334"),
+    ],
+)
+def test_plain_names_lead_with_the_plain_method(query, first):
+    """What brackets qualify is no name of the row: "Sparse (L1) X" is not "X"."""
+    assert search_catalogue(query)[0].id == first
+
+
 def first_ids(query, n=3):
     return [e.id for e in search_catalogue(query)[:n]]
 

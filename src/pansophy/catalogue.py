@@ -183,6 +183,8 @@ def stem_of(word: str) -> str:
 def words_of(text: str) -> list[str]:
     """Lower-case words; capitals inside words, hyphens and dots separate.
 
+    The s of a plural such as "SVMs" does not.
+
     Examples
     --------
     >>> from pansophy.catalogue import words_of
@@ -190,7 +192,9 @@ def words_of(text: str) -> list[str]:
     ['k', 'means', 'q', 'learning', 'and', 'newton', 'method']
     """
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", plain)
+    plain = re.sub(
+        r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s\b)[a-z])", " ", plain
+    )
     plain = re.sub(r"(?<=[a-z])'s\b", "", plain.lower())
     return re.findall(r"[a-z]+|[0-9]+", plain)
 
@@ -242,9 +246,21 @@ def phrases_of_row(row: int, entry: CatalogueEntry, terms) -> list[Phrase]:
 
 
 def split_topic(text: str) -> list[str]:
-    """Parts between commas, colons, brackets and "and", if there are several."""
-    parts = [p.strip() for p in re.split(r"[,:;/()]|\band\b|\bor\b", text)]
-    parts = [p for p in parts if p]
+    """Parts between commas, colons and "and", and in brackets, if there are several.
+
+    Examples
+    --------
+    >>> from pansophy.catalogue import split_topic
+    >>> split_topic("Sparse (L1-penalised) support vector machine")
+    ['Sparse support vector machine', 'L1-penalised']
+    """
+    # what stands in brackets qualifies the words around it, which belong together
+    aside = re.findall(r"\(([^()]*)\)", text)
+    outside = re.sub(r"\([^()]*\)", " ", text)
+    parts = []
+    for piece in (outside, *aside):
+        parts += re.split(r"[,:;/()]|\band\b|\bor\b", piece)
+    parts = [" ".join(p.split()) for p in parts if p.strip()]
     return parts if len(parts) > 1 else []
 
 

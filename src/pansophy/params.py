@@ -112,6 +112,43 @@ def check_argument(name, value, hint):
     return value
 
 
+def check_list(name, value, what="a list") -> list:
+    """`value` as a list, if it can be gone through.
+
+    Examples
+    --------
+    >>> from pansophy.params import check_list
+    >>> check_list("tags", ("D", "N"))
+    ['D', 'N']
+    >>> check_list("tags", None, "a list of tags")
+    Traceback (most recent call last):
+    pansophy.params.ParameterError: tags must be a list of tags, got None.
+    """
+    try:
+        return list(value)
+    except TypeError:
+        raise ParameterError(
+            f"{name} must be {what}, got {short_repr(value)}."
+        ) from None
+
+
+def check_string(name, value) -> str:
+    """`value`, if it is a text.
+
+    Examples
+    --------
+    >>> from pansophy.params import check_string
+    >>> check_string("word", "cat")
+    'cat'
+    >>> check_string("word", None)
+    Traceback (most recent call last):
+    pansophy.params.ParameterError: word must be a text, got None.
+    """
+    if not isinstance(value, str):
+        raise ParameterError(f"{name} must be a text, got {short_repr(value)}.")
+    return value
+
+
 Count = Annotated[int, count_rule(1)]
 TwoOrMore = Annotated[int, count_rule(2)]
 Natural = Annotated[int, count_rule(0)]

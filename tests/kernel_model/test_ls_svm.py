@@ -1,10 +1,18 @@
 """Least-squares machines: worked numbers and the optimality conditions."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.linalg import LinAlgWarning
 
-from pansophy.kernel_model import LSSVMClassifier, LSSVMRegressor
+from pansophy.kernel_model import (
+    KernelLogisticRegression,
+    KernelPerceptron,
+    LSSVMClassifier,
+    LSSVMRegressor,
+)
+from pansophy.kernel_ridge import KernelRidge
 from pansophy.kernels import RBF
 
 XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
@@ -67,3 +75,24 @@ def test_kernels_that_are_not_positive_definite(rng):
         model = LSSVMRegressor(C=2.0, kernel="precomputed").fit(K, y)
     errors = y - model.predict(K)
     np.testing.assert_allclose(model.dual_coef_, 2.0 * errors, atol=1e-8)
+
+
+def test_a_gamma_that_the_kernel_does_not_have_is_told():
+    """The notes call the strength of the penalty gamma; here it is C."""
+    X, y = XOR, SIGNS
+    models = [
+        LSSVMClassifier(gamma=2, kernel="linear"),
+        LSSVMRegressor(gamma=2, kernel=RBF(1.0)),
+        KernelLogisticRegression(gamma=2, kernel="linear"),
+        KernelPerceptron(gamma=2, kernel="cosine", max_iter=1),
+    ]
+    for model in models:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            model.fit(X, y)
+        told = [
+            str(w.message) for w in said if "gamma=2 has no effect" in str(w.message)
+        ]
+        assert len(told) == 1, model
+    LSSVMClassifier(gamma=2, kernel="laplacian").fit(X, y)
+    KernelRidge(gamma=2, kernel="linear").fit(X, y)  # as in scikit-learn

@@ -81,3 +81,12 @@ def test_samples_of_other_columns_are_refused():
 def test_samples_without_rows_are_refused():
     with pytest.raises(ValueError, match="must both have rows"):
         mmd(np.ones((3, 2)), np.ones((0, 2)))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_samples_that_are_not_finite_are_refused(value):
+    """Their discrepancy used to be 0, the best there is."""
+    X = np.zeros((4, 2))
+    X[1, 1] = value
+    with pytest.raises(ValueError, match=r"Z (must hold numbers|holds infinite)"):
+        mmd(np.ones((4, 2)), X)

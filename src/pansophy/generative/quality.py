@@ -39,14 +39,25 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, cross_val_predict
 
 from ..core.arrays import arrays
+from ..core.arrays.unreadable import (
+    array_of_numbers,
+    array_of_rows,
+    unreadable_error,
+)
 from ..core.arrays.weighted import check_sample_weight, effective_sample_size
 from ..core.random import draw_seed, make_rng
 from ..distances.pairwise_metrics import euclidean
 from ..distributions.gaussian.normal import moments
-from ..kernels.kernel_tests import drawn_rows, mmd
+from ..kernels import kernel_tests
+from ..kernels.kernel_tests import Discrepancy, drawn_rows
 from ..neighbors import NearestNeighbors
-from ..params import check_count
-from .tabular.memorisation import as_table, comparable, joined_tables
+from ..params import Positive, check_argument, check_count
+from .tabular.memorisation import (
+    as_table,
+    comparable,
+    joined_tables,
+    number_of_rows,
+)
 from .tabular.table_codec import learn_table_codec
 
 BLOCK_ROWS = 1024  # rows whose distances to the other set are held at once
@@ -101,7 +112,11 @@ class ModeCoverage(NamedTuple):
 
 def rows_of_set(X, name) -> np.ndarray:
     """A set of rows as (n, d) floats: images are flattened, a vector is one column."""
-    X = np.asarray(arrays.to_numpy(X) if arrays.is_foreign(X) else X, dtype=float)
+    X = array_of_rows(X, name)
+    try:
+        X = X.astype(float)
+    except (TypeError, ValueError) as error:
+        raise unreadable_error(name, X, error) from None
     if X.ndim == 0 or 0 in X.shape:
         raise ValueError(f"{name} must hold at least one row, got the shape {X.shape}.")
     X = X.reshape(len(X), -1)
@@ -358,6 +373,45 @@ def classifier_two_sample_accuracy(
     )
 
 
+# -- maximum mean discrepancy --------------------------------------------------------
+
+
+def mmd(
+    X, Z, *, features=None, length_scale=None, weight_x=None, weight_z=None,
+    permutations=200, rows=500, random_state=0,
+) -> Discrepancy:  # fmt: skip
+    """Maximum mean discrepancy of two sets of rows, with a permutation test.
+
+    `kernel_model.mmd` for tables too: text, categories and times are encoded as for
+    `frechet_distance`.
+
+    Parameters
+    ----------
+    X, Z : arrays of shape (n, d) and (m, d), images of one shape, or mixed tables
+    features : as for `frechet_distance`
+    length_scale, weight_x, weight_z, permutations, rows, random_state
+        As for `kernel_model.mmd`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pansophy.generative import mmd
+    >>> real = pd.DataFrame({"city": ["a", "b"] * 30, "age": range(60)})
+    >>> fake = pd.DataFrame({"city": ["b", "b"] * 30, "age": range(60)})
+    >>> mmd(real, real).value, mmd(real, fake).p < 0.05
+    (0.0, True)
+    """
+    return kernel_tests.mmd(
+        *real_and_fake(X, Z, features),
+        length_scale=length_scale,
+        weight_x=weight_x,
+        weight_z=weight_z,
+        permutations=permutations,
+        rows=rows,
+        random_state=random_state,
+    )
+
+
 # -- all together --------------------------------------------------------------------
 
 
@@ -396,7 +450,8 @@ def sample_quality(
     (True, True, True)
     """
     rng = make_rng(rng)
-    rows = min(len(real), len(fake), check_count("rows", rows))
+    sizes = [number_of_rows(t, n) for t, n in ((real, "real"), (fake, "fake"))]
+    rows = min(*sizes, check_count("rows", rows))
     X, Z = real_and_fake(real, fake, features)
     X, _ = drawn_rows(X, None, rows, rng)
     Z, _ = drawn_rows(Z, None, rows, rng)
@@ -432,9 +487,8 @@ def bits_per_dimension(log_prob, n_dims, *, bin_width=1.0, sample_weight=None) -
     8.0
     """
     n_dims = check_count("n_dims", n_dims)
-    if not 0 < bin_width < math.inf:
-        raise ValueError(f"bin_width must be a number above 0, got {bin_width!r}.")
-    log_prob = np.atleast_1d(np.asarray(log_prob, float))
+    check_argument("bin_width", bin_width, Positive)
+    log_prob = np.atleast_1d(array_of_numbers(log_prob, "log_prob"))
     w = check_sample_weight(sample_weight, len(log_prob))
     mean = float(np.average(log_prob, weights=w))
     return -(mean / n_dims + math.log(bin_width)) / math.log(2)
@@ -461,8 +515,7 @@ def mode_coverage(samples, modes, *, reach, least=None) -> ModeCoverage:
     1 of 2 modes, 66.7% of the samples near a mode
     """
     X, centres = real_and_fake(samples, modes)
-    if not reach > 0:
-        raise ValueError(f"reach must be a number above 0, got {reach!r}.")
+    check_argument("reach", reach, Positive)
     far = euclidean(X, centres)
     nearest = far.argmin(axis=1)
     near = far[np.arange(len(X)), nearest] <= reach

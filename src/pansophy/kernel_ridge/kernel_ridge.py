@@ -201,6 +201,7 @@ class KernelRidge(Regressor, AbstractKernelModel):
     verbose: Verbosity = 0
 
     _tensors = True
+    _warns_of_unused_gamma = False
 
     def fit(self, X, y, sample_weight=None):
         """Find the coefficients of the kernel expansion.

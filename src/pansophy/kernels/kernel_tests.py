@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.arrays.unreadable import array_of_numbers
 from ..core.arrays.weighted import check_sample_weight, weighted_median
 from ..core.loops.threads import single_blas
 from ..core.random import make_rng
@@ -26,6 +27,7 @@ from ..distances.pairwise_metrics import euclidean
 from ..kernels import RBF, AbstractKernel, center
 from ..kernels.base import takes_objects
 from ..kernels.lookup import kernel_for_rows
+from ..params import Positive, check_argument
 
 FEW = 500  # rows of which the median distance is taken
 ROUNDING = 1e-12  # a squared discrepancy below it is 0
@@ -129,7 +131,13 @@ def mmd(
     >>> mmd(X, X).value, mmd(X, X + 1).p
     (0.0, 0.004...)
     """
-    X, Z = like_rows(np.asarray(X, float), np.asarray(Z, float))
+    X, Z = (array_of_numbers(A, n, allow_empty=True) for n, A in (("X", X), ("Z", Z)))
+    X, Z = like_rows(X, Z)
+    for name, rows_of_set in (("X", X), ("Z", Z)):
+        if not np.isfinite(rows_of_set).all():
+            raise ValueError(f"{name} holds infinite values.")
+    if length_scale is not None:
+        check_argument("length_scale", length_scale, Positive)
     rng = make_rng(random_state)
     X, w = drawn_rows(X, check_sample_weight(weight_x, len(X), "weight_x"), rows, rng)
     Z, v = drawn_rows(Z, check_sample_weight(weight_z, len(Z), "weight_z"), rows, rng)

@@ -6,6 +6,7 @@ which case X is the Gram matrix: (n, n) to fit, (m, n) to predict. Kernels of st
 and other objects take lists of them.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
@@ -20,12 +21,13 @@ from ..core.arrays.overflow import refuse_overflowing_squares
 from ..kernels import KERNEL_NAMES, AbstractKernel, get_kernel
 from ..kernels.base import object_rows, takes_objects
 from ..kernels.given import refuse_asymmetric
-from ..kernels.lookup import is_sklearn_kernel
+from ..kernels.lookup import SCALED_BY_COLUMNS, is_sklearn_kernel
 from ..params import NonNegative, Number, ParameterRule
 from ..persist.saved_state import AnyArray, saved_state
 
 SPARSE = {"accept_sparse": "csr"}
 SYMMETRIC_DIGITS = 1e-5  # share by which a matrix made in float32 may be asymmetric
+NAMES_WITH_GAMMA = {*SCALED_BY_COLUMNS, "chi2"}
 WORDS = ", ".join(repr(name) for name in (*KERNEL_NAMES, "precomputed"))
 
 
@@ -57,6 +59,7 @@ class AbstractKernelModel(Estimator):
 
     _tensors = False
     _symmetric = True  # whether a precomputed kernel must be
+    _warns_of_unused_gamma = True  # scikit-learn's classes do not
 
     @property
     def _precomputed(self) -> bool:
@@ -88,6 +91,7 @@ class AbstractKernelModel(Estimator):
         return rows, y, w
 
     def _make_kernel(self, X) -> Any:
+        self._check_gamma_is_used()
         if self._precomputed:
             return None
         d = None if self._takes_objects else int(X.shape[1])
@@ -98,6 +102,21 @@ class AbstractKernelModel(Estimator):
             coef0=self.coef0,
             params=getattr(self, "kernel_params", None),
             n_features=d,
+        )
+
+    def _check_gamma_is_used(self):
+        """Warn of a gamma that the kernel does not have."""
+        named = isinstance(self.kernel, str)
+        used = named and self.kernel in NAMES_WITH_GAMMA
+        if self.gamma is None or used or not self._warns_of_unused_gamma:
+            return
+        strength = next((p for p in ("C", "alpha") if hasattr(self, p)), None)
+        advice = f" The strength of the penalty is set by {strength}." * bool(strength)
+        what = f"kernel={self.kernel!r}" if named else "a kernel that is given"
+        warnings.warn(
+            f"gamma={self.gamma} has no effect in {type(self).__name__}: {what} does "
+            f"not take it.{advice}",
+            stacklevel=5,
         )
 
     def _gram(self, X):

@@ -1,6 +1,7 @@
 """GAN: the two halves move apart, samples match the data, labels, images, resuming."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -221,3 +222,11 @@ def test_samples_of_a_ring_are_better_than_before_training():
     ]
     assert quality[1]["mmd"] < 0.5 * quality[0]["mmd"]
     assert quality[1]["c2st"] < quality[0]["c2st"]
+
+
+def test_samples_that_are_not_finite_never_look_best():
+    rows = np.random.default_rng(0).normal(size=(40, 2))
+    model = GAN(2, hidden_layer_sizes=(4,), n_epochs=1, random_state=0).fit(rows)
+    model._generate = lambda net, n, y: torch.full((n, 2), float("nan"))
+    held_out = SimpleNamespace(take=lambda part: SimpleNamespace(X=rows, y=None))
+    assert np.isnan(model._held_out_monitor(held_out)(model.net_)["valid_mmd"])

@@ -71,3 +71,10 @@ def test_bound_is_tight_at_the_posterior_and_below_elsewhere():
 def test_negative_scales_are_refused():
     with pytest.raises(ValueError, match="scale must be at least 0"):
         reparameterize(np.zeros(2), np.array([1.0, -1.0]))
+
+
+def test_a_scale_that_is_a_number_leaves_a_tensor_a_tensor():
+    mean = torch.ones(3, requires_grad=True)
+    z = reparameterize(mean, 2.0, torch.ones(3))
+    z.sum().backward()
+    assert z.tolist() == [3.0] * 3 and mean.grad.tolist() == [1.0] * 3

@@ -14,6 +14,14 @@ def test_newton_solves_a_quadratic_at_once():
     run = optim.newton(f, lambda w: 2 * A.T @ A, np.array([7.0, -3.0]))
     np.testing.assert_allclose(run.state.position, [2, 1], atol=1e-12)
     assert run.n_iter == 1
+    same = optim.newton(f, np.array([7.0, -3.0]), lambda w: 2 * A.T @ A)
+    np.testing.assert_array_equal(same.state.position, run.state.position)
+    product = lambda w: (2 * A.T @ A).__matmul__
+    by_cg = [
+        optim.newton_cg(f, *order).state.position
+        for order in ((product, np.ones(2)), (np.ones(2), product))
+    ]
+    np.testing.assert_array_equal(*by_cg)
     start = np.array([7.0, -3.0])
     below = optim.gradient_descent(f, start, optim.constant_step(0.1390), max_iter=5000)
     assert below.converged

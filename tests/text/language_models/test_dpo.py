@@ -84,7 +84,7 @@ def test_falls_with_the_margin_and_only_log_ratios_matter(kind):
 def test_bad_arguments():
     with pytest.raises(ValueError, match="kind must be one of"):
         dpo_loss(0, 0, 0, 0, kind="kto")
-    with pytest.raises(ValueError, match="beta must be above 0"):
+    with pytest.raises(ValueError, match="beta must be a number above 0"):
         dpo_loss(0, 0, 0, 0, beta=0)
 
 

@@ -51,3 +51,9 @@ def test_score_fusion():
 def test_a_ranking_needs_a_score_for_each_document():
     with pytest.raises(ValueError, match="2 documents, but 1 scores"):
         score_fusion([(["a", "b"], [1.0])])
+
+
+def test_empty_places_of_a_search_are_skipped():
+    """They are document -1 with the score NaN."""
+    fused = score_fusion([(np.array([7, -1]), np.array([2.0, np.nan])), ([7], [1.0])])
+    assert fused.documents == [7] and fused.scores == [2.0]

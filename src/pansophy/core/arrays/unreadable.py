@@ -42,6 +42,8 @@ def what_is_unreadable(values) -> str | None:
     """
     if isinstance(values, (str, bytes)):
         return f"it is the text {reprlib.repr(values)}"
+    if values is None:
+        return "it is None"
     if isinstance(values, Mapping) or not isinstance(values, Iterable):
         return f"it is a {type(values).__name__}"
     if hasattr(values, "dtype") and values.dtype.kind not in "OUSV":
@@ -117,7 +119,9 @@ def unreadable_error(what, values, error, advice="") -> Exception:
     It has the type of the error that it replaces.
     """
     problem = what_is_unreadable(values)
-    if problem is None:
+    if problem is None and "inhomogeneous" in str(error):
+        problem = "its entries have unequal lengths"
+    elif problem is None:
         problem = str(error).partition("\n")[0].rstrip(".")
     kind = TypeError if isinstance(error, TypeError) else ValueError
     tail = "; an argument must be a string of digits or a number" * (kind is TypeError)
@@ -142,3 +146,34 @@ def array_of_rows(values, what="X") -> np.ndarray:
         if not is_conversion_error(error):
             raise
         raise unreadable_error(what, values, error) from None
+
+
+def array_of_numbers(values, what, *, allow_nan=False, allow_empty=False) -> np.ndarray:
+    """At least one real number as a float array; the sentence about what is none.
+
+    For arguments of functions: None, NaN and nothing at all are refused unless they are
+    allowed, for a mean over them would be NaN.
+
+    Examples
+    --------
+    >>> from pansophy.core.arrays.unreadable import array_of_numbers
+    >>> array_of_numbers([0.5, None], "losses")
+    Traceback (most recent call last):
+    ValueError: losses must hold numbers, but entry 1 is None.
+    """
+    given = array_of_rows(values, what)
+    if given.dtype.kind not in "biuf":
+        problem = what_is_unreadable(values)
+        if problem is not None or given.dtype.kind == "c":
+            raise ValueError(
+                f"{what} must hold numbers, but {problem or 'they are complex'}."
+            )
+    try:
+        result = given.astype(float)
+    except (TypeError, ValueError) as error:
+        raise unreadable_error(what, values, error) from None
+    if not allow_empty and not result.size:
+        raise ValueError(f"{what} must hold at least one number.")
+    if not allow_nan and np.isnan(result).any():
+        raise ValueError(f"{what} must hold numbers, but it holds NaN.")
+    return result

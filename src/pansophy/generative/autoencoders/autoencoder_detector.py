@@ -32,6 +32,7 @@ from sklearn.utils.validation import (
 
 from ...base import Estimator, InterruptedFitWarning, OneClass
 from ...core.arrays.frames import column_names
+from ...core.arrays.unreadable import array_of_numbers
 from ...core.arrays.weighted import check_sample_weight, weighted_quantile
 from ...core.drivers.iterate import Result
 from ...core.random import draw_seed, make_rng
@@ -69,7 +70,9 @@ def error_threshold(losses, sample_weight=None, *, n_std=1.0, ddof=0) -> float:
     >>> round(error_threshold(losses), 6), round(error_threshold(losses, ddof=1), 6)
     (0.361803, 0.379099)
     """
-    losses = np.asarray(losses, float)
+    losses = array_of_numbers(losses, "losses")
+    if losses.ndim != 1:
+        raise ValueError(f"losses must be one a row, got the shape {losses.shape}.")
     w = np.ones(len(losses)) if sample_weight is None else np.asarray(sample_weight)
     if ddof not in (0, 1):
         raise ValueError(f"ddof must be 0 or 1, got {ddof!r}.")

@@ -44,6 +44,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ...core.arrays import arrays
+from ...core.arrays.unreadable import array_of_numbers, array_of_rows
 from ...core.random import make_rng
 from .noise_schedule import NoiseSchedule
 
@@ -75,7 +76,7 @@ def per_row(values, t, like):
 
     `values` are alpha_bar or other entries of a schedule.
     """
-    t = np.asarray(arrays.to_numpy(t))
+    t = np.asarray(array_of_rows(t, "t"))
     if t.dtype.kind not in "iu" or (t < 0).any() or (t > len(values)).any():
         raise ValueError(
             f"t must hold whole numbers from 0 to {len(values)}, got "
@@ -144,7 +145,9 @@ def diffusion_trajectory(x0, schedule: NoiseSchedule, *, random_state=None):
 
 def float_rows(x):
     """An array of floating-point numbers with at least one dimension."""
-    x = x if arrays.is_foreign(x) else np.asarray(x)
+    x = x if arrays.is_foreign(x) else array_of_rows(x, "rows")
+    if not arrays.is_foreign(x) and x.dtype.kind not in "biufc":
+        x = array_of_numbers(x, "rows")
     x = arrays.as_float(x)
     if x.ndim == 0:
         raise ValueError(

@@ -6,6 +6,7 @@ circles less around the balance of the game than the weights themselves. Scores 
 are those of the discriminator: no densities, but higher for rows that look real to it.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -191,6 +192,8 @@ class AbstractGAN(AbstractDecoder):
             device, _ = net_placement(net)
             y = None if chosen.y is None else torch.as_tensor(chosen.y, device=device)
             made = self._generate(net, n, y).double().cpu().numpy()
+            if not np.isfinite(made).all():  # never an improvement
+                return {"valid_mmd": math.nan}
             result = mmd(chosen.X, made, permutations=0, random_state=0)
             return {"valid_mmd": result.value}
 

@@ -37,7 +37,7 @@ import numpy as np
 from torch import Tensor
 from torch.nn.functional import relu, softplus
 
-from ...core.arrays import arrays
+from ...core.arrays.unreadable import array_of_numbers
 from ...core.arrays.weighted import check_sample_weight
 from ...core.numerics import log1pexp, safe_log
 from ...core.quadrature import panel_quadrature
@@ -103,8 +103,7 @@ def gan_value(real, fake, *, logits=False, real_weight=None, fake_weight=None) -
         ("real", real, real_weight),
         ("fake", fake, fake_weight),
     ):
-        given = arrays.to_numpy(given) if arrays.is_foreign(given) else given
-        D = np.atleast_1d(np.asarray(given, float))
+        D = np.atleast_1d(array_of_numbers(given, name))
         if not logits and not ((D >= 0) & (D <= 1)).all():
             raise ValueError(
                 f"{name} must hold probabilities from 0 to 1; pass scores with "
@@ -145,7 +144,8 @@ def virtual_criterion(p, q, *, limits=None, samples=None) -> float:
     -1.163451
     """
     if not hasattr(p, "log_prob"):
-        return float(discriminator_value(p, q))
+        masses = [np.atleast_1d(array_of_numbers(a, n)) for n, a in zip("pq", (p, q))]
+        return float(discriminator_value(*masses))
     if not hasattr(q, "log_prob"):
         raise TypeError("p is a distribution with log_prob, so q must be one too.")
     if samples is not None:

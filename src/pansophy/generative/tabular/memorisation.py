@@ -23,6 +23,7 @@ import numpy as np
 from scipy.stats import mannwhitneyu
 
 from ...core.arrays.frames import column_names
+from ...core.arrays.unreadable import array_of_rows
 from ...core.random import make_rng
 from ...distances.neighbor_search import build_index, k_nearest
 from .table_codec import TableCodec, learn_table_codec
@@ -130,7 +131,14 @@ def memorisation_report(
     >>> memorisation_report(training, copies, held_out, random_state=0).memorised
     True
     """
-    sizes = [len(t) for t in (training, synthetic, held_out)]
+    sizes = [
+        number_of_rows(t, name)
+        for t, name in (
+            (training, "training"),
+            (synthetic, "synthetic"),
+            (held_out, "held_out"),
+        )
+    ]
     if sizes[2] < 20 or min(sizes) == 0:
         raise ValueError(
             f"training, synthetic and held_out have {sizes} rows: all need some, and "
@@ -158,11 +166,18 @@ def memorisation_report(
     )
 
 
+def number_of_rows(table, name) -> int:
+    """Rows of a table; the sentence about what has none."""
+    if isinstance(table, (str, bytes)) or not hasattr(table, "__len__"):
+        raise TypeError(f"{name} must be a table, got a {type(table).__name__}.")
+    return len(table)
+
+
 def as_table(rows):
     """A frame as it is, an array with its images as rows of pixels."""
     if column_names(rows) is not None:
         return rows
-    X = np.asarray(rows)
+    X = array_of_rows(rows, "a table")
     return X.reshape(len(X), -1) if X.ndim > 2 else X
 
 

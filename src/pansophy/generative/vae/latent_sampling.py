@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 
+from ...core.arrays.unreadable import array_of_numbers
 from ...core.random import make_rng
 from ...params import check_count
 
@@ -81,7 +82,7 @@ def latent_interpolation(
            [2.   , 0.   ]])
     """
     n = check_count("n_steps", n_steps, 2)
-    a, b = np.asarray(start, float), np.asarray(end, float)
+    a, b = array_of_numbers(start, "start"), array_of_numbers(end, "end")
     if a.ndim != 1 or a.shape != b.shape:
         raise ValueError(
             f"start and end must be codes of one length, got {a.shape} and {b.shape}."

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import arrays
+from ...core.arrays.unreadable import array_of_numbers
 from ...core.random import make_rng
 from ...distributions.information.gaussian_kl import kl_gaussian
 from ...params import check_count
@@ -50,8 +51,18 @@ def reparameterize(mean, scale, noise=None, *, random_state=None) -> Any:
     >>> z.item(), [g.item() for g in torch.autograd.grad(z, (m, s))]
     (2.0, [1.0, 0.5])
     """
-    mean = mean if arrays.is_foreign(mean) else np.asarray(mean, float)
-    if bool((scale if arrays.is_foreign(scale) else np.asarray(scale)).min() < 0):
+    mean = mean if arrays.is_foreign(mean) else array_of_numbers(mean, "mean")
+    widths = scale if arrays.is_foreign(scale) else array_of_numbers(scale, "scale")
+    try:
+        np.broadcast_shapes(tuple(mean.shape), tuple(widths.shape))
+    except ValueError:
+        raise ValueError(
+            f"mean and scale must have one shape, got {tuple(mean.shape)} and "
+            f"{tuple(widths.shape)}."
+        ) from None
+    if not arrays.is_foreign(mean):
+        scale = widths
+    if bool(widths.min() < 0):
         raise ValueError("scale must be at least 0 everywhere.")
     if noise is None:
         noise = make_rng(random_state).standard_normal(tuple(mean.shape))

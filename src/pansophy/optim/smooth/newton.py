@@ -66,7 +66,8 @@ def newton(
     """Damped Newton: minimise f(x) -> (value, gradient) until max |g_j| <= tol.
 
     `hessian(x)` returns H, or with `rough` `hessian(x, rough)` as the module text
-    says. A Hessian that is not positive definite beyond rounding raises
+    says. newton(f, x, hessian) is the same, as it can be told which is which. A
+    Hessian that is not positive definite beyond rounding raises
     `core.linalg.linalg.NotPositiveDefiniteError`.
 
     Examples
@@ -80,6 +81,8 @@ def newton(
     >>> run.state.position.round(6), run.n_iter
     (array([2., 1.]), 1)
     """
+
+    hessian, x = function_and_start(hessian, x)
 
     def step(s):
         factor = s.factor
@@ -114,6 +117,11 @@ def newton(
         change=lambda old, new: 0.0 if new.stuck else new.slope,
         task=task,
     )
+
+
+def function_and_start(function, x):
+    """A function and a starting point, in this order, whichever came first."""
+    return (x, function) if callable(x) and not callable(function) else (function, x)
 
 
 def conjugate_steps(product, g, M, limit=200):
@@ -159,7 +167,7 @@ def newton_cg(
     """Newton-CG: minimise f from x until max |g_j| <= tol.
 
     `product(x)` returns the function v -> H v at x, and `precondition(x)` one that
-    approximates r -> H^-1 r there.
+    approximates r -> H^-1 r there. newton_cg(f, x, product) is the same.
 
     Examples
     --------
@@ -171,6 +179,8 @@ def newton_cg(
     >>> bool(np.abs(run.state.position).max() < 1e-8)
     True
     """
+
+    product, x = function_and_start(product, x)
 
     def step(s):
         M = precondition(s.position) if precondition else (lambda r: r)

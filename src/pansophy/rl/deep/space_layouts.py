@@ -10,10 +10,13 @@ Both are data: they are saved with the agent, which then needs no environment to
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.arrays.unreadable import array_of_rows, unreadable_error
+from ...params import check_list, short_repr
 from ..experience.discrete_spaces import space_sizes
 
 BYTE = 255.0
@@ -39,20 +42,25 @@ class ObservationLayout(NamedTuple):
         if self.kind == "parts":
             return self._encode_parts(observations)
         if self.kind == "numbers":
-            X = np.asarray(observations, np.float32)
+            X = number_rows(observations)
             if X.shape[1:] != self.shape:
                 raise ValueError(
                     f"observations must have the shape {self.shape}, got {X.shape[1:]}."
                 )
             X = X.reshape(len(X), self.width)
             return X / np.float32(self.scale) if self.scale != 1.0 else X
-        values = np.asarray(observations)
+        values = array_of_rows(observations, "observations")
+        if values.ndim == 0 or values.dtype.kind not in "biuf":
+            values = number_rows(observations)
         n = len(values)
         if values.dtype.kind == "f" and not (values == np.floor(values)).all():
             raise ValueError(
                 "an observation is no whole number, as its space asks for."
             )
-        values = values.reshape(n, -1).astype(np.int64) - np.array(self.starts)
+        values = values.reshape(n, math.prod(values.shape[1:]))
+        values = values.astype(np.int64)
+        if values.shape[1] == len(self.starts):
+            values -= np.array(self.starts)
         sizes = np.array(self.sizes)
         if values.shape[1] != len(sizes) or ((values < 0) | (values >= sizes)).any():
             raise ValueError("an observation is outside the environment's space.")
@@ -62,9 +70,19 @@ class ObservationLayout(NamedTuple):
 
     def _encode_parts(self, observations):
         if isinstance(observations, np.ndarray) and observations.dtype != object:
-            return np.asarray(observations, np.float32)  # rows already
+            X = np.asarray(observations, np.float32)  # rows already
+            if X.shape[1:] != (self.width,):
+                raise ValueError(
+                    f"rows of observations must have {self.width} numbers, got the "
+                    f"shape {X.shape}."
+                )
+            return X
         if not isinstance(observations, (dict, tuple)):  # one by one
-            return np.concatenate([self.encode_one(one) for one in observations])
+            listed = check_list("observations", observations, "a list of observations")
+            if not listed:
+                return np.zeros((0, self.width), np.float32)
+            return np.concatenate([self.encode_one(one) for one in listed])
+        self._check_parts(observations)
         pieces = [
             part.encode(observations[key])
             for key, part in zip(self.keys, self.parts, strict=True)
@@ -74,12 +92,43 @@ class ObservationLayout(NamedTuple):
     def encode_one(self, observation) -> np.ndarray:
         """One observation as (1, width)."""
         if self.kind != "parts" or isinstance(observation, np.ndarray):
-            return self.encode(np.asarray(observation)[None])
+            return self.encode(array_of_rows(observation, "an observation")[None])
+        self._check_parts(observation)
         pieces = [
             part.encode_one(observation[key])
             for key, part in zip(self.keys, self.parts, strict=True)
         ]
         return np.concatenate(pieces, axis=1)
+
+    def _check_parts(self, observation) -> None:
+        """The clear error if an observation is no dictionary or tuple of the parts."""
+        by_name = all(isinstance(key, str) for key in self.keys)
+        if by_name:
+            fits = isinstance(observation, Mapping) and set(self.keys) <= {*observation}
+        else:
+            fits = isinstance(observation, Sequence) and not isinstance(
+                observation, (str, bytes)
+            )
+            fits = fits and len(observation) == len(self.keys)
+        if not fits:
+            raise ValueError(
+                f"an observation must have the parts {list(self.keys)}, got "
+                f"{short_repr(observation)}."
+            )
+
+
+def number_rows(observations) -> np.ndarray:
+    """Observations (n, ...) as float32; the clear error if they are no numbers."""
+    try:
+        X = np.asarray(observations, np.float32)
+    except (TypeError, ValueError) as error:
+        raise unreadable_error("observations", observations, error) from None
+    if X.ndim == 0:
+        raise ValueError(
+            f"observations must be a list or an array of them, got "
+            f"{short_repr(observations)}."
+        )
+    return X
 
 
 class ActionLayout(NamedTuple):

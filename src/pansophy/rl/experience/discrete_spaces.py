@@ -6,10 +6,13 @@ values; its values are numbered as digits are, the last part running fastest.
 
 import math
 import operator
+from collections.abc import Mapping
 from functools import partial
 from itertools import chain
 
 import numpy as np
+
+from ...params import check_list, short_repr
 
 
 def space_sizes(space) -> tuple[list[int], list[int]]:
@@ -42,10 +45,27 @@ def flatten_values(value):
 
 def encode_observation(sizes, starts, value) -> int:
     """The number of a value of a space of several parts."""
+    values = list(flatten_values(value))
+    if len(values) != len(sizes):
+        raise ValueError(
+            f"the observation {short_repr(value)} has {len(values)} values, but those "
+            f"of this environment have {len(sizes)}."
+        )
     code = 0
-    for one, n, first in zip(flatten_values(value), sizes, starts, strict=True):
+    for one, n, first in zip(values, sizes, starts, strict=True):
         code = code * n + part_index(n, first, one)
     return code
+
+
+def whole_number(value) -> int | None:
+    """The whole number that a float or an array of one number is; None if none."""
+    try:
+        number = np.asarray(value)
+    except ValueError:  # rows of unequal length
+        return None
+    if number.size != 1 or number.dtype.kind not in "iuf":
+        return None
+    return int(number.item()) if float(number.item()).is_integer() else None
 
 
 def part_index(n, first, value) -> int:
@@ -53,16 +73,48 @@ def part_index(n, first, value) -> int:
     try:
         i = operator.index(value) - first
     except TypeError:  # such as 1.0 or an array of one number
-        number = np.asarray(value)
-        whole = number.size == 1 and number.dtype.kind in "iuf"
-        whole = whole and number.item() == math.floor(number.item())
-        i = int(number.item()) - first if whole else -1
+        whole = whole_number(value)
+        i = -1 if whole is None else whole - first
     if not 0 <= i < n:
         raise ValueError(
-            f"{value!r} is outside the environment's space: a whole number from "
+            f"{short_repr(value)} is outside the environment's space: a whole number "
+            "from "
             f"{first} to {first + n - 1} is expected."
         )
     return i
+
+
+def list_of_observations(observations) -> list:
+    """Several observations as a list; the clear error if there is no list of them."""
+    if isinstance(observations, (str, bytes, Mapping)):
+        raise TypeError(
+            "observations must be a list or an array of observations, got "
+            f"{short_repr(observations)}."
+        )
+    return check_list(
+        "observations", observations, "a list or an array of observations"
+    )
+
+
+def encode_observations(sizes, starts, observations) -> np.ndarray:
+    """The numbers of several values of a discrete space, (n,).
+
+    Examples
+    --------
+    >>> from pansophy.rl.experience.discrete_spaces import encode_observations
+    >>> encode_observations([2, 3], [0, 0], [(0, 2), (1, 0)])
+    array([2, 3])
+    """
+    if len(sizes) == 1 and isinstance(observations, (int, np.integer, np.ndarray)):
+        codes = np.asarray(observations)
+        if codes.dtype.kind in "iu":
+            codes = codes.astype(np.int64) - starts[0]
+            if ((codes < 0) | (codes >= sizes[0])).any():
+                raise ValueError("an observation is outside the environment's space.")
+            return codes
+    encode = observation_encoder(sizes, starts)
+    listed = list_of_observations(observations)
+    return np.array([encode(one) for one in listed], dtype=np.int64)
 
 
 def observation_encoder(sizes, starts):

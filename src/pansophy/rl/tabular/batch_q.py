@@ -32,8 +32,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ...base import Estimator
+from ...core.arrays.unreadable import unreadable_error
 from ...params import Count, Fraction, NonNegative, Positive, check_params
+from ..experience.discrete_spaces import list_of_observations
 from ..experience.rollout import Experience
+from .features import feature_rows
 
 
 class LoggedTransitions(NamedTuple):
@@ -161,7 +164,7 @@ class LSPI(GreedyBatchPolicy):
     def action_values(self, observations) -> np.ndarray:
         """Q of every action after each of the observations, (n, A)."""
         check_is_fitted(self)
-        return np.array([self.features(one) for one in observations]) @ self.theta_.T
+        return feature_rows(self.features, observations) @ self.theta_.T
 
 
 def action_blocks(phi, action, n_actions) -> np.ndarray:
@@ -237,8 +240,13 @@ class FittedQ(GreedyBatchPolicy):
         return self
 
     def _rows(self, observations):
-        make = self.features or (lambda one: np.ravel(one))
-        return np.array([make(one) for one in observations], dtype=float)
+        observations = list_of_observations(observations)
+        make = self.features or (lambda one: np.ravel(np.asarray(one, dtype=float)))
+        try:
+            rows = [make(one) for one in observations]
+            return np.array(rows, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise unreadable_error("observations", observations, error) from None
 
     def _values(self, X):
         missing = np.full(len(X), -np.inf)

@@ -18,6 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arrays.unreadable import unreadable_error
+from ...params import short_repr
+from ..experience.discrete_spaces import list_of_observations, part_index
+
 
 @dataclass(frozen=True, eq=False)
 class OneHotFeatures:
@@ -38,12 +42,13 @@ class OneHotFeatures:
         return self.n
 
     def __call__(self, observation):
-        i = int(observation) - self.start
-        if not 0 <= i < self.n:
+        try:
+            i = part_index(self.n, self.start, observation)
+        except ValueError:
             raise ValueError(
-                f"the observation {observation} is not from {self.start} to "
-                f"{self.start + self.n - 1}."
-            )
+                f"the observation {short_repr(observation)} is not from {self.start} "
+                f"to {self.start + self.n - 1}: a whole number is expected."
+            ) from None
         phi = np.zeros(self.n)
         phi[i] = 1.0
         return phi
@@ -61,10 +66,40 @@ def check_limits(low, high):
     return low, high
 
 
+def numbers_of_observation(observation, n) -> np.ndarray:
+    """The n numbers of an observation, (n,); the clear error if it has others."""
+    try:
+        x = np.asarray(observation, float)
+    except (TypeError, ValueError) as error:
+        raise unreadable_error("an observation", observation, error) from None
+    if x.size != n:
+        raise ValueError(
+            f"the observation {short_repr(observation)} has {x.size} numbers, but the "
+            f"features are of {n}."
+        )
+    return x.ravel()
+
+
+def feature_rows(features, observations) -> np.ndarray:
+    """phi of several observations, (n, d).
+
+    Examples
+    --------
+    >>> from pansophy.rl import LinearFeatures
+    >>> from pansophy.rl.tabular.features import feature_rows
+    >>> feature_rows(LinearFeatures(1), [[3.0], [5.0]])
+    array([[1., 3.],
+           [1., 5.]])
+    """
+    rows = [features(one) for one in list_of_observations(observations)]
+    return np.array(rows, dtype=float).reshape(len(rows), features.size)
+
+
 def scaled_to_limits(observation, limits) -> np.ndarray:
     """x scaled to [0, 1] and kept there; the clear error if a number is none."""
     low, high = limits
-    x = (np.asarray(observation, float) - low) / (high - low)
+    x = numbers_of_observation(observation, len(low))
+    x = (x - low) / (high - low)
     if np.isnan(x).any():
         raise ValueError("the observation holds NaN.")
     return np.clip(x, 0.0, 1.0)
@@ -184,7 +219,7 @@ class LinearFeatures:
         return self.n + 1
 
     def __call__(self, observation):
-        return np.append(1.0, np.asarray(observation, dtype=float))
+        return np.append(1.0, numbers_of_observation(observation, self.n))
 
 
 def check_features(features):

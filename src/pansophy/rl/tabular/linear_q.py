@@ -31,7 +31,7 @@ from ..experience.environment_contract import CHECKER, check_spaces_exist
 from ..experience.rollout import StepWatch, rollout
 from ..planning.transition_table import environment_of_name
 from .exploration import Boltzmann, EpsilonGreedy, choose_action
-from .features import check_features, default_features
+from .features import check_features, default_features, feature_rows
 from .q_learning import DEFAULT_EXPLORATION, STEPS_PER_REPORT, as_exploration
 from .schedules import ScheduleReader
 
@@ -227,8 +227,7 @@ class LinearQ(Estimator):
     def action_values(self, observations) -> np.ndarray:
         """Q of every action after each of the observations, (n, A)."""
         check_is_fitted(self)
-        phi = np.array([self.features_(one) for one in observations])
-        return phi @ self.theta_.T
+        return feature_rows(self.features_, observations) @ self.theta_.T
 
     def predict(self, observations):
         """The best action after each of the observations."""

@@ -32,6 +32,7 @@ from ...base import Estimator
 from ...core.random import make_rng
 from ...params import Count, Flag, Fraction, NonNegative, Positive, check_params
 from ...typing import Seed
+from .features import feature_rows
 
 
 @dataclass(eq=False, repr=False)
@@ -169,7 +170,7 @@ class LinearValue(Estimator):
     def predict(self, observations) -> np.ndarray:
         """Values of states."""
         check_is_fitted(self)
-        return np.array([self.features(one) for one in observations]) @ self.theta_
+        return feature_rows(self.features, observations) @ self.theta_
 
     def greedy_action(self, successors) -> int:
         """The action whose successor has the greatest value, the first of equals."""

@@ -34,6 +34,7 @@ from ...params import Count, Flag, Fraction, Number, Positive, Verbosity, check_
 from ...typing import Seed
 from ..experience.discrete_spaces import (
     encode_observation,
+    encode_observations,
     observation_encoder,
     part_index,
     space_sizes,
@@ -304,15 +305,7 @@ class AbstractTabularLearner(Estimator):
     def predict(self, observations):
         """The best action after each of the observations."""
         check_is_fitted(self)
-        sizes, starts = self.state_sizes_, self.state_starts_
-        if len(sizes) == 1:
-            s = np.asarray(observations, dtype=np.int64) - starts[0]
-        else:
-            s = np.array(
-                [encode_observation(sizes, starts, one) for one in observations]
-            )
-        if ((s < 0) | (s >= len(self.policy_))).any():
-            raise ValueError("an observation is outside the environment's space.")
+        s = encode_observations(self.state_sizes_, self.state_starts_, observations)
         return self.policy_[s] + self.first_action_
 
     def act(self, observation, rng=None) -> int:

@@ -24,8 +24,11 @@ import numpy as np
 from scipy import sparse
 
 from ...core.arrays.codes import encode_values
-from ...params import ParameterError, check_count
+from ...core.arrays.unreadable import array_of_numbers
+from ...params import ParameterError, check_count, check_list, check_string
 from ..vectorizers.abstract_vectorizer import check_documents, check_sentence
+
+LIST_OF_SENTENCES = "a list of sentences, each a text or a list of words"
 
 
 class Cooccurrence(NamedTuple):
@@ -58,16 +61,17 @@ def remove_stop_words(tokens: Iterable[str], stop_words="english") -> list[str]:
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         stop_words = ENGLISH_STOP_WORDS
-    listed = frozenset(stop_words)
+    listed = frozenset(check_list("stop_words", stop_words, "a collection of texts"))
     tokens = tokens.split() if isinstance(tokens, str) else tokens
-    return [token for token in tokens if token not in listed]
+    tokens = check_list("tokens", tokens, "a list of texts")
+    return [token for token in tokens if check_string("a token", token) not in listed]
 
 
 def words_of_sentences(sentences) -> list[list[str]]:
     """Words of sentences; one that is a text is split at spaces."""
     return [
         s.split() if isinstance(s, str) else list(check_sentence(s))
-        for s in check_documents(sentences)
+        for s in check_list("sentences", check_documents(sentences), LIST_OF_SENTENCES)
     ]
 
 
@@ -169,7 +173,14 @@ def pmi(pairs, *, marginals="unigram", kind="pmi"):
         )
     if kind not in ("pmi", "ppmi", "npmi"):
         raise ParameterError(f'kind must be "pmi", "ppmi" or "npmi", got {kind!r}.')
-    N = sparse.coo_array(pairs.counts if is_pairs else pairs).astype(float)
+    counts = pairs.counts if is_pairs else pairs
+    if not sparse.issparse(counts):
+        counts = array_of_numbers(counts, "pairs")
+        if counts.ndim != 2:
+            raise ParameterError(
+                f"pairs must be a matrix of counts, got the shape {counts.shape}."
+            )
+    N = sparse.coo_array(counts).astype(float)
     N.sum_duplicates()
     N.eliminate_zeros()
     total = N.data.sum()

@@ -36,6 +36,7 @@ from torch.nn import functional
 
 from ... import nn
 from ...base import Estimator
+from ...core.arrays.unreadable import array_of_numbers
 from ...core.random import draw_seed, make_rng
 from ...neural_network.abstract_net import detached_net
 from ...nn.layers.recurrent import step_mask
@@ -49,6 +50,7 @@ from ...params import (
     NonNegative,
     Positive,
     Verbosity,
+    check_argument,
     check_params,
 )
 from ...typing import Seed
@@ -116,12 +118,16 @@ def dpo_loss(
     if kind not in PREFERENCE_LOSSES:
         known = ", ".join(PREFERENCE_LOSSES)
         raise ValueError(f"kind must be one of {known}, got {kind!r}.")
-    if not beta > 0:
-        raise ValueError(f"beta must be above 0, got {beta}.")
-    given = (policy_chosen, policy_rejected, reference_chosen, reference_rejected)
+    check_argument("beta", beta, Positive)
+    given = {
+        "policy_chosen": policy_chosen,
+        "policy_rejected": policy_rejected,
+        "reference_chosen": reference_chosen,
+        "reference_rejected": reference_rejected,
+    }
     tensors = [
-        a if isinstance(a, Tensor) else torch.as_tensor(np.asarray(a, float))
-        for a in given
+        a if isinstance(a, Tensor) else torch.as_tensor(array_of_numbers(a, name))
+        for name, a in given.items()
     ]
     chosen = tensors[0] - tensors[2]
     rejected = tensors[1] - tensors[3]

@@ -18,8 +18,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...core.arrays.unreadable import array_of_numbers
 from ...core.chains.decoding import beam_search, decode
-from ...params import check_count
+from ...params import ParameterError, Positive, check_argument, check_count
 
 
 class LanguageModel(Protocol):
@@ -47,12 +48,20 @@ def token_cross_entropy(log_probs, *, base=np.e) -> float:
     >>> round(token_cross_entropy(np.log([1 / 8, 1 / 8]), base=2), 6)
     3.0
     """
-    log_probs = np.asarray(log_probs, dtype=float)
+    check_argument("base", base, Positive)
+    if base == 1:
+        raise ParameterError("base must not be 1: its logarithm is 0.")
+    return -float(check_log_probs(log_probs).mean()) / float(np.log(base))
+
+
+def check_log_probs(log_probs) -> np.ndarray:
+    """Log probabilities of one token or more as an array."""
+    log_probs = array_of_numbers(log_probs, "log_probs", allow_empty=True)
     if not log_probs.size:
-        raise ValueError("cross-entropy needs at least one token.")
+        raise ValueError("log_probs must be of at least one token.")
     if (log_probs > 1e-9).any():
         raise ValueError("log probabilities must not be above 0.")
-    return -float(log_probs.mean()) / float(np.log(base))
+    return log_probs
 
 
 def join_log_probs(parts) -> np.ndarray:
@@ -102,7 +111,9 @@ def bits_per_byte(log_probs, text) -> float:
     """
     is_text = isinstance(text, str)
     size = utf8_size(text) if is_text else check_count("text", text)
-    return -float(np.sum(log_probs)) / (float(np.log(2)) * size)
+    if size == 0:
+        raise ValueError("text must have at least one byte.")
+    return -float(check_log_probs(log_probs).sum()) / (float(np.log(2)) * size)
 
 
 def generate(

@@ -18,7 +18,10 @@ Refs      [Cormack2009] (1); [Fox1994], [Bruch2023] (2)
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...params import ParameterError
+import numpy as np
+
+from ...core.arrays.unreadable import array_of_numbers
+from ...params import Number, ParameterError, check_argument, check_list
 
 
 class FusedRanking(NamedTuple):
@@ -54,12 +57,14 @@ def reciprocal_rank_fusion(
     >>> fused.documents
     ['b', 'a', 'c']
     """
-    if not k > -1:
+    if not check_argument("k", k, Number) > -1:
         raise ParameterError(f"k must be above -1, got {k!r}.")
+    rankings = check_list("rankings", rankings, "a list of lists of documents")
     weights = check_fusion_weights(weights, len(rankings))
     scores: dict = {}
-    for weight, ranking in zip(weights, rankings):
+    for i, (weight, ranking) in enumerate(zip(weights, rankings)):
         rank = 0
+        ranking = check_list(f"rankings[{i}]", ranking, "a list of documents")
         for document in dict.fromkeys(ranking):  # without repetitions
             if isinstance(document, str) or document != -1:
                 rank += 1
@@ -90,10 +95,22 @@ def score_fusion(rankings: Sequence[tuple], *, weights=None) -> FusedRanking:
     >>> fused.documents, fused.scores
     (['b', 'a', 'c'], [1.25, 1.0, 0.8])
     """
+    rankings = check_list("rankings", rankings, "a list of (documents, scores)")
     weights = check_fusion_weights(weights, len(rankings))
     fused: dict = {}
-    for weight, (documents, scores) in zip(weights, rankings):
+    for i, (weight, ranking) in enumerate(zip(weights, rankings)):
         result: dict = {}
+        pair = check_list(f"rankings[{i}]", ranking, "a pair (documents, scores)")
+        if len(pair) != 2:
+            raise ParameterError(
+                f"rankings[{i}] must be a pair (documents, scores), got {len(pair)} "
+                "things."
+            )
+        documents = check_list(f"documents of rankings[{i}]", pair[0])
+        scores = check_list(f"scores of rankings[{i}]", pair[1])
+        if scores:
+            name = f"scores of rankings[{i}]"  # NaN: an empty place
+            scores = array_of_numbers(scores, name, allow_nan=True).tolist()
         if len(documents) != len(scores):
             raise ParameterError(
                 f"a ranking has {len(documents)} documents, but {len(scores)} scores."
@@ -109,12 +126,15 @@ def score_fusion(rankings: Sequence[tuple], *, weights=None) -> FusedRanking:
 
 def check_fusion_weights(weights, n_rankings) -> list[float]:
     """A weight for each ranking."""
-    weights = [1.0] * n_rankings if weights is None else list(weights)
-    if len(weights) != n_rankings:
+    if weights is None:
+        return [1.0] * n_rankings
+    weights = check_list("weights", weights, "a list of numbers")
+    numbers = array_of_numbers(weights, "weights") if weights else np.empty(0)
+    if numbers.shape != (n_rankings,):
         raise ParameterError(
             f"weights must hold {n_rankings} numbers, got {len(weights)}."
         )
-    return weights
+    return numbers.tolist()
 
 
 def by_falling_score(scores: dict) -> FusedRanking:

@@ -15,6 +15,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import NamedTuple
 
+from ...params import check_string
+
 BLOCK_BYTES = 4 << 20
 PLAIN = {".txt", ".text", ".rst", ".org", ".adoc", ".tex", ".log"}
 MARKDOWN = {".md", ".markdown", ".mdx"}
@@ -261,7 +263,7 @@ def read_html(source) -> ExtractedText:
     """
     parser = TextOfHTML()
     try:
-        parser.feed(source)
+        parser.feed(check_string("source", source))
         parser.close()
     except AssertionError as error:  # of the standard library, for "<![x]>"
         raise ValueError(f"a page cannot be read as HTML: {error}.") from error

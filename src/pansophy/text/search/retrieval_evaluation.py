@@ -23,7 +23,7 @@ from ...metrics.ranking_metrics import (
     recall_at_k,
     reciprocal_rank_at_k,
 )
-from ...params import check_count
+from ...params import ParameterError, check_count, check_list
 
 MEASURES = {
     "ndcg": ndcg_at_k,
@@ -91,7 +91,16 @@ def title_questions(
     >>> made.questions, made.documents[0]
     (['Lime'], 'a sour fruit. A is green.')
     """
-    entries = [(str(title).strip(), str(text)) for title, text in entries]
+    pairs = [
+        check_list(f"entries[{i}]", entry, "a pair (title, text)")
+        for i, entry in enumerate(
+            check_list("entries", entries, "a list of (title, text)")
+        )
+    ]
+    wrong = next((pair for pair in pairs if len(pair) != 2), None)
+    if wrong is not None:
+        raise ParameterError(f"an entry must be a pair (title, text), got {wrong!r}.")
+    entries = [(str(title).strip(), str(text)) for title, text in pairs]
     documents = [without_title(title, text) for title, text in entries]
     times = Counter(title.lower() for title, _ in entries)
     questions = [

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ...params import check_count
+from ...params import check_count, check_string
 from .bm25_index import QUOTED
 from .search_words import query_words, word_spans
 
@@ -65,8 +65,8 @@ def best_snippet(text, query, *, width=240, weights: Mapping | None = None) -> S
     '... The **cat** sat on the **mat**, ...'
     """
     check_count("width", width)
-    words = words_to_mark(query)
-    hits = list(word_spans(text, words))
+    words = words_to_mark(check_string("query", query))
+    hits = list(word_spans(check_string("text", text), words))
     start = best_snippet_window(hits, width, weights or {})
     return cut_snippet(text, start, width, hits)
 

@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ...params import ParameterError, check_count
+from ...params import Fraction, ParameterError, check_argument, check_count, check_list
 from ..tokenizers.normalizers import Normalizer
 from ..vectorizers.tfidf import TfidfVectorizer
 from . import _string_distances as loops
@@ -171,15 +171,19 @@ def match_names(
             'similarity must be "levenshtein", "indel" or "jaro_winkler", got '
             f"{similarity!r}."
         )
-    if not 0 <= threshold <= 1:
-        raise ParameterError(f"threshold must be from 0 to 1, got {threshold!r}.")
+    check_argument("threshold", threshold, Fraction)
     check_count("n_gram", n_gram)
     check_count("n_candidates", n_candidates)
     for names, which in ((left, "left"), (right, "right")):
         if isinstance(names, str):
             raise ParameterError(f"{which} must be a list of names, not one text.")
-    left = [comparable_name(name, sort_words) for name in left]
-    right = [comparable_name(name, sort_words) for name in right]
+    left, right = (
+        [
+            comparable_name(name, sort_words)
+            for name in check_list(which, names, "a list of names")
+        ]
+        for names, which in ((left, "left"), (right, "right"))
+    )
     # equal names are compared once
     distinct_left, of_left = np.unique(
         np.array(left, dtype=object), return_inverse=True

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.loops.threads import limit_threads, run_tasks
-from ...params import ParameterError
+from ...params import Number, ParameterError, check_argument, check_list
 from . import _string_distances as loops
 
 KINDS = ("levenshtein", "indel", "osa", "damerau")
@@ -56,6 +56,8 @@ class CodedSequences(NamedTuple):
 def coded_sequences(*collections) -> list[CodedSequences]:
     """Collections of sequences with the same codes for the same symbols."""
     everything = [s for collection in collections for s in collection]
+    if any(isinstance(s, Mapping) for s in everything):
+        raise TypeError("edit distances need texts or sequences, not dicts.")
     if all(isinstance(s, str) for s in everything):
         data = "".join(everything).encode("utf-32-le", "surrogatepass")
         symbols, codes = np.unique(np.frombuffer(data, np.uint32), return_inverse=True)
@@ -291,8 +293,9 @@ def edit_distances(A, B=None, kind="levenshtein", *, n_jobs=None):
     for collection, name in ((A, "A"), (B, "B")):
         if isinstance(collection, str):
             raise ParameterError(f"{name} must be a list of sequences, not one text.")
-    A = list(A)
-    left, right = coded_sequences(A, A if B is None else list(B))
+    A = check_list("A", A, "a list of texts or sequences")
+    B = A if B is None else check_list("B", B, "a list of texts or sequences")
+    left, right = coded_sequences(A, B)
     out = np.empty((len(left.starts), len(right.starts)), np.int32)
     if not out.size:
         return out
@@ -404,7 +407,7 @@ def jaro_winkler_similarity(a, b, *, prefix_weight=0.1) -> float:
     >>> round(jaro_winkler_similarity("MARTHA", "MARHTA"), 4)
     0.9611
     """
-    if not 0 <= prefix_weight <= 0.25:
+    if not 0 <= check_argument("prefix_weight", prefix_weight, Number) <= 0.25:
         raise ParameterError(
             f"prefix_weight must be between 0 and 0.25, got {prefix_weight}."
         )

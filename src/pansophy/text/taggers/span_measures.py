@@ -20,6 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...params import check_count, check_list
+
 PREFIXES = {"B": "B", "I": "I", "E": "E", "L": "E", "S": "S", "U": "S", "M": "I"}
 
 
@@ -56,7 +58,9 @@ def tags_to_spans(tags) -> list[Span]:
     spans = []
     start = None
     kind = ""
-    for i, tag in enumerate([*map(str, tags), "O"]):
+    for i, tag in enumerate(
+        [*map(str, check_list("tags", tags, "a list of tags")), "O"]
+    ):
         prefix, own = read_tag(tag)
         goes_on = start is not None and prefix in "IE" and own == kind
         if start is not None and not goes_on:
@@ -89,8 +93,13 @@ def spans_to_tags(spans, n_words: int, scheme="bio") -> list[str]:
     """
     if scheme not in ("bio", "bioes"):
         raise ValueError(f'scheme must be "bio" or "bioes", got {scheme!r}.')
-    tags = ["O"] * n_words
-    for start, stop, kind in spans:
+    tags = ["O"] * check_count("n_words", n_words, 0)
+    for span in check_list("spans", spans, "a list of (start, stop, type)"):
+        parts = check_list("a span", span, "(start, stop, type)")
+        if len(parts) != 3:
+            raise ValueError(f"a span must be (start, stop, type), got {span!r}.")
+        start, stop = check_count("start", parts[0], 0), check_count("stop", parts[1])
+        kind = parts[2]
         if not 0 <= start < stop <= n_words:
             raise ValueError(f"span {start} to {stop} is not inside {n_words} words.")
         if any(tag != "O" for tag in tags[start:stop]):
@@ -142,7 +151,13 @@ class SpanReport(NamedTuple):
 
 def check_pairs(y_true, y_pred):
     """True and predicted tags as lists, of equal numbers of sentences and words."""
-    pairs = [[list(part) for part in tags] for tags in (y_true, y_pred)]
+    pairs = [
+        [
+            check_list(f"{name}[{i}]", part, "a list of tags")
+            for i, part in enumerate(check_list(name, tags, "a list of lists of tags"))
+        ]
+        for name, tags in (("y_true", y_true), ("y_pred", y_pred))
+    ]
     if len(pairs[0]) != len(pairs[1]):
         raise ValueError(
             f"y_true has {len(pairs[0])} sentences, but y_pred has {len(pairs[1])}."

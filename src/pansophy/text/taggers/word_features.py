@@ -22,6 +22,7 @@ import numpy as np
 
 from ...core.arrays.class_weight import compute_class_weight
 from ...core.arrays.labels import refuse_missing
+from ...params import check_count, check_list, check_string
 
 RUNS = re.compile(r"(.)\1+")
 
@@ -36,7 +37,7 @@ def word_shape(word: str) -> str:
     ['Xx', 'X', 'X-dx', "x'x", 'd,d']
     """
     shape = []
-    for c in word:
+    for c in check_string("word", word):
         if c.isupper():
             shape.append("X")
         elif c.islower():
@@ -50,7 +51,7 @@ def word_shape(word: str) -> str:
 
 def word_form(word: str) -> dict[str, str]:
     """Features of the form of a word: lower case, endings, beginnings, shape."""
-    lower = word.lower()
+    lower = check_string("word", word).lower()
     form = {"word": lower, "shape": word_shape(word)}
     for n in (1, 2, 3, 4):
         if len(lower) > n:
@@ -77,7 +78,8 @@ def sentence_features(words, window: int = 1) -> list[dict]:
     >>> first["shape"], first["+1word"], second["-1word"], second["ending2"]
     ('Xx', 'bark', 'dogs', 'rk')
     """
-    forms = [word_form(word) for word in words]
+    check_count("window", window, 0)
+    forms = [word_form(word) for word in check_list("words", words, "a list of texts")]
     rows = []
     for i, form in enumerate(forms):
         row: dict = {"bias": True, **form}
@@ -96,8 +98,12 @@ def check_sentences(sentences) -> list[list[str]]:
     if isinstance(sentences, str):
         raise ValueError("sentences must be a list of sentences, got one text.")
     results = []
+    sentences = check_list("sentences", sentences, "a list of sentences")
     for i, sentence in enumerate(sentences):
-        words = sentence.split() if isinstance(sentence, str) else list(sentence)
+        if isinstance(sentence, str):
+            words = sentence.split()
+        else:
+            words = check_list(f"sentences[{i}]", sentence, "a text or a list of words")
         if not words:
             raise ValueError(f"sentence {i} has no words: leave it out.")
         wrong = next((word for word in words if not isinstance(word, str)), None)
@@ -113,7 +119,10 @@ def check_tags(tags, sentences) -> list[np.ndarray]:
     """Tags of sentences, one for each word."""
     if tags is None:
         raise ValueError("tags are needed: a tag for each word of each sentence.")
-    listed = [list(part) for part in tags]
+    listed = [
+        check_list(f"tags[{i}]", part, "a list of tags")
+        for i, part in enumerate(check_list("tags", tags, "a list of lists of tags"))
+    ]
     if len(listed) != len(sentences):
         raise ValueError(
             f"there are {len(sentences)} sentences, but tags of {len(listed)}."

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...params import ParameterError
+from ...params import ParameterError, check_string
 from . import _pre_tokenizers as loops
 
 ESCAPED_BYTES = re.compile("([\udc80-\udcff]+)")
@@ -88,7 +88,7 @@ def split_text(text, rule="gpt2") -> Pieces:
     """
     if rule not in RULES:
         raise ParameterError(f"rule must be one of {sorted(RULES)}, got {rule!r}.")
-    data = bytes_of_text(text)
+    data = bytes_of_text(check_string("text", text))
     if rule == "bytes" or not data:
         return Pieces(data, np.array([len(data)] if data else [], dtype=np.int64))
     chars = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)

@@ -30,9 +30,18 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from ...base import Estimator, PrefixedOutput, Transformer
+from ...core.arrays.unreadable import array_of_numbers
 from ...core.drivers.iterate import iterate
 from ...core.random import make_rng
-from ...params import Count, ParameterError, Positive, Verbosity
+from ...params import (
+    Count,
+    ParameterError,
+    Positive,
+    Verbosity,
+    check_argument,
+    check_count,
+    check_list,
+)
 from ...typing import Seed
 from . import _topic_models as loops
 from ._topic_models import BLOCK, TopicCounts
@@ -241,12 +250,29 @@ def sample_topic_corpus(phi, lengths, *, alpha=0.5, random_state=None):
     [5, 7]
     """
     rng = make_rng(random_state)
-    phi = np.asarray(phi, dtype=float)
+    phi = topic_weights(phi, "phi")
+    check_argument("alpha", alpha, Positive)
+    lengths = [
+        check_count("a length", n, 0)
+        for n in check_list("lengths", lengths, "a list of whole numbers")
+    ]
+    if not lengths:
+        raise ParameterError("lengths must hold at least one number.")
     theta = rng.dirichlet(np.full(len(phi), alpha), size=len(lengths))
     mixed = theta @ phi
     mixed /= mixed.sum(axis=1, keepdims=True)
     X = np.stack([rng.multinomial(n, p) for n, p in zip(lengths, mixed)])
     return X, theta
+
+
+def topic_weights(components, name) -> np.ndarray:
+    """Weights of words in topics as a matrix (K, V)."""
+    weights = array_of_numbers(components, name)
+    if weights.ndim != 2:
+        raise ParameterError(
+            f"{name} must have the shape (topics, words), got {weights.shape}."
+        )
+    return weights
 
 
 def top_words(components, terms, n=10) -> list[list[str]]:
@@ -264,7 +290,14 @@ def top_words(components, terms, n=10) -> list[list[str]]:
     >>> top_words([[0.1, 0.6, 0.3]], ["a", "b", "c"], 2)
     [['b', 'c']]
     """
-    order = np.argsort(-np.asarray(components), axis=1, kind="stable")[:, :n]
+    weights = topic_weights(components, "components")
+    terms = check_list("terms", terms, "a list of texts")
+    if len(terms) != weights.shape[1]:
+        raise ParameterError(
+            f"components has {weights.shape[1]} columns, but there are {len(terms)} "
+            "terms."
+        )
+    order = np.argsort(-weights, axis=1, kind="stable")[:, :n]
     return [[str(terms[j]) for j in row] for row in order]
 
 
@@ -300,9 +333,15 @@ def topic_coherence(components, X, n=10, *, measure="u_mass"):
         raise ParameterError(
             f"measure must be one of {sorted(COHERENCE)}, got {measure!r}."
         )
-    inside = sparse.csr_array(sparse.csr_array(X) > 0, dtype=float)
+    weights = topic_weights(components, "components")
+    counts = X if sparse.issparse(X) else topic_weights(X, "X")
+    if counts.shape[1] != weights.shape[1]:
+        raise ParameterError(
+            f"components has {weights.shape[1]} columns, but X has {counts.shape[1]}."
+        )
+    inside = sparse.csr_array(sparse.csr_array(counts) > 0, dtype=float)
     out = []
-    for row in np.argsort(-np.asarray(components), axis=1, kind="stable")[:, :n]:
+    for row in np.argsort(-weights, axis=1, kind="stable")[:, :n]:
         B = inside[:, row]
         together = np.asarray((B.T @ B).todense())
         i, j = np.triu_indices(len(row), 1)

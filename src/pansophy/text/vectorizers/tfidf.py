@@ -29,7 +29,8 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ...base import Estimator, Transformer
-from ...params import Flag, ParameterError
+from ...core.arrays.unreadable import array_of_numbers
+from ...params import Flag, ParameterError, Positive, check_argument
 from .count_vectorizer import AbstractCountVectorizer, validated_vocabulary
 
 FLOATS = (np.float64, np.float32)
@@ -121,6 +122,7 @@ def term_frequency(counts, kind="relative"):
     """
     if kind not in TERM_FREQUENCIES:
         raise ParameterError(f"kind must be one of {sorted(TERM_FREQUENCIES)}.")
+    counts = counts if sparse.issparse(counts) else array_of_numbers(counts, "counts")
     given = check_array(counts, accept_sparse="csr", dtype=np.float64)
     X = sparse.csr_array(given, copy=True)
     X.eliminate_zeros()
@@ -153,6 +155,8 @@ def inverse_document_frequency(counts, kind="plain", *, base=np.e):
     if kind not in INVERSE_DOCUMENT_FREQUENCIES:
         known = sorted(INVERSE_DOCUMENT_FREQUENCIES)
         raise ParameterError(f"kind must be one of {known}.")
+    check_argument("base", base, Positive)
+    counts = counts if sparse.issparse(counts) else array_of_numbers(counts, "counts")
     X = check_array(counts, accept_sparse=("csr", "csc"))
     n = document_frequency(X).astype(np.float64)
     with np.errstate(divide="ignore"):
