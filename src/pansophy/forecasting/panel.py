@@ -25,7 +25,17 @@ from ..core.arrays.ragged import Ragged, is_list_of_arrays
 from .frequency import Frequency, infer_frequency
 
 EXAMPLES = 3  # of what is wrong, in an error
-MIN_YEARS, MAX_YEARS = 1000, 2999  # whole numbers that may be years
+
+
+# What became of stamps that were not plain dates or whole numbers.
+StampReading = Literal["", "local", "UTC", "weeks", "month numbers", "day numbers"]
+READINGS = {
+    "local": "Stamps are read as local time; their zone is left out.",
+    "UTC": "Stamps with a zone are read as UTC, and so are those of the forecasts.",
+    "weeks": "Weeks such as 2024-W05 are read as their Monday.",
+    "month numbers": "Whole numbers such as 202403 are read as months.",
+    "day numbers": "Whole numbers such as 20240315 are read as days.",
+}
 
 
 class PanelFindings(NamedTuple):
@@ -43,7 +53,11 @@ class PanelFindings(NamedTuple):
     cut_rows: int = 0  # rows after the last value, without
     uneven_ends: int = 0  # series that end before the last stamp of the panel
     short: int = 0  # series of fewer than 5 values
-    wall_time: bool = False  # the zone of the stamps was left out
+    reading: StampReading = ""
+    number_form: str = ""  # how numbers written as text are written
+    other_frequency: tuple[str, ...] = ()  # series that have not the grid's
+    free_days: bool = False  # months, whose stamps fall on different days
+    known_filled: int = 0  # grid points whose known columns are those before
 
     def sentences(self) -> list[str]:
         """The findings in words."""
@@ -82,8 +96,25 @@ class PanelFindings(NamedTuple):
             out.append(
                 f"{self.short} of {self.series} series have fewer than 5 values."
             )
-        if self.wall_time:
-            out.append("Stamps are read as local time; their zone is left out.")
+        if self.other_frequency:
+            out.append(
+                f"{len(self.other_frequency)} of {self.series} series have another "
+                "frequency and are put on the grid of the others, such as "
+                f"{self.other_frequency[0]}."
+            )
+        if self.free_days:
+            out.append(
+                "Stamps fall on different days of the month; forecasts bear the first."
+            )
+        if self.known_filled:
+            out.append(
+                f"{self.known_filled:,} grid points without a row take the known "
+                "columns of the point before."
+            )
+        if self.number_form:
+            out.append(f"The target is read from text as {self.number_form}.")
+        if self.reading:
+            out.append(READINGS[self.reading])
         return out
 
 
@@ -411,10 +442,10 @@ def as_panel(y) -> Panel:
     return Panel.from_list([values])
 
 
-def common_frequency(stamps, codes, names, has_dates) -> Frequency:
-    """The frequency of all series together; ValueError if they differ.
+def common_frequency(stamps, codes, names, has_dates) -> tuple[Frequency, tuple]:
+    """The frequency of all series together, and the names of the few that differ.
 
-    `stamps` (n,) and `codes` (n,), the series of each row.
+    `stamps` (n,) and `codes` (n,), the series of each row. ValueError if many differ.
     """
     found: dict[tuple, list[int]] = {}
     order = np.argsort(codes, kind="stable")
@@ -428,26 +459,34 @@ def common_frequency(stamps, codes, names, has_dates) -> Frequency:
             found.setdefault((guess.unit, guess.count), []).append(i)
     if not found:
         together = infer_frequency(stamps, has_dates=has_dates)
-        return together or Frequency("second", 86400) if has_dates else Frequency()
+        default = Frequency("second", 86400) if has_dates else Frequency()
+        return together or default, ()
     ranked = sorted(found.items(), key=lambda pair: -len(pair[1]))
     trusted = [pair for pair in ranked if len(pair[1]) > 0.1 * len(guesses)]
     kinds = {
         "step" if unit == "step" else (unit, count) for (unit, count), _ in trusted
     }
     business = {("second", 86400), ("business day", 1)}
+    odd = tuple(
+        f"{names[i]} ({guesses[i].name})"
+        for pair in ranked
+        if pair not in trusted
+        for i in pair[1]
+    )
     if kinds == business:
-        return guesses[found["second", 86400][0]]
+        return guesses[found["second", 86400][0]], odd
     if len(kinds) > 1:
         listed = "; ".join(
             f"{len(members)} {guesses[members[0]].name} (such as {names[members[0]]})"
             for _, members in trusted[:EXAMPLES]
         )
         raise ValueError(
-            f"The series have different frequencies: {listed}. Forecast them apart, or "
-            "give the frequency."
+            f"The series have different frequencies: {listed}. Forecast each kind in "
+            "a run of its own, or sum the finer ones up before."
         )
     members = ranked[0][1]
     anchors: dict[int, int] = {}
     for i in members:
         anchors[guesses[i].anchor] = anchors.get(guesses[i].anchor, 0) + 1
-    return guesses[members[0]]._replace(anchor=max(anchors, key=lambda a: anchors[a]))
+    anchor = max(anchors, key=lambda a: anchors[a])
+    return guesses[members[0]]._replace(anchor=anchor), odd
