@@ -109,11 +109,15 @@ def write_forecasts(kept, model, table, out, level, overwrite, as_json):
         raise ValueError(f"{out} exists already: give --overwrite to replace it.")
     with model_faults_as_value_error(model):
         levels = None if level is None else [100 * level if level < 1 else level]
-        found = kept.predict_table(table, level=levels)
+        moved = kept.extended(table)
+        found = moved.predict_table(level=levels)
         with table_writer(sys.stdout.buffer if out is None else out) as write:
             write(found)
+    for note in moved.notes:
+        print_error(note)
     if as_json:
-        print_json({"written": str(out), "rows": len(found), "findings": []})
+        told = {"written": str(out), "rows": len(found), "findings": moved.notes}
+        print_json(told)
     elif out is not None:
         print_error(f"Wrote {len(found)} forecasts to {out}.")
 

@@ -103,7 +103,9 @@ def check_table_columns(table, names):
         raise ValueError("time, target, series and known must be different columns.")
 
 
-def stamp_column(column, name, counts_steps=False) -> tuple[np.ndarray, bool, StampReading]:
+def stamp_column(
+    column, name, counts_steps=False
+) -> tuple[np.ndarray, bool, StampReading]:
     """Stamps of rows, whether they are dates, and how they were read."""
     column = without_dictionary(column)
     if is_numeric_type(column.type):

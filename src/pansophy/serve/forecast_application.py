@@ -1,10 +1,10 @@
 """The application of a forecast model: /forecast, /schema and /health.
 
 POST /forecast takes {"rows": [...], "horizon": 14, "level": [80, 95]}, each of which
-may be left out, and answers {"forecasts": [...]}: a row for each series and step. Rows
-with a value of the target move the end of their series; rows without give the known
-columns of the future. The model that is served stays as it is: the next request begins
-from it again.
+may be left out, and answers {"forecasts": [...], "notes": [...]}: a row for each series
+and step, and what was noticed in the rows. Rows with a value of the target move the end
+of their series; rows without give the known columns of the future. The model that is
+served stays as it is: the next request begins from it again.
 """
 
 import asyncio
@@ -69,9 +69,10 @@ class ForecastService:
                 f"{steps} steps of {len(self.model.panel)} series are too many; one "
                 f"request forecasts {MOST_STEPS}.",
             )
-        table = table_of_objects(rows) if rows else None
-        found = self.model.predict_table(table, horizon=horizon, level=level)
-        return json_bytes({"forecasts": objects_of_table(found)})
+        model = self.model.extended(table_of_objects(rows)) if rows else self.model
+        found = model.predict_table(horizon=horizon, level=level)
+        notes = model.notes if rows else []
+        return json_bytes({"forecasts": objects_of_table(found), "notes": notes})
 
     async def health(self, request) -> bytes:
         """Whether the model answers."""

@@ -40,6 +40,8 @@ class ForecastModel:
         How the b bottom series, the last ones, sum to all s; None without a hierarchy.
     errors : array of shape (n, s) or None
         Errors at the earlier origins, by which the forecasts are reconciled.
+    notes : list of str
+        What was noticed in the later rows of `extended`.
     """
 
     forecaster: Any
@@ -51,6 +53,7 @@ class ForecastModel:
     merge: Any = None
     sums: Any = None
     errors: Any = None
+    notes: list = field(default_factory=list)
 
     def __repr__(self):
         return f"ForecastModel({self.method}, {self.horizon} steps of {self.panel})"
@@ -139,6 +142,7 @@ class ForecastModel:
                 f"series {unknown[0]} was not there when the model was fitted: run "
                 "`forecast` again."
             )
+        notes = later_notes(old, new, places)
         series = []
         known = []
         for i, name in enumerate(old.names):
@@ -168,6 +172,7 @@ class ForecastModel:
             old = self.panel
         other = copy.copy(self)
         other.forecaster = copy.copy(self.forecaster)
+        other.notes = notes
         unchanged = np.array_equal(panel.values, old.values, equal_nan=True)
         if unchanged:
             other.forecaster.panel_ = panel
@@ -175,6 +180,25 @@ class ForecastModel:
             model = other.forecaster
             model._learn(panel, model._fit_panel)
         return other
+
+
+def later_notes(old, new, places) -> list[str]:
+    """What was noticed in later rows; `places` are the series of `new` by name."""
+    found = new.findings._replace(uneven_ends=0, short=0, free_days=False)
+    notes = found.sentences()
+    n_known_before = 0
+    for i, name in enumerate(old.names):
+        if name in places:
+            j = places[name]
+            ordinals = new.start[j] + np.flatnonzero(~np.isnan(new.series[j]))
+            n_known_before += int((ordinals < old.ends[i]).sum())
+    if n_known_before:
+        one = n_known_before == 1
+        notes.append(
+            f"{n_known_before:,} row{' is' if one else 's are'} not after the end of "
+            "what the model knows of the series, and changed nothing."
+        )
+    return notes
 
 
 def joined_rows(old, i, new, j) -> tuple[np.ndarray, Any]:
