@@ -37,9 +37,7 @@ def test_gaps_stay_missing_and_are_counted():
     np.testing.assert_array_equal(panel.series[1], [20, 30])
     assert panel.findings.gaps == 1 and panel.findings.series_with_gaps == 1
     assert panel.findings.uneven_ends == 1
-    assert any(
-        "1 grid points in 1 of 2 series" in s for s in panel.findings.sentences()
-    )
+    assert any("1 grid point in 1 of 2 series" in s for s in panel.findings.sentences())
     np.testing.assert_array_equal(
         panel.stamps_ahead(2)[1], np.array(["2024-01-04", "2024-01-05"], "M8[s]")
     )

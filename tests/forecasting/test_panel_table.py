@@ -1,6 +1,7 @@
 """Reading of columns: stamps, names, forms of dates."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pansophy.forecasting import Frequency, Panel
@@ -88,6 +89,43 @@ def test_the_few_series_of_another_frequency_are_named():
     assert panel.findings.other_frequency == ("10 (weekly)",)
     assert panel.frequency.name == "daily"
     assert any("another frequency" in s for s in panel.findings.sentences())
+
+
+@pytest.mark.parametrize(
+    ("texts", "name", "after"),
+    [
+        (["Q3 2024", "Q4 2024", "Q1 2025"], "quarterly", "2025-04-01"),
+        (["11/2024", "12/2024", "01/2025"], "monthly", "2025-02-01"),
+        (["2024/11", "2024/12", "2025/01"], "monthly", "2025-02-01"),
+        (["Nov 2024", "Dec 2024", "Jan 2025"], "monthly", "2025-02-01"),
+        (["November 2024", "December 2024", "January 2025"], "monthly", "2025-02-01"),
+    ],
+)
+def test_more_ways_to_write_months_and_quarters(texts, name, after):
+    panel = Panel.from_table({"t": texts, "y": [1, 2, 3]}, "t", "y")
+    assert panel.frequency.name == name and panel.findings.gaps == 0
+    assert panel.stamps_ahead(1)[0, 0] == np.datetime64(after)
+    assert calendar_stamps([*texts, "Foo 2024"])[0] is None
+
+
+def test_local_days_that_a_reader_made_utc():
+    """A reader of CSV turns 2024-03-31T00:00+01:00 into 23:00 UTC of the day before."""
+    for zone in ("Europe/Berlin", "America/Lima", "America/New_York"):
+        day = pd.date_range("2024-03-08", periods=30, tz=zone)
+        frame = {"t": day.tz_convert("UTC"), "y": np.arange(30.0)}
+        panel = Panel.from_table(frame, "t", "y")
+        assert panel.lengths.tolist() == [30] and panel.findings.reading == "local"
+        assert panel.stamps_ahead(1)[0, 0] == np.datetime64("2024-04-07")
+    hours = pd.date_range("2024-03-08", periods=30, freq="h", tz="UTC")
+    found = Panel.from_table({"t": hours, "y": np.arange(30.0)}, "t", "y")
+    assert found.findings.reading == "UTC" and found.frequency.name == "hourly"
+
+
+def test_stamps_of_no_grid_are_refused():
+    weeks = np.cumsum(np.tile([4, 4, 5], 6))
+    days = np.datetime64("2021-01-02") + 7 * weeks
+    with pytest.raises(ValueError, match=r"do not fit one grid.*fiscal months"):
+        Panel.from_table({"t": days, "y": range(18)}, "t", "y")
 
 
 def test_fiscal_months_and_known_columns_between_rows():

@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..core.arrays.ragged import Ragged, is_list_of_arrays
+from ..core.plain_text import counted_noun
 from .frequency import Frequency, infer_frequency
 
 EXAMPLES = 3  # of what is wrong, in an error
@@ -63,43 +64,55 @@ class PanelFindings(NamedTuple):
         """The findings in words."""
         out = []
         if self.gaps:
+            more = self.gaps > self.rows
             out.append(
-                f"{self.gaps:,} grid points in {self.series_with_gaps} of {self.series}"
-                " series have no row; they stay missing."
+                f"{counted_noun(self.gaps, 'grid point')} in {self.series_with_gaps} "
+                f"of {self.series} series {'has' if self.gaps == 1 else 'have'} no row "
+                f"and stay{'s' if self.gaps == 1 else ''} missing"
+                f"{': more than there are rows; do they mix frequencies?' * more}"
+                f"{'' if more else '.'}"
             )
         if self.missing_values:
-            out.append(f"{self.missing_values:,} rows have no value of the target.")
+            verb = "has" if self.missing_values == 1 else "have"
+            out.append(
+                f"{counted_noun(self.missing_values, 'row')} {verb} no value of the "
+                "target."
+            )
         if self.merged:
-            out.append(f"{self.merged:,} rows shared their stamp and were merged.")
+            verb = "was" if self.merged == 1 else "were"
+            out.append(
+                f"{counted_noun(self.merged, 'row')} {verb} merged into another of the "
+                "same stamp."
+            )
         if self.off_grid:
             listed = ", ".join(self.off_grid_examples)
             out.append(
-                f"{self.off_grid:,} stamps lie between grid points and were moved to "
-                f"the point before, such as {listed}."
+                f"{counted_noun(self.off_grid, 'stamp')} between grid points "
+                f"{'was' if self.off_grid == 1 else 'were'} moved to the point before, "
+                f"such as {listed}."
             )
         if self.future_rows:
             out.append(
-                f"{self.future_rows:,} rows after the last value give the known "
-                "columns of the future."
+                "The known columns of the future come from "
+                f"{counted_noun(self.future_rows, 'row')} after the last value."
             )
         if self.cut_rows:
             out.append(
-                f"{self.cut_rows:,} rows after the last value of their series are not "
-                "used: they have no value."
+                f"{counted_noun(self.cut_rows, 'row')} after the last value of the "
+                f"series {'is' if self.cut_rows == 1 else 'are'} not used, having no "
+                "value."
             )
         if self.uneven_ends:
             out.append(
-                f"{self.uneven_ends} of {self.series} series end before the others; "
+                f"{self.uneven_ends} of {self.series} series end before the others: "
                 "each is forecast from its own end."
             )
         if self.short:
-            out.append(
-                f"{self.short} of {self.series} series have fewer than 5 values."
-            )
+            out.append(f"Fewer than 5 values in {self.short} of {self.series} series.")
         if self.other_frequency:
             out.append(
-                f"{len(self.other_frequency)} of {self.series} series have another "
-                "frequency and are put on the grid of the others, such as "
+                f"{len(self.other_frequency)} of {self.series} series had another "
+                "frequency and were put on the grid of the others, such as "
                 f"{self.other_frequency[0]}."
             )
         if self.free_days:
@@ -108,8 +121,8 @@ class PanelFindings(NamedTuple):
             )
         if self.known_filled:
             out.append(
-                f"{self.known_filled:,} grid points without a row take the known "
-                "columns of the point before."
+                "Known columns of the point before stand in for "
+                f"{counted_noun(self.known_filled, 'grid point')} without a row."
             )
         if self.number_form:
             out.append(f"The target is read from text as {self.number_form}.")
@@ -333,9 +346,11 @@ class Panel:
         ahead = self.known.lengths - self.lengths
         if (ahead < horizon).any():
             first = int(np.argmax(ahead < horizon))
+            where = f" in series {self.names[first]}" if len(self) > 1 else ""
             raise ValueError(
-                f"known columns must reach {horizon} steps beyond the last value; of "
-                f"series {self.names[first]} they reach {ahead[first]}."
+                f"known columns must reach {counted_noun(horizon, 'step')} beyond the "
+                f"last value, but reach {ahead[first]}{where}: add rows without the "
+                "target that give them."
             )
         rows = self.known.offsets[:-1, None] + self.lengths[:, None]
         return self.known.values[rows + np.arange(horizon)]

@@ -1,12 +1,14 @@
 """Reading of a panel from a table with a row for each series and stamp.
 
 Dates are read as `tables` reads them, and in three forms more: 2024-W05 (the Monday of
-a week of ISO 8601) or 2024-W05-3 (its Wednesday), 2024Q1 (the first day of a quarter)
-and 2024-03 (of a month). Whole numbers are steps, unless all of them are months such as
-202403, or days such as 20240315. Stamps with a zone are taken at their local time if
-they are days, so that a change of the clock does not shift them, and else as UTC.
+a week of ISO 8601) or 2024-W05-3 (its Wednesday), 2024Q1 or Q1 2024 (the first day of a
+quarter), and 2024-03, 03/2024 or Mar 2024 (of a month). Whole numbers are steps, unless
+all of them are months such as 202403, or days such as 20240315. Stamps with a zone are
+taken at their local time if they are days, so that a change of the clock does not shift
+them, and else as UTC.
 """
 
+import calendar
 import re
 from datetime import date
 
@@ -16,6 +18,7 @@ import pyarrow.compute as pc
 
 from ..core.arrays.codes import without_dictionary
 from ..core.arrays.ragged import Ragged
+from ..core.plain_text import counted_noun
 from ..tables import read_table
 from ..tables.column_values import (
     TableError,
@@ -37,7 +40,13 @@ from .panel import (
 
 WEEK = re.compile(r"(\d{4})-?W(\d{2})(?:-?([1-7]))?", re.ASCII)
 QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])", re.ASCII)
-MONTH = re.compile(r"(\d{4})-(\d{2})", re.ASCII)
+QUARTER_FIRST = re.compile(r"Q([1-4])[-/ ]?(\d{4})", re.ASCII)
+MONTH = re.compile(r"(\d{4})[-/M](\d{1,2})", re.ASCII)
+MONTH_FIRST = re.compile(r"(\d{1,2})[-/](\d{4})", re.ASCII)
+MONTH_NAME = re.compile(r"([A-Z][a-z]{2,8})\.?[- ](\d{4})", re.ASCII)
+YEAR_LAST = (QUARTER_FIRST, MONTH_FIRST, MONTH_NAME)
+CALENDAR = (WEEK, QUARTER, MONTH, *YEAR_LAST)
+MOST_OFF_GRID = 0.5  # share of stamps between grid points beyond which there is no grid
 WITH_OFFSET = re.compile(
     r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)"
     r"\s?(Z|[+-]\d\d:?\d\d)",
@@ -70,6 +79,12 @@ def read_panel(cls, source, time, target, series, known, frequency, merge) -> Pa
     if not isinstance(grid, Frequency):
         raise ValueError("frequency must be a Frequency or None.")
     off = grid.off_grid(stamps)
+    if frequency is None and off.mean() > MOST_OFF_GRID:
+        raise TableError(
+            f"{off.sum():,} of {len(off):,} stamps in {time!r} do not fit one grid "
+            f"({grid.name} is the nearest): sum the rows up by day, week or month, or "
+            "write fiscal months as 2024-01."
+        )
     ordinals = grid.ordinals(stamps)
     found = PanelFindings(
         rows=len(y),
@@ -126,16 +141,20 @@ def stamp_column(
             known = seconds[np.isfinite(seconds)]
             if np.all(known % DAY == 0):
                 return seconds, True, "local"
-            return column_as_floats(column, name), True, "UTC"
+            seconds = column_as_floats(column, name)
+            days = local_days(seconds)
+            if days is not None:
+                return days, True, "local"
+            return seconds, True, "UTC"
         return column_as_floats(column, name), True, ""
     if not is_text(column.type):
         raise TableError(f"Column {name!r} must hold dates, not {column.type}.")
     texts = pc.utf8_trim_whitespace(column.cast(pa.string()))
     texts = pc.if_else(pc.equal(texts, ""), None, texts)
     written = texts.to_pylist()
-    calendar, reading = calendar_stamps(written)
-    if calendar is not None:
-        return calendar, True, reading
+    found, reading = calendar_stamps(written)
+    if found is not None:
+        return found, True, reading
     zoned, reading = zoned_stamps(written)
     if zoned is not None:
         return zoned, True, reading
@@ -165,7 +184,7 @@ def not_a_date(texts) -> str:
 def calendar_stamps(texts) -> tuple[np.ndarray | None, StampReading]:
     """Seconds of texts such as 2024-W05, 2024Q1 and 2024-03; None if one is not."""
     first = next((t for t in texts if t), "")
-    pattern = next((p for p in (WEEK, QUARTER, MONTH) if p.fullmatch(first)), None)
+    pattern = next((p for p in CALENDAR if p.fullmatch(first)), None)
     if pattern is None:
         return None, ""
     days_named = False
@@ -176,7 +195,7 @@ def calendar_stamps(texts) -> tuple[np.ndarray | None, StampReading]:
         match = pattern.fullmatch(text)
         if match is None:
             return None, ""
-        year, part = int(match[1]), int(match[2])
+        year, part = calendar_parts(match, pattern)
         if pattern is WEEK:
             days_named = days_named or bool(match[3])
             try:
@@ -184,17 +203,30 @@ def calendar_stamps(texts) -> tuple[np.ndarray | None, StampReading]:
             except ValueError:  # a week that the year does not have
                 return None, ""
             day = monday.toordinal() - date(1970, 1, 1).toordinal()
-        elif pattern is MONTH and not 1 <= part <= 12:
+        elif not 1 <= part <= 12:
             return None, ""
         else:
             month = 12 * (year - 1970) + (
-                3 * part - 3 if pattern is QUARTER else part - 1
+                3 * part - 3 if pattern in (QUARTER, QUARTER_FIRST) else part - 1
             )
             day = np.datetime64(month, "M").astype("M8[D]").astype(int)
         out[i] = float(day) * DAY
     if pattern is not WEEK or days_named:
         return out, ""
     return out, "weeks"
+
+
+def calendar_parts(match, pattern) -> tuple[int, int]:
+    """The year, and the number of its week, quarter or month; 0 for no month."""
+    if pattern not in YEAR_LAST:
+        return int(match[1]), int(match[2])
+    if pattern is MONTH_NAME:
+        names = [n.lower() for n in calendar.month_name]
+        short = [n[:3] for n in names]
+        word = match[1].lower()
+        numbers = names if word in names else short
+        return int(match[2]), numbers.index(word) if word in numbers else 0
+    return int(match[2]), int(match[1])
 
 
 def calendar_numbers(values) -> tuple[np.ndarray | None, StampReading]:
@@ -205,11 +237,14 @@ def calendar_numbers(values) -> tuple[np.ndarray | None, StampReading]:
     numbers = known.astype(np.int64)
     low, high = numbers.min(), numbers.max()
     if low > FIRST_YEAR * 100 and high < (LAST_YEAR + 1) * 100:
-        years, months = numbers // 100, numbers % 100
+        years = numbers // 100
+        months = numbers % 100
         days = np.ones_like(numbers)
         reading = "month numbers"
     elif low > FIRST_YEAR * 10_000 and high < (LAST_YEAR + 1) * 10_000:
-        years, months, days = numbers // 10_000, numbers // 100 % 100, numbers % 100
+        years = numbers // 10_000
+        months = numbers // 100 % 100
+        days = numbers % 100
         reading = "day numbers"
     else:
         return None, ""
@@ -223,6 +258,24 @@ def calendar_numbers(values) -> tuple[np.ndarray | None, StampReading]:
     since_1970 = month.astype("M8[D]").astype(np.int64) + days - 1
     out[np.isfinite(values)] = since_1970 * float(DAY)
     return out, reading
+
+
+def local_days(seconds) -> np.ndarray | None:
+    """The local days that stamps in UTC begin; None if they are no such days.
+
+    Midnights of one place come at one hour of UTC, or at two an hour apart where the
+    clock changes. Near noon it cannot be told whether the day before or after is meant.
+    """
+    known = seconds[np.isfinite(seconds)]
+    hours = np.unique(known % DAY)
+    if len(known) < 2 or len(hours) > 2 or hours[-1] - hours[0] not in (0, 3600):
+        return None
+    if (
+        np.median(np.abs(np.diff(known))) < DAY - 3600
+        or ((hours > 10 * 3600) & (hours < 13 * 3600)).any()
+    ):
+        return None
+    return np.round(seconds / DAY) * DAY
 
 
 def zoned_stamps(texts) -> tuple[np.ndarray | None, StampReading]:
@@ -259,9 +312,10 @@ def refuse_missing_stamps(stamps, name):
     gone = np.flatnonzero(~np.isfinite(stamps))
     if len(gone):
         listed = ", ".join(str(i + 1) for i in gone[:EXAMPLES])
+        verb = "has" if len(gone) == 1 else "have"
         raise TableError(
-            f"{len(gone)} rows have no {name!r}, such as row {listed}: fill it or "
-            "leave them out."
+            f"{counted_noun(len(gone), 'row')} {verb} no {name!r}, such as row "
+            f"{listed}: fill it or leave them out."
         )
 
 
@@ -349,16 +403,19 @@ class GridRows:
         if merge is None:
             places = np.flatnonzero(same)[:EXAMPLES]
             listed = "; ".join(
-                f"{stamp_text(stamp, grid.has_dates)} of {names[self.codes[i]]}"
+                stamp_text(stamp, grid.has_dates)
+                + (f" of {names[self.codes[i]]}" if len(names) > 1 else "")
                 for i, stamp in zip(places, grid.stamps(self.ordinals[places]))
             )
-            shared = (
-                f"fall on the same point of the grid ({grid.name}) as"
-                if off_grid
-                else f"share their {time!r} with"
-            )
+            one = bool(same.sum() == 1)
+            if off_grid:
+                shared = (
+                    f"fall{'s' * one} on the same point of the grid ({grid.name}) as"
+                )
+            else:
+                shared = f"share{'s' * one} {'its' if one else 'their'} {time!r} with"
             raise TableError(
-                f"{same.sum()} rows {shared} another row of the same "
+                f"{counted_noun(same.sum(), 'row')} {shared} another row of the same "
                 f"series: {listed}. Name the columns that tell the series apart, or "
                 "merge them with merge='sum' or merge='mean' (--merge)."
             )

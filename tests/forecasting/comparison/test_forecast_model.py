@@ -43,6 +43,9 @@ def test_later_rows_move_the_end(result):
     older = {"day": ["2024-02-28", "2024-03-01"], "shop": [1, 1], "sales": [9.0, 60.0]}
     (note,) = result.model.extended(older).notes
     assert note.startswith("1 row is not after the end")
+    far = {"day": ["2024-03-01", "2024-03-04"], "shop": [1, 1], "sales": [9.0, 60.0]}
+    (note,) = result.model.extended(far).notes
+    assert note.startswith("2 grid points have no value")
     assert first[1] == pd.Timestamp("2024-03-03")
     assert first[0] == pd.Timestamp("2024-03-01")
     assert result.model.panel.lengths.tolist() == [60, 60, 60]
@@ -52,7 +55,7 @@ def test_later_rows_move_the_end(result):
 
 def test_what_is_known_ahead_needs_no_target():
     t = pd.date_range("2024-01-01", periods=60)
-    promo = np.tile([0.0, 1.0, 0.0], 20)
+    promo = np.random.default_rng(1).integers(0, 2, 60).astype(float)
     frame = pd.DataFrame({"day": t, "sales": 5 + 3 * promo, "promo": promo})
     frame["sales"] += np.random.default_rng(0).normal(0, 0.1, 60)
     frame.loc[57:, "sales"] = np.nan

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ...core.plain_text import counted_noun
 from ..abstract_forecaster import PanelForecast, levels_as_shares
 from ..panel import Panel
 from ..reconciliation import TOTAL, aggregate_panel, reconcile
@@ -184,19 +185,29 @@ class ForecastModel:
 
 def later_notes(old, new, places) -> list[str]:
     """What was noticed in later rows; `places` are the series of `new` by name."""
-    found = new.findings._replace(uneven_ends=0, short=0, free_days=False)
+    found = new.findings._replace(gaps=0, uneven_ends=0, short=0, free_days=False)
     notes = found.sentences()
     n_known_before = 0
+    n_missing = 0
     for i, name in enumerate(old.names):
         if name in places:
             j = places[name]
             ordinals = new.start[j] + np.flatnonzero(~np.isnan(new.series[j]))
-            n_known_before += int((ordinals < old.ends[i]).sum())
-    if n_known_before:
-        one = n_known_before == 1
+            later = ordinals[ordinals >= old.ends[i]]
+            n_known_before += len(ordinals) - len(later)
+            if len(later):
+                n_missing += int(later[-1] + 1 - old.ends[i]) - len(later)
+    if n_missing:
+        verb = "has" if n_missing == 1 else "have"
         notes.append(
-            f"{n_known_before:,} row{' is' if one else 's are'} not after the end of "
-            "what the model knows of the series, and changed nothing."
+            f"{counted_noun(n_missing, 'grid point')} {verb} no value between the end "
+            "of what the model knows and the last row."
+        )
+    if n_known_before:
+        verb = "is" if n_known_before == 1 else "are"
+        notes.append(
+            f"{counted_noun(n_known_before, 'row')} {verb} not after the end of what "
+            "the model knows of the series, and changed nothing."
         )
     return notes
 

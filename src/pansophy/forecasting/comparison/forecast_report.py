@@ -16,9 +16,10 @@ from ...compare.report.formatting import format_number, format_seconds
 from ...compare.report.html import load_template
 from ...core.files.atomic_files import write_text_file
 from ...core.files.previous_files import move_to_previous
-from ...core.plain_text import plain_text
+from ...core.plain_text import counted_noun, plain_text
 from ...plot.style import draw_styled, line_style, short_name
 from ..panel import stamps_as_dates
+from .method_table import REFERENCE
 
 FILES = (
     "forecast.html",
@@ -51,12 +52,13 @@ def stamp_texts(stamps) -> list[str]:
 def panel_sentence(c) -> str:
     n = len(c.panel)
     low, high = int(c.panel.lengths.min()), int(c.panel.lengths.max())
-    span = f"{high:,}" if low == high else f"{low:,} to {high:,}"
+    values = counted_noun(high, "value")
+    span = values if low == high else f"{low:,} to {values}"
     sizes = c.model.level_sizes
     levels = f" on {len(sizes)} levels ({', '.join(map(str, sizes))})" if sizes else ""
     return (
-        f"{n:,} series{levels}, {c.panel.frequency.name}, of {span} values; "
-        f"{c.horizon} step{'s' if c.horizon > 1 else ''} ahead."
+        f"{n:,} series{levels}, {c.panel.frequency.name}, of {span}; "
+        f"{counted_noun(c.horizon, 'step')} ahead."
     )
 
 
@@ -117,26 +119,28 @@ def kept_sentences(c) -> list[str]:
     if not c.chosen:
         return [unchosen_sentence(c), reconciled_sentence(c)]
     first = c.ranking[0]
+    is_reference = c.kept == REFERENCE
     tied = [r.method for r in c.ranking[1:] if r.standing is Standing.TIED]
     undecided = [r.method for r in c.ranking[1:] if r.standing is Standing.UNDECIDED]
     out = [
-        f"The {c.kept} did best on {len(c.origins) - 1} earlier "
-        f"origin{'s' if len(c.origins) > 2 else ''}: "
-        f"{error_sentence(first.skill.mean)}."
+        f"The {c.kept} did best on {counted_noun(len(c.origins) - 1, 'earlier origin')}"
+        f"{'' if is_reference else ': ' + error_sentence(first.skill.mean)}."
     ]
     if tied:
         out.append(f"Practically equal: {', '.join(tied)}.")
     if undecided:
         out.append(f"Not told apart from it: {', '.join(undecided)}.")
-    held = "; ".join(
+    held = [
         f"its {k:g} % intervals held {share_text(np.nanmean(v))} of the values"
         for k, v in c.coverage.items()
-    )
+    ]
+    told = [] if is_reference and held else [error_sentence(c.test_skill)]
     out.append(
         "In the test block, on which nothing was chosen, "
-        f"{error_sentence(c.test_skill)}{'; ' if held else ''}{held}."
+        + "; ".join([*told, *held])
+        + "."
     )
-    if first.skill.mean <= 0:
+    if is_reference or first.skill.mean <= 0:
         seasonal = c.season.lengths and round(c.season.lengths[0]) > 1
         out.append(
             "No method is better than repeating the last "
