@@ -158,9 +158,9 @@ def fallback_sentence(c) -> str:
     if len(answered):
         first = answered[0]
         out.append(
-            f"{len(answered)} of {len(reasons)} series are forecast by their last "
-            f"season or value instead, such as {c.panel.names[first]}: "
-            f"{reasons[first]}."
+            "The last season or value, repeated, is the forecast of "
+            f"{len(answered)} of {len(reasons)} series, such as "
+            f"{c.panel.names[first]}: {reasons[first]}."
         )
     without = np.flatnonzero(unknown)
     if len(without):
