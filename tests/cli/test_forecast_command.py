@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pansophy.cli.app import app
-from pansophy.cli.forecast_command import split_numbers
+from pansophy.cli.forecast_command import split_numbers, split_path
 
 
 @pytest.fixture
@@ -57,3 +57,23 @@ def test_mistakes(table, tmp_path):
     assert found.exit_code == 2 and "--season" in found.output
     assert split_numbers("--season", "7, 365.25") == [7.0, 365.25]
     assert split_numbers("--season", None) is None
+    assert split_path("region / store/item") == ["region", "store", "item"]
+
+
+def test_hierarchy_and_what_predict_refuses(table, tmp_path):
+    out = tmp_path / "run"
+    found = invoke(
+        "forecast", table, "--time", "month", "-t", "sales", "--hierarchy", "shop",
+        "--horizon", 2, "--methods", "theta,drift", "--out", out, "-q",
+    )  # fmt: skip
+    assert found.exit_code == 0, found.output
+    assert "4 series on 2 levels (1, 3)" in found.output
+    later = tmp_path / "later.csv"
+    later.write_text("month,shop\n2025-05-01,1\n")
+    for word in ("--explain", "--keep=shop"):
+        refused = invoke("predict", out, later, word)
+        assert refused.exit_code == 2 and "--keep" in refused.output
+    answers = tmp_path / "answers.parquet"
+    found = invoke("predict", out, later, "-o", answers, "--json")
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["rows"] == len(pd.read_parquet(answers)) == 8

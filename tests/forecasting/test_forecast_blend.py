@@ -5,8 +5,10 @@ import pytest
 
 from pansophy.forecasting import (
     Drift,
+    ExponentialSmoothing,
     ForecastBlend,
     Naive,
+    Theta,
     WindowAverage,
     inverse_error_weights,
 )
@@ -45,3 +47,10 @@ def test_bad_members_and_weights():
         ForecastBlend([Naive(), Drift()], weights=[1]).fit(Y)
     with pytest.raises(ValueError, match="'median'"):
         ForecastBlend(weights="mean").fit(Y)
+
+
+def test_a_series_too_short_for_every_method_has_a_reason():
+    blend = ForecastBlend([Theta(), ExponentialSmoothing()])
+    found = blend.fit([np.array([4.0]), np.arange(20.0)]).predict(2)
+    assert found.reasons[0].startswith("1 value is too few") and not found.reasons[1]
+    np.testing.assert_array_equal(found.mean[0], [4.0, 4.0])

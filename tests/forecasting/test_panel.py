@@ -37,9 +37,7 @@ def test_gaps_stay_missing_and_are_counted():
     np.testing.assert_array_equal(panel.series[1], [20, 30])
     assert panel.findings.gaps == 1 and panel.findings.series_with_gaps == 1
     assert panel.findings.uneven_ends == 1
-    assert any(
-        "1 grid points in 1 of 2 series" in s for s in panel.findings.sentences()
-    )
+    assert any("1 grid point in 1 of 2 series" in s for s in panel.findings.sentences())
     np.testing.assert_array_equal(
         panel.stamps_ahead(2)[1], np.array(["2024-01-04", "2024-01-05"], "M8[s]")
     )
@@ -90,15 +88,15 @@ def test_different_frequencies_are_refused():
     )
     with pytest.raises(ValueError, match=r"1 daily \(such as a\); 1 weekly"):
         read(frame)
-    grid = common_frequency(np.array([0.0, 1, 2]), np.zeros(3, int), ["x"], False)
-    assert grid == Frequency("step", 1, 0)
+    found = common_frequency(np.array([0.0, 1, 2]), np.zeros(3, int), ["x"], False)
+    assert found == (Frequency("step", 1, 0), ())
 
 
 def test_local_days_across_a_change_of_the_clock():
     days = pd.date_range("2024-03-28", periods=6, tz="Europe/Berlin")
     panel = Panel.from_table({"day": days, "sales": np.arange(6.0)}, "day", "sales")
     assert panel.frequency.name == "daily" and panel.lengths.tolist() == [6]
-    assert panel.findings.wall_time
+    assert panel.findings.reading == "local"
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,9 @@ pansophy forecast sales.csv --time date --target sales --horizon 28
 pansophy forecast sales.csv --time date --target sales --series store,item
 --horizon 28 --known promo,price --season 7,365.25
 
+pansophy forecast sales.csv --time date --target sales
+--hierarchy region/store/item --horizon 28
+
 pansophy predict sales-forecast/model.pansophy later.csv"""
 
 
@@ -43,6 +46,14 @@ def forecast_command(
     known: Annotated[
         list[str] | None,
         typer.Option(metavar="A,B", help="Columns that are known in the future."),
+    ] = None,
+    hierarchy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A/B/C",
+            help="Columns that name the series, coarsest first: totals are forecast "
+            "too, and all add up.",
+        ),
     ] = None,
     season: Annotated[
         str | None,
@@ -90,6 +101,7 @@ def forecast_command(
             horizon=horizon,
             series=split_names(series) or (),
             known=split_names(known) or (),
+            hierarchy=split_path(hierarchy),
             season=split_numbers("--season", season),
             level=split_numbers("--level", level),
             merge=merge,
@@ -109,6 +121,13 @@ def forecast_command(
         say("")
         for name, path in written.items():
             say(f"{name + ':':11}{path}")
+
+
+def split_path(text) -> list[str] | None:
+    """Names of columns separated by slashes."""
+    if text is None:
+        return None
+    return [part.strip() for part in text.split("/") if part.strip()]
 
 
 def split_numbers(option, text) -> list[float] | None:

@@ -73,7 +73,12 @@ def predict(
 
         kept = load(model)
         if type(kept).__name__ == "ForecastModel":
-            write_forecasts(kept, model, table, out, level, overwrite)
+            if explain or keep is not None:
+                raise ValueError(
+                    f"{model} holds forecasts, which have neither --keep nor "
+                    "--explain: they are rows of their own."
+                )
+            write_forecasts(kept, model, table, out, level, overwrite, as_json)
             return
         check_is_table_model(kept, model)
         with model_faults_as_value_error(model):
@@ -96,21 +101,25 @@ def predict(
             print_error(f"Wrote {done.rows} predictions to {out}.")
 
 
-def write_forecasts(kept, model, table, out, level, overwrite):
+def write_forecasts(kept, model, table, out, level, overwrite, as_json):
     """Forecasts of a model of `forecast`, after the later rows of a table."""
-    import pyarrow as pa
-    import pyarrow.csv
+    from ..compare.model.table_writers import table_writer
 
     if out is not None and out.exists() and not overwrite:
         raise ValueError(f"{out} exists already: give --overwrite to replace it.")
     with model_faults_as_value_error(model):
         levels = None if level is None else [100 * level if level < 1 else level]
-        found = kept.predict_table(table, level=levels)
-        sink = sys.stdout.buffer if out is None else pa.OSFile(str(out), "wb")
-        pyarrow.csv.write_csv(found, sink)
-        if out is not None:
-            sink.close()
-            print_error(f"Wrote {len(found)} forecasts to {out}.")
+        moved = kept.extended(table)
+        found = moved.predict_table(level=levels)
+        with table_writer(sys.stdout.buffer if out is None else out) as write:
+            write(found)
+    for note in moved.notes:
+        print_error(note)
+    if as_json:
+        told = {"written": str(out), "rows": len(found), "findings": moved.notes}
+        print_json(told)
+    elif out is not None:
+        print_error(f"Wrote {len(found)} forecasts to {out}.")
 
 
 def model_file(path) -> Path:

@@ -35,3 +35,15 @@ def plain_text(text) -> str:
         return text
     text = ESCAPE_SEQUENCE.sub("", text.replace("\r\n", "\n"))
     return CONTROL.sub(" ", text)
+
+
+def counted_noun(k, noun) -> str:
+    """A number and what it counts.
+
+    Examples
+    --------
+    >>> from pansophy.core.plain_text import counted_noun
+    >>> counted_noun(1, "row"), counted_noun(20, "row")
+    ('1 row', '20 rows')
+    """
+    return f"{k:,} {noun}" if k == 1 else f"{k:,} {noun}s"

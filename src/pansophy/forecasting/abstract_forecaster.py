@@ -29,6 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
 from ..core.arrays.ragged import Ragged
+from ..core.plain_text import counted_noun
 from ..core.random import make_rng
 from ..params import check_count, check_params
 from .panel import Panel, as_panel, ragged_range
@@ -304,7 +305,9 @@ def fallback_reasons(observed, least, able) -> np.ndarray:
         reasons[i] = (
             "the series has no value"
             if observed[i] == 0
-            else f"{observed[i]} values are too few: the method needs {least[i]}"
+            else f"{counted_noun(observed[i], 'value')} "
+            f"{'is' if observed[i] == 1 else 'are'} too few: the method needs "
+            f"{least[i]}"
         )
     return reasons
 

@@ -13,6 +13,7 @@ A path of the blend is a path of one member, in turn, moved to the blended mean.
 Refs      [Bates1969] (2); [Petropoulos2020] medians of four classical methods
 """
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -109,6 +110,34 @@ class ForecastBlend(AbstractForecaster):
     def _refresh_panel(self, panel):
         for f in self.forecasters_:
             f._learn(panel, f._refresh_panel)
+
+    def predict(self, horizon, X_future=None, level: Sequence[float] = (80, 95)):
+        """Means and intervals of the next steps, blended.
+
+        A series that every method was too short for has the reason of the first.
+
+        Parameters
+        ----------
+        horizon : int
+            Steps ahead.
+        X_future : array of shape (s, horizon, l) or (horizon, l), optional
+            Known covariates of those steps; None for those that the panel knows.
+        level : sequence of float
+            Shares of the intervals, in percent.
+
+        Returns
+        -------
+        forecast : PanelForecast
+        """
+        found = super().predict(horizon, X_future, level)
+        able = np.flatnonzero(self.able_)
+        if not len(able):
+            return found
+        why = np.array([f.fallback_ for f in self.forecasters_], dtype=object)
+        none_answered = (why != "").all(axis=0)
+        reasons = found.reasons.copy()
+        reasons[able[none_answered]] = why[0, none_answered]
+        return found._replace(reasons=reasons)
 
     def _forecasts(self, horizon, X_future, levels=(0.8,)):
         percents = [100 * q for q in levels]

@@ -22,10 +22,21 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..core.arrays.ragged import Ragged, is_list_of_arrays
+from ..core.plain_text import counted_noun
 from .frequency import Frequency, infer_frequency
 
 EXAMPLES = 3  # of what is wrong, in an error
-MIN_YEARS, MAX_YEARS = 1000, 2999  # whole numbers that may be years
+
+
+# What became of stamps that were not plain dates or whole numbers.
+StampReading = Literal["", "local", "UTC", "weeks", "month numbers", "day numbers"]
+READINGS = {
+    "local": "Stamps are read as local time; their zone is left out.",
+    "UTC": "Stamps with a zone are read as UTC, and so are those of the forecasts.",
+    "weeks": "Weeks such as 2024-W05 are read as their Monday.",
+    "month numbers": "Whole numbers such as 202403 are read as months.",
+    "day numbers": "Whole numbers such as 20240315 are read as days.",
+}
 
 
 class PanelFindings(NamedTuple):
@@ -43,47 +54,80 @@ class PanelFindings(NamedTuple):
     cut_rows: int = 0  # rows after the last value, without
     uneven_ends: int = 0  # series that end before the last stamp of the panel
     short: int = 0  # series of fewer than 5 values
-    wall_time: bool = False  # the zone of the stamps was left out
+    reading: StampReading = ""
+    number_form: str = ""  # how numbers written as text are written
+    other_frequency: tuple[str, ...] = ()  # series that have not the grid's
+    free_days: bool = False  # months, whose stamps fall on different days
+    known_filled: int = 0  # grid points whose known columns are those before
 
     def sentences(self) -> list[str]:
         """The findings in words."""
         out = []
         if self.gaps:
+            more = self.gaps > self.rows
             out.append(
-                f"{self.gaps:,} grid points in {self.series_with_gaps} of {self.series}"
-                " series have no row; they stay missing."
+                f"{counted_noun(self.gaps, 'grid point')} in {self.series_with_gaps} "
+                f"of {self.series} series {'has' if self.gaps == 1 else 'have'} no row "
+                f"and stay{'s' if self.gaps == 1 else ''} missing"
+                f"{': more than there are rows; do they mix frequencies?' * more}"
+                f"{'' if more else '.'}"
             )
         if self.missing_values:
-            out.append(f"{self.missing_values:,} rows have no value of the target.")
+            verb = "has" if self.missing_values == 1 else "have"
+            out.append(
+                f"{counted_noun(self.missing_values, 'row')} {verb} no value of the "
+                "target."
+            )
         if self.merged:
-            out.append(f"{self.merged:,} rows shared their stamp and were merged.")
+            verb = "was" if self.merged == 1 else "were"
+            out.append(
+                f"{counted_noun(self.merged, 'row')} {verb} merged into another of the "
+                "same stamp."
+            )
         if self.off_grid:
             listed = ", ".join(self.off_grid_examples)
             out.append(
-                f"{self.off_grid:,} stamps lie between grid points and were moved to "
-                f"the point before, such as {listed}."
+                f"{counted_noun(self.off_grid, 'stamp')} between grid points "
+                f"{'was' if self.off_grid == 1 else 'were'} moved to the point before, "
+                f"such as {listed}."
             )
         if self.future_rows:
             out.append(
-                f"{self.future_rows:,} rows after the last value give the known "
-                "columns of the future."
+                "The known columns of the future come from "
+                f"{counted_noun(self.future_rows, 'row')} after the last value."
             )
         if self.cut_rows:
             out.append(
-                f"{self.cut_rows:,} rows after the last value of their series are not "
-                "used: they have no value."
+                f"{counted_noun(self.cut_rows, 'row')} after the last value of the "
+                f"series {'is' if self.cut_rows == 1 else 'are'} not used, having no "
+                "value."
             )
         if self.uneven_ends:
             out.append(
-                f"{self.uneven_ends} of {self.series} series end before the others; "
+                f"{self.uneven_ends} of {self.series} series end before the others: "
                 "each is forecast from its own end."
             )
         if self.short:
+            out.append(f"Fewer than 5 values in {self.short} of {self.series} series.")
+        if self.other_frequency:
             out.append(
-                f"{self.short} of {self.series} series have fewer than 5 values."
+                f"{len(self.other_frequency)} of {self.series} series had another "
+                "frequency and were put on the grid of the others, such as "
+                f"{self.other_frequency[0]}."
             )
-        if self.wall_time:
-            out.append("Stamps are read as local time; their zone is left out.")
+        if self.free_days:
+            out.append(
+                "Stamps fall on different days of the month; forecasts bear the first."
+            )
+        if self.known_filled:
+            out.append(
+                "Known columns of the point before stand in for "
+                f"{counted_noun(self.known_filled, 'grid point')} without a row."
+            )
+        if self.number_form:
+            out.append(f"The target is read from text as {self.number_form}.")
+        if self.reading:
+            out.append(READINGS[self.reading])
         return out
 
 
@@ -302,9 +346,11 @@ class Panel:
         ahead = self.known.lengths - self.lengths
         if (ahead < horizon).any():
             first = int(np.argmax(ahead < horizon))
+            where = f" in series {self.names[first]}" if len(self) > 1 else ""
             raise ValueError(
-                f"known columns must reach {horizon} steps beyond the last value; of "
-                f"series {self.names[first]} they reach {ahead[first]}."
+                f"known columns must reach {counted_noun(horizon, 'step')} beyond the "
+                f"last value, but reach {ahead[first]}{where}: add rows without the "
+                "target that give them."
             )
         rows = self.known.offsets[:-1, None] + self.lengths[:, None]
         return self.known.values[rows + np.arange(horizon)]
@@ -411,10 +457,10 @@ def as_panel(y) -> Panel:
     return Panel.from_list([values])
 
 
-def common_frequency(stamps, codes, names, has_dates) -> Frequency:
-    """The frequency of all series together; ValueError if they differ.
+def common_frequency(stamps, codes, names, has_dates) -> tuple[Frequency, tuple]:
+    """The frequency of all series together, and the names of the few that differ.
 
-    `stamps` (n,) and `codes` (n,), the series of each row.
+    `stamps` (n,) and `codes` (n,), the series of each row. ValueError if many differ.
     """
     found: dict[tuple, list[int]] = {}
     order = np.argsort(codes, kind="stable")
@@ -428,26 +474,34 @@ def common_frequency(stamps, codes, names, has_dates) -> Frequency:
             found.setdefault((guess.unit, guess.count), []).append(i)
     if not found:
         together = infer_frequency(stamps, has_dates=has_dates)
-        return together or Frequency("second", 86400) if has_dates else Frequency()
+        default = Frequency("second", 86400) if has_dates else Frequency()
+        return together or default, ()
     ranked = sorted(found.items(), key=lambda pair: -len(pair[1]))
     trusted = [pair for pair in ranked if len(pair[1]) > 0.1 * len(guesses)]
     kinds = {
         "step" if unit == "step" else (unit, count) for (unit, count), _ in trusted
     }
     business = {("second", 86400), ("business day", 1)}
+    odd = tuple(
+        f"{names[i]} ({guesses[i].name})"
+        for pair in ranked
+        if pair not in trusted
+        for i in pair[1]
+    )
     if kinds == business:
-        return guesses[found["second", 86400][0]]
+        return guesses[found["second", 86400][0]], odd
     if len(kinds) > 1:
         listed = "; ".join(
             f"{len(members)} {guesses[members[0]].name} (such as {names[members[0]]})"
             for _, members in trusted[:EXAMPLES]
         )
         raise ValueError(
-            f"The series have different frequencies: {listed}. Forecast them apart, or "
-            "give the frequency."
+            f"The series have different frequencies: {listed}. Forecast each kind in "
+            "a run of its own, or sum the finer ones up before."
         )
     members = ranked[0][1]
     anchors: dict[int, int] = {}
     for i in members:
         anchors[guesses[i].anchor] = anchors.get(guesses[i].anchor, 0) + 1
-    return guesses[members[0]]._replace(anchor=max(anchors, key=lambda a: anchors[a]))
+    anchor = max(anchors, key=lambda a: anchors[a])
+    return guesses[members[0]]._replace(anchor=anchor), odd

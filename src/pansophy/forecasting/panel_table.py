@@ -1,12 +1,16 @@
 """Reading of a panel from a table with a row for each series and stamp.
 
 Dates are read as `tables` reads them, and in three forms more: 2024-W05 (the Monday of
-a week of ISO 8601), 2024Q1 (the first day of a quarter) and 2024-03 (of a month). Whole
-numbers are steps. Stamps with a zone are taken at their local time if they are days,
-so that a change of the clock does not shift them, and else as UTC.
+a week of ISO 8601) or 2024-W05-3 (its Wednesday), 2024Q1 or Q1 2024 (the first day of a
+quarter), and 2024-03, 03/2024 or Mar 2024 (of a month). Whole numbers are steps, unless
+all of them are months such as 202403, or days such as 20240315. Stamps with a zone are
+taken at their local time if they are days, so that a change of the clock does not shift
+them, and else as UTC.
 """
 
+import calendar
 import re
+from datetime import date
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +18,7 @@ import pyarrow.compute as pc
 
 from ..core.arrays.codes import without_dictionary
 from ..core.arrays.ragged import Ragged
+from ..core.plain_text import counted_noun
 from ..tables import read_table
 from ..tables.column_values import (
     TableError,
@@ -22,13 +27,32 @@ from ..tables.column_values import (
     is_numeric_type,
     is_text,
 )
-from ..tables.number_formats import find_date, is_date_form
-from .frequency import DAY, Frequency
-from .panel import EXAMPLES, Panel, PanelFindings, common_frequency, ragged_range
+from ..tables.number_formats import find_date, find_number, is_date_form
+from .frequency import DAY, FREE_DAY, Frequency
+from .panel import (
+    EXAMPLES,
+    Panel,
+    PanelFindings,
+    StampReading,
+    common_frequency,
+    ragged_range,
+)
 
-WEEK = re.compile(r"(\d{4})-?W(\d{2})(-?[1-7])?")
-QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])")
-MONTH = re.compile(r"(\d{4})-(\d{2})")
+WEEK = re.compile(r"(\d{4})-?W(\d{2})(?:-?([1-7]))?", re.ASCII)
+QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])", re.ASCII)
+QUARTER_FIRST = re.compile(r"Q([1-4])[-/ ]?(\d{4})", re.ASCII)
+MONTH = re.compile(r"(\d{4})[-/M](\d{1,2})", re.ASCII)
+MONTH_FIRST = re.compile(r"(\d{1,2})[-/](\d{4})", re.ASCII)
+MONTH_NAME = re.compile(r"([A-Z][a-z]{2,8})\.?[- ](\d{4})", re.ASCII)
+YEAR_LAST = (QUARTER_FIRST, MONTH_FIRST, MONTH_NAME)
+CALENDAR = (WEEK, QUARTER, MONTH, *YEAR_LAST)
+MOST_OFF_GRID = 0.5  # share of stamps between grid points beyond which there is no grid
+WITH_OFFSET = re.compile(
+    r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)"
+    r"\s?(Z|[+-]\d\d:?\d\d)",
+    re.ASCII,
+)
+FIRST_YEAR, LAST_YEAR = 1900, 2099  # of months and days written as whole numbers
 SHORT = 5  # values
 
 
@@ -37,18 +61,30 @@ def read_panel(cls, source, time, target, series, known, frequency, merge) -> Pa
     table = read_table(source)
     series, known = list(series), list(known)
     check_table_columns(table, [time, target, *series, *known])
+    if table.num_rows == 0:
+        raise TableError("The table has no rows.")
     if merge not in (None, "sum", "mean"):
         raise ValueError(f"merge must be 'sum', 'mean' or None, got {merge!r}.")
-    stamps, has_dates, wall_time = stamp_column(table[time], time)
+    counts_steps = isinstance(frequency, Frequency) and not frequency.has_dates
+    stamps, has_dates, reading = stamp_column(table[time], time, counts_steps)
     refuse_missing_stamps(stamps, time)
-    y = target_column(table[target], target)
-    X = np.column_stack([column_as_floats(table[c], c) for c in known] or [[]])
+    y, number_form = target_column(table[target], target)
+    X = np.column_stack([numbers_of_column(table[c], c)[0] for c in known] or [[]])
     codes, keys = series_codes(table, series)
     names = np.array(["/".join(map(str, k)) for k in zip(*keys.values())])
-    grid = frequency or common_frequency(stamps, codes, names, has_dates)
+    odd = ()
+    grid = frequency
+    if grid is None:
+        grid, odd = common_frequency(stamps, codes, names, has_dates)
     if not isinstance(grid, Frequency):
         raise ValueError("frequency must be a Frequency or None.")
     off = grid.off_grid(stamps)
+    if frequency is None and off.mean() > MOST_OFF_GRID:
+        raise TableError(
+            f"{off.sum():,} of {len(off):,} stamps in {time!r} do not fit one grid "
+            f"({grid.name} is the nearest): sum the rows up by day, week or month, or "
+            "write fiscal months as 2024-01."
+        )
     ordinals = grid.ordinals(stamps)
     found = PanelFindings(
         rows=len(y),
@@ -57,13 +93,16 @@ def read_panel(cls, source, time, target, series, known, frequency, merge) -> Pa
         off_grid_examples=tuple(
             stamp_text(s, has_dates) for s in stamps[np.flatnonzero(off)[:EXAMPLES]]
         ),
-        wall_time=wall_time,
+        reading=reading,
+        number_form=number_form,
+        other_frequency=odd,
+        free_days=grid.unit == "month" and grid.anchor % 100 == FREE_DAY,
     )
     order = np.lexsort([ordinals, codes])
     rows = GridRows(
         codes[order], ordinals[order], y[order], X[order] if known else None
     )
-    rows, merged = rows.merged(merge, names, grid, time)
+    rows, merged = rows.merged(merge, names, grid, time, bool(off.any()))
     found = found._replace(merged=merged)
     return rows.panel(cls, names, keys, grid, tuple(known), found)
 
@@ -79,8 +118,10 @@ def check_table_columns(table, names):
         raise ValueError("time, target, series and known must be different columns.")
 
 
-def stamp_column(column, name) -> tuple[np.ndarray, bool, bool]:
-    """Stamps of rows, whether they are dates, and whether a zone was left out."""
+def stamp_column(
+    column, name, counts_steps=False
+) -> tuple[np.ndarray, bool, StampReading]:
+    """Stamps of rows, whether they are dates, and how they were read."""
     column = without_dictionary(column)
     if is_numeric_type(column.type):
         values = column_as_floats(column, name)
@@ -88,7 +129,10 @@ def stamp_column(column, name) -> tuple[np.ndarray, bool, bool]:
             raise TableError(
                 f"Column {name!r} must hold dates or whole numbers, not fractions."
             )
-        return values, False, False
+        days, reading = calendar_numbers(values)
+        if days is not None and not counts_steps:
+            return days, True, reading
+        return values, False, ""
     if is_date(column.type):
         zone = getattr(column.type, "tz", None)
         if zone:
@@ -96,60 +140,187 @@ def stamp_column(column, name) -> tuple[np.ndarray, bool, bool]:
             seconds = column_as_floats(local, name)
             known = seconds[np.isfinite(seconds)]
             if np.all(known % DAY == 0):
-                return seconds, True, True
-        return column_as_floats(column, name), True, False
+                return seconds, True, "local"
+            seconds = column_as_floats(column, name)
+            days = local_days(seconds)
+            if days is not None:
+                return days, True, "local"
+            return seconds, True, "UTC"
+        return column_as_floats(column, name), True, ""
     if not is_text(column.type):
         raise TableError(f"Column {name!r} must hold dates, not {column.type}.")
     texts = pc.utf8_trim_whitespace(column.cast(pa.string()))
     texts = pc.if_else(pc.equal(texts, ""), None, texts)
-    calendar = calendar_stamps(texts.to_pylist())
-    if calendar is not None:
-        return calendar, True, False
+    written = texts.to_pylist()
+    found, reading = calendar_stamps(written)
+    if found is not None:
+        return found, True, reading
+    zoned, reading = zoned_stamps(written)
+    if zoned is not None:
+        return zoned, True, reading
     given = texts.drop_null()
     form = find_date(given.combine_chunks()) if len(given) else None
     if form is None or not is_date_form(form.form):
-        example = given[0].as_py() if len(given) else ""
-        raise TableError(f"Column {name!r} must hold dates, but has {example!r}.")
-    return column_as_floats(texts, name, form.form), True, False
+        raise TableError(
+            f"Column {name!r} must hold dates, such as 2024-03-15, 2024-W11, 2024-03 "
+            f"or 2024Q1, or whole numbers{not_a_date(given.to_pylist())}."
+        )
+    return column_as_floats(texts, name, form.form), True, ""
 
 
-def calendar_stamps(texts) -> np.ndarray | None:
+def not_a_date(texts) -> str:
+    """The first of some texts that is no date, where the first of all is one."""
+    if not texts:
+        return "; it is empty"
+    for text in texts:
+        one = pa.array([text])
+        alone = find_date(one)
+        is_calendar = calendar_stamps([text])[0] is not None
+        if not is_calendar and (alone is None or not is_date_form(alone.form)):
+            return f", but has {text!r}"
+    return ", all of them written alike"
+
+
+def calendar_stamps(texts) -> tuple[np.ndarray | None, StampReading]:
     """Seconds of texts such as 2024-W05, 2024Q1 and 2024-03; None if one is not."""
     first = next((t for t in texts if t), "")
-    pattern = next((p for p in (WEEK, QUARTER, MONTH) if p.fullmatch(first)), None)
+    pattern = next((p for p in CALENDAR if p.fullmatch(first)), None)
     if pattern is None:
-        return None
+        return None, ""
+    days_named = False
     out = np.full(len(texts), np.nan)
     for i, text in enumerate(texts):
         if not text:
             continue
         match = pattern.fullmatch(text)
         if match is None:
-            return None
-        year, part = int(match[1]), int(match[2])
+            return None, ""
+        year, part = calendar_parts(match, pattern)
         if pattern is WEEK:
-            fourth = np.datetime64(f"{year:04d}-01-04", "D").astype(int)
-            day = fourth - (fourth + 3) % 7 + 7 * (part - 1)
+            days_named = days_named or bool(match[3])
+            try:
+                monday = date.fromisocalendar(year, part, int(match[3] or 1))
+            except ValueError:  # a week that the year does not have
+                return None, ""
+            day = monday.toordinal() - date(1970, 1, 1).toordinal()
+        elif not 1 <= part <= 12:
+            return None, ""
         else:
             month = 12 * (year - 1970) + (
-                3 * part - 3 if pattern is QUARTER else part - 1
+                3 * part - 3 if pattern in (QUARTER, QUARTER_FIRST) else part - 1
             )
             day = np.datetime64(month, "M").astype("M8[D]").astype(int)
         out[i] = float(day) * DAY
-    return out
+    if pattern is not WEEK or days_named:
+        return out, ""
+    return out, "weeks"
+
+
+def calendar_parts(match, pattern) -> tuple[int, int]:
+    """The year, and the number of its week, quarter or month; 0 for no month."""
+    if pattern not in YEAR_LAST:
+        return int(match[1]), int(match[2])
+    if pattern is MONTH_NAME:
+        names = [n.lower() for n in calendar.month_name]
+        short = [n[:3] for n in names]
+        word = match[1].lower()
+        numbers = names if word in names else short
+        return int(match[2]), numbers.index(word) if word in numbers else 0
+    return int(match[2]), int(match[1])
+
+
+def calendar_numbers(values) -> tuple[np.ndarray | None, StampReading]:
+    """Seconds of whole numbers that are all days or months, as 20240315 or 202403."""
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return None, ""
+    numbers = known.astype(np.int64)
+    low, high = numbers.min(), numbers.max()
+    if low > FIRST_YEAR * 100 and high < (LAST_YEAR + 1) * 100:
+        years = numbers // 100
+        months = numbers % 100
+        days = np.ones_like(numbers)
+        reading = "month numbers"
+    elif low > FIRST_YEAR * 10_000 and high < (LAST_YEAR + 1) * 10_000:
+        years = numbers // 10_000
+        months = numbers // 100 % 100
+        days = numbers % 100
+        reading = "day numbers"
+    else:
+        return None, ""
+    if (months < 1).any() or (months > 12).any():
+        return None, ""
+    month = (12 * (years - 1970) + months - 1).astype("M8[M]")
+    last = ((month + 1).astype("M8[D]") - month.astype("M8[D]")).astype(np.int64)
+    if (days < 1).any() or (days > last).any():
+        return None, ""
+    out = np.full(len(values), np.nan)
+    since_1970 = month.astype("M8[D]").astype(np.int64) + days - 1
+    out[np.isfinite(values)] = since_1970 * float(DAY)
+    return out, reading
+
+
+def local_days(seconds) -> np.ndarray | None:
+    """The local days that stamps in UTC begin; None if they are no such days.
+
+    Midnights of one place come at one hour of UTC, or at two an hour apart where the
+    clock changes. Near noon it cannot be told whether the day before or after is meant.
+    """
+    known = seconds[np.isfinite(seconds)]
+    hours = np.unique(known % DAY)
+    if len(known) < 2 or len(hours) > 2 or hours[-1] - hours[0] not in (0, 3600):
+        return None
+    if (
+        np.median(np.abs(np.diff(known))) < DAY - 3600
+        or ((hours > 10 * 3600) & (hours < 13 * 3600)).any()
+    ):
+        return None
+    return np.round(seconds / DAY) * DAY
+
+
+def zoned_stamps(texts) -> tuple[np.ndarray | None, StampReading]:
+    """Seconds of texts such as 2024-03-31T00:00:00+02:00; None if one is not.
+
+    Days are those of the local clock, whatever the offset; all else is UTC.
+    """
+    first = next((t for t in texts if t), "")
+    if WITH_OFFSET.fullmatch(first) is None:
+        return None, ""
+    local = np.full(len(texts), np.nan)
+    offsets = np.zeros(len(texts))
+    for i, text in enumerate(texts):
+        if not text:
+            continue
+        match = WITH_OFFSET.fullmatch(text)
+        if match is None:
+            return None, ""
+        try:
+            stamp = np.datetime64(match[1].replace(" ", "T"), "us").astype(np.int64)
+        except ValueError:
+            return None, ""
+        local[i] = stamp / 1e6
+        if match[2] != "Z":
+            hours, minutes = int(match[2][1:3]), int(match[2][-2:])
+            sign = -1 if match[2][0] == "-" else 1
+            offsets[i] = sign * (3600 * hours + 60 * minutes)
+    if np.all(local[np.isfinite(local)] % DAY == 0):
+        return local, "local"
+    return local - offsets, "UTC"
 
 
 def refuse_missing_stamps(stamps, name):
     gone = np.flatnonzero(~np.isfinite(stamps))
     if len(gone):
         listed = ", ".join(str(i + 1) for i in gone[:EXAMPLES])
+        verb = "has" if len(gone) == 1 else "have"
         raise TableError(
-            f"{len(gone)} rows have no {name!r}, such as row {listed}: fill it or "
-            "leave them out."
+            f"{counted_noun(len(gone), 'row')} {verb} no {name!r}, such as row "
+            f"{listed}: fill it or leave them out."
         )
 
 
-def target_column(column, name) -> np.ndarray:
+def target_column(column, name) -> tuple[np.ndarray, str]:
+    """The values to forecast, and how they are written."""
     column = without_dictionary(column)
     kind = column.type
     if not (
@@ -159,7 +330,26 @@ def target_column(column, name) -> np.ndarray:
         or pa.types.is_null(kind)
     ):
         raise TableError(f"Column {name!r} must hold numbers, not {kind}.")
-    return column_as_floats(column, name)
+    return numbers_of_column(column, name)
+
+
+def numbers_of_column(column, name) -> tuple[np.ndarray, str]:
+    """A column as floats, and how its numbers are written, "" if as numbers are.
+
+    Of texts the form is found as `compare` finds it: 1.234,5 or $1,234, with at most a
+    few words that count as missing.
+    """
+    column = without_dictionary(column)
+    if not is_text(column.type):
+        return column_as_floats(column, name), ""
+    texts = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    texts = pc.if_else(pc.equal(texts, ""), None, texts)
+    given = texts.drop_null()
+    form = find_number(given.combine_chunks()) if len(given) else None
+    if form is None:
+        return column_as_floats(texts, name), ""
+    values = column_as_floats(texts, name, form.form, form.missing)
+    return values, "" if form.why == "numbers" else form.why
 
 
 def series_codes(table, series) -> tuple[np.ndarray, dict]:
@@ -203,7 +393,9 @@ class GridRows:
         self.y = y
         self.X = X
 
-    def merged(self, merge, names, grid, time) -> tuple["GridRows", int]:
+    def merged(
+        self, merge, names, grid, time, off_grid=False
+    ) -> tuple["GridRows", int]:
         """Rows with one row a grid point, and how many were merged."""
         same = (np.diff(self.codes) == 0) & (np.diff(self.ordinals) == 0)
         if not same.any():
@@ -211,11 +403,19 @@ class GridRows:
         if merge is None:
             places = np.flatnonzero(same)[:EXAMPLES]
             listed = "; ".join(
-                f"{stamp_text(stamp, grid.has_dates)} of {names[self.codes[i]]}"
+                stamp_text(stamp, grid.has_dates)
+                + (f" of {names[self.codes[i]]}" if len(names) > 1 else "")
                 for i, stamp in zip(places, grid.stamps(self.ordinals[places]))
             )
+            one = bool(same.sum() == 1)
+            if off_grid:
+                shared = (
+                    f"fall{'s' * one} on the same point of the grid ({grid.name}) as"
+                )
+            else:
+                shared = f"share{'s' * one} {'its' if one else 'their'} {time!r} with"
             raise TableError(
-                f"{same.sum()} rows share their {time!r} with another row of the same "
+                f"{counted_noun(same.sum(), 'row')} {shared} another row of the same "
                 f"series: {listed}. Name the columns that tell the series apart, or "
                 "merge them with merge='sum' or merge='mean' (--merge)."
             )
@@ -257,6 +457,7 @@ class GridRows:
             X[place] = self.X
             refuse_missing_known(X, has_row, known_names)
             known = Ragged(X, offsets)
+            found = found._replace(known_filled=int((~has_row).sum()))
         inside = np.zeros(offsets[-1], dtype=bool)
         inside[rows] = True
         gaps = np.bincount(np.repeat(np.arange(S), spans), inside & ~has_row, S)

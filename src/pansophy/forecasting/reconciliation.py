@@ -28,6 +28,7 @@ from ..core.arrays.ragged import Ragged
 from .panel import Panel
 
 TOTAL = "(all)"
+LEAST_SHRUNK = 1e-6  # share by which correlations shrink, so that R has an inverse
 MAX_STEPS = 10  # of the active-set method, for each bottom series
 
 
@@ -89,6 +90,7 @@ def aggregate_panel(panel, columns=None) -> Hierarchy:
         np.r_[np.array(starts, np.int64), panel.start],
         panel.frequency,
         {c: np.array(v) for c, v in keys.items()},
+        findings=panel.findings,
     )
     levels += [len(columns)] * len(panel)
     return Hierarchy(whole, np.vstack([*sums, np.eye(len(panel))]), np.array(levels))
@@ -124,7 +126,7 @@ def shrunk_error_covariance(errors) -> np.ndarray:
     off = ~np.eye(s, dtype=bool)
     total = (R[off] ** 2).sum()
     share = spread[off].sum() / n / total if total > 0 else 1.0
-    share = float(np.clip(share, 0.0, 1.0))
+    share = float(np.clip(share, LEAST_SHRUNK, 1.0))
     R = (1 - share) * R
     np.fill_diagonal(R, 1.0)
     floor = 1e-8 * max(float(scale.max()), 1e-300)

@@ -152,14 +152,9 @@ def parsed_observations(body, most):
 
 def agent_application(agent, limits, *, token=None, hosts=None):
     """An ASGI application for a fitted agent."""
-    import fastapi
-    from starlette.exceptions import HTTPException
-
-    from .application import add_start_page, endpoint, routing_error
-    from .request_middleware import AccessRule, RequestMiddleware
+    from .application import application_of_pages
 
     service = AgentService(agent, limits)
-    name = type(agent).__name__
 
     @asynccontextmanager
     async def life(_):
@@ -167,29 +162,10 @@ def agent_application(agent, limits, *, token=None, hosts=None):
         service.pool.shutdown(wait=True)
         service.readers.shutdown(wait=True)
 
-    made = fastapi.FastAPI(
-        title=f"{name} agent",
-        docs_url=None,
-        redoc_url=None,
-        lifespan=life,
-        redirect_slashes=False,
-    )
-    add_start_page(made, "/schema")
     pages = [
         ("/act", "POST", service.act),
         ("/health", "GET", service.health),
         ("/schema", "GET", service.schema),
     ]
-    for path, method, work in pages:
-        made.add_api_route(
-            path,
-            endpoint(work, limits),
-            methods=[method],
-            name=path.strip("/"),
-            description=work.__doc__,
-            response_model=None,
-        )
-    made.add_exception_handler(HTTPException, routing_error)
-    made.add_middleware(RequestMiddleware, access=AccessRule.of(token, hosts))
-    made.state.service = service
-    return made
+    title = f"{type(agent).__name__} agent"
+    return application_of_pages(service, title, pages, life, token=token, hosts=hosts)

@@ -8,6 +8,7 @@ from ..compare import TableModel
 from .agent_application import agent_application, is_agent
 from .batching import ServerBusy
 from .docs_page import docs_page
+from .forecast_application import forecast_application, is_forecast_model
 from .limits import ServerLimits
 from .openapi import ERRORS, add_row_schema, request_body_document, row_model
 from .request import RequestRefused, discard_body
@@ -29,11 +30,11 @@ ROUTING_ERRORS = {
 
 
 def app(model, limits=None, *, token=None, hosts=None):
-    """An ASGI application for a TableModel or an agent, or for the file of one.
+    """An ASGI application for a model of `compare` or `forecast`, or an agent.
 
     Parameters
     ----------
-    model : TableModel, agent of `pansophy.rl`, or path
+    model : TableModel, ForecastModel, agent of `pansophy.rl`, or path of one
     limits : ServerLimits or None
     token : str or None
         What clients must send as `Authorization: Bearer <token>`; None lets all in.
@@ -49,6 +50,8 @@ def app(model, limits=None, *, token=None, hosts=None):
     served = load_served_model(model)
     if is_agent(served):
         return agent_application(served, limits, token=token, hosts=hosts)
+    if is_forecast_model(served):
+        return forecast_application(served, limits, token=token, hosts=hosts)
     service = PredictionService(served, limits)
 
     @asynccontextmanager
@@ -68,6 +71,37 @@ def app(model, limits=None, *, token=None, hosts=None):
         redirect_slashes=False,  # a redirect would name the host that the client named
     )
     add_routes(made, service)
+    made.add_exception_handler(HTTPException, routing_error)
+    made.add_middleware(RequestMiddleware, access=AccessRule.of(token, hosts))
+    made.state.service = service
+    return made
+
+
+def application_of_pages(service, title, pages, life, *, token=None, hosts=None):
+    """An application of pages (path, method, handler) that has no page of its own.
+
+    / leads to /schema.
+    """
+    import fastapi
+    from starlette.exceptions import HTTPException
+
+    made = fastapi.FastAPI(
+        title=title,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=life,
+        redirect_slashes=False,
+    )
+    add_start_page(made, "/schema")
+    for path, method, work in pages:
+        made.add_api_route(
+            path,
+            endpoint(work, service.limits),
+            methods=[method],
+            name=path.strip("/"),
+            description=work.__doc__,
+            response_model=None,
+        )
     made.add_exception_handler(HTTPException, routing_error)
     made.add_middleware(RequestMiddleware, access=AccessRule.of(token, hosts))
     made.state.service = service
@@ -174,15 +208,19 @@ def require_server_packages():
 
 
 def load_served_model(model):
-    """A TableModel or an agent: as it is, or from the file that holds it."""
-    if isinstance(model, TableModel) or is_agent(model):
+    """A model of a table, a forecast or an agent: as it is, or from its file."""
+    if can_be_served(model):
         return model
     from ..persist import load
 
     path, model = model, load(model)
-    if not isinstance(model, TableModel) and not is_agent(model):
+    if not can_be_served(model):
         raise ValueError(
-            f"{path} holds a {type(model).__name__}, not a model of `compare` or an "
-            "agent of `play`."
+            f"{path} holds a {type(model).__name__}, not a model of `compare` or "
+            "`forecast`, or an agent of `play`."
         )
     return model
+
+
+def can_be_served(model) -> bool:
+    return isinstance(model, TableModel) or is_agent(model) or is_forecast_model(model)

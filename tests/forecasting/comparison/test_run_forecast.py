@@ -154,6 +154,79 @@ def test_intervals_cover(kind):
         assert (held < 0.96).all()
 
 
+@pytest.mark.parametrize("value", [0.0, 7.0, -3.0])
+def test_constant_series_are_forecast_and_nothing_is_claimed(value):
+    found = run(shops(count=1).assign(sales=value), series=[])
+    assert not found.chosen and found.ranking == []
+    np.testing.assert_allclose(found.forecast.mean, value, atol=1e-9)
+    text = str(found)
+    assert "No series changes before the last origin" in text and "–" not in text
+
+
+def test_series_that_repeat_themselves_claim_no_gain():
+    table = shops(count=1)
+    table["sales"] = np.tile(np.arange(12.0), 5)
+    text = str(run(table, series=[], methods=["drift"]))
+    assert "The seasonal naive did best on 5 earlier origins." in text
+    assert "0 % below" not in text and "No method is better" in text
+
+
+def test_a_column_without_values_is_refused():
+    table = shops(count=2)
+    with pytest.raises(ValueError, match="'sales' has no value"):
+        run(table.assign(sales=np.nan))
+    table.loc[table["shop"] == "s1", "sales"] = np.nan
+    text = str(run(table))
+    assert "1 of 2 series have no forecast, such as s1: the series has no value" in text
+
+
+def regions(n=60):
+    table = shops(n)
+    table["region"] = np.where(table["shop"].str[1:].astype(int) < 5, "north", "south")
+    table["sales"] += np.random.default_rng(1).normal(0, 15, len(table))
+    return table
+
+
+@pytest.fixture(scope="module")
+def summed():
+    return run(regions(), series=(), hierarchy=["region", "shop"])
+
+
+def test_a_hierarchy_adds_up(summed):
+    assert summed.model.level_sizes == [1, 2, 12]
+    assert "15 series on 3 levels (1, 2, 12), monthly" in str(summed)
+    mean = summed.forecast.mean
+    bottom = mean[3:]
+    np.testing.assert_allclose(mean[0], bottom.sum(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(mean[1], bottom[:5].sum(axis=0), rtol=1e-9)
+    assert np.isfinite(summed.unreconciled_skill) and np.isfinite(summed.test_skill)
+    assert summed.unreconciled_skill != summed.test_skill
+    assert "reconciled so that they add up" in str(summed)
+    table = summed.table().to_pandas()
+    assert table.iloc[0].tolist()[:2] == ["(all)", "(all)"] and len(table) == 60
+
+
+def test_the_test_block_has_no_say_in_reconciliation(summed):
+    table = regions()
+    last = table.day >= "2023-09-01"
+    table.loc[last, "sales"] *= 1.5
+    other = run(table, series=(), hierarchy=["region", "shop"])
+    assert other.kept == summed.kept
+    np.testing.assert_array_equal(other.model.errors, summed.model.errors)
+
+
+def test_what_a_hierarchy_refuses():
+    table = regions()
+    with pytest.raises(ValueError, match="columns of series"):
+        run(table, series=["shop"], hierarchy=["region", "shop"])
+    short = table[(table["shop"] != "s3") | (table.day < "2023-01-01")]
+    with pytest.raises(ValueError, match="1 end before the others, such as north/s3"):
+        run(short, series=(), hierarchy=["region", "shop"])
+    with pytest.raises(ValueError, match="hierarchy and known"):
+        run(table.assign(promo=1), series=(), hierarchy=["region", "shop"],
+            known=["promo"])  # fmt: skip
+
+
 def test_mistakes_are_one_sentence():
     table = shops(count=2)
     with pytest.raises(ValueError, match="horizon"):

@@ -18,6 +18,7 @@ import numpy as np
 
 from ...base import interruptions_raised
 from ...core.loops.threads import single_blas
+from ...core.plain_text import counted_noun
 from ...tables import count_table_rows, read_table, sample_table_rows
 from ...tables.targets import TASKS
 from ..findings import Finding, by_severity, findings_text, json_ready, make_finding
@@ -128,10 +129,6 @@ class Exploration:
         if self.overview is not None:
             lines += str(self.overview).splitlines()[1:]
         return "\n".join([*lines, findings_text(self.findings)])
-
-
-def counted_noun(k, noun) -> str:
-    return f"{k} {noun}" if k == 1 else f"{k} {noun}s"
 
 
 def explore(

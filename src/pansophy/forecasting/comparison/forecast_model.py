@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from ...core.plain_text import counted_noun
 from ..abstract_forecaster import PanelForecast, levels_as_shares
 from ..panel import Panel
+from ..reconciliation import TOTAL, aggregate_panel, reconcile
 from .backtest import LEVEL, implied_deviations
 from .forecast_intervals import ForecastIntervals
 
@@ -32,6 +35,14 @@ class ForecastModel:
         Names of the columns: "time", "target", "series" and "known".
     level : list of float
         Shares of the intervals, in percent.
+    merge : {"sum", "mean"} or None
+        What becomes of later rows with the same stamp.
+    sums : array of shape (s, b) or None
+        How the b bottom series, the last ones, sum to all s; None without a hierarchy.
+    errors : array of shape (n, s) or None
+        Errors at the earlier origins, by which the forecasts are reconciled.
+    notes : list of str
+        What was noticed in the later rows of `extended`.
     """
 
     forecaster: Any
@@ -41,6 +52,9 @@ class ForecastModel:
     columns: dict = field(default_factory=dict)
     level: list = field(default_factory=lambda: [80, 95])
     merge: Any = None
+    sums: Any = None
+    errors: Any = None
+    notes: list = field(default_factory=list)
 
     def __repr__(self):
         return f"ForecastModel({self.method}, {self.horizon} steps of {self.panel})"
@@ -56,10 +70,25 @@ class ForecastModel:
         shares = levels_as_shares(self.level if level is None else level)
         found = self.forecaster.predict(horizon, X_future, level=[LEVEL])
         sd = implied_deviations(found)
-        ends = {
-            round(100 * q, 6): self.intervals.ends(found.mean, sd, q) for q in shares
-        }
-        return found._replace(mean=self.intervals.means(found.mean), intervals=ends)
+        mean = self.intervals.means(found.mean)
+        if self.sums is not None:
+            mean = reconcile(
+                mean,
+                self.sums,
+                errors=self.errors,
+                non_negative=self.intervals.non_negative,
+            )
+        ends = {round(100 * q, 6): self.intervals.ends(mean, sd, q) for q in shares}
+        return found._replace(mean=mean, intervals=ends)
+
+    @property
+    def level_sizes(self) -> list[int]:
+        """Number of series of each level of the hierarchy, from the total down."""
+        if self.sums is None:
+            return []
+        columns = [np.asarray(key) for key in self.panel.keys.values()]
+        depth = np.sum([key != TOTAL for key in columns], axis=0)
+        return np.bincount(depth).tolist()
 
     def predict_table(self, table=None, horizon=None, level=None):
         """Forecasts as an Arrow table with the user's names of columns.
@@ -88,7 +117,13 @@ class ForecastModel:
         """The model after the rows of a table; this one stays as it is."""
         import copy
 
+        from ...tables import read_table
+
         names = self.columns
+        table = read_table(table)
+        if names["target"] not in table.column_names:  # only what is known ahead
+            empty = pa.nulls(table.num_rows, pa.float64())
+            table = table.append_column(names["target"], empty)
         new = Panel.from_table(
             table,
             names["time"],
@@ -99,6 +134,8 @@ class ForecastModel:
             merge=self.merge,
         )
         old = self.panel
+        if self.sums is not None:  # totals follow from the bottom series
+            old = old[slice(-self.sums.shape[1], None)]
         places = {name: i for i, name in enumerate(new.names)}
         unknown = [name for name in new.names if name not in set(old.names)]
         if unknown:
@@ -106,6 +143,7 @@ class ForecastModel:
                 f"series {unknown[0]} was not there when the model was fitted: run "
                 "`forecast` again."
             )
+        notes = later_notes(old, new, places)
         series = []
         known = []
         for i, name in enumerate(old.names):
@@ -125,8 +163,17 @@ class ForecastModel:
             None if old.known is None else Ragged.from_list(known),
             old.known_names,
         )
+        if self.sums is not None:
+            if (panel.ends < panel.ends.max()).any():
+                raise ValueError(
+                    "later rows of a hierarchy must bring all its series to the same "
+                    "stamp, since totals are sums."
+                )
+            panel = aggregate_panel(panel, names["series"]).panel
+            old = self.panel
         other = copy.copy(self)
         other.forecaster = copy.copy(self.forecaster)
+        other.notes = notes
         unchanged = np.array_equal(panel.values, old.values, equal_nan=True)
         if unchanged:
             other.forecaster.panel_ = panel
@@ -134,6 +181,35 @@ class ForecastModel:
             model = other.forecaster
             model._learn(panel, model._fit_panel)
         return other
+
+
+def later_notes(old, new, places) -> list[str]:
+    """What was noticed in later rows; `places` are the series of `new` by name."""
+    found = new.findings._replace(gaps=0, uneven_ends=0, short=0, free_days=False)
+    notes = found.sentences()
+    n_known_before = 0
+    n_missing = 0
+    for i, name in enumerate(old.names):
+        if name in places:
+            j = places[name]
+            ordinals = new.start[j] + np.flatnonzero(~np.isnan(new.series[j]))
+            later = ordinals[ordinals >= old.ends[i]]
+            n_known_before += len(ordinals) - len(later)
+            if len(later):
+                n_missing += int(later[-1] + 1 - old.ends[i]) - len(later)
+    if n_missing:
+        verb = "has" if n_missing == 1 else "have"
+        notes.append(
+            f"{counted_noun(n_missing, 'grid point')} {verb} no value between the end "
+            "of what the model knows and the last row."
+        )
+    if n_known_before:
+        verb = "is" if n_known_before == 1 else "are"
+        notes.append(
+            f"{counted_noun(n_known_before, 'row')} {verb} not after the end of what "
+            "the model knows of the series, and changed nothing."
+        )
+    return notes
 
 
 def joined_rows(old, i, new, j) -> tuple[np.ndarray, Any]:

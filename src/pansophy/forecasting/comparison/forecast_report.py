@@ -16,9 +16,10 @@ from ...compare.report.formatting import format_number, format_seconds
 from ...compare.report.html import load_template
 from ...core.files.atomic_files import write_text_file
 from ...core.files.previous_files import move_to_previous
-from ...core.plain_text import plain_text
+from ...core.plain_text import counted_noun, plain_text
 from ...plot.style import draw_styled, line_style, short_name
 from ..panel import stamps_as_dates
+from .method_table import REFERENCE
 
 FILES = (
     "forecast.html",
@@ -30,7 +31,7 @@ FILES = (
 MOST_FANS = 6
 PAST_HORIZONS = 6  # of the past that a fan chart shows
 MOST_ROWS = 200  # of a table of the page
-FEW_COVERED = 0.1  # below the level: worth a sentence
+NO_DIFFERENCE = 0.0005  # of a skill, that no percent shows
 
 
 def share_text(x, digits=0) -> str:
@@ -51,10 +52,13 @@ def stamp_texts(stamps) -> list[str]:
 def panel_sentence(c) -> str:
     n = len(c.panel)
     low, high = int(c.panel.lengths.min()), int(c.panel.lengths.max())
-    span = f"{high:,}" if low == high else f"{low:,} to {high:,}"
+    values = counted_noun(high, "value")
+    span = values if low == high else f"{low:,} to {values}"
+    sizes = c.model.level_sizes
+    levels = f" on {len(sizes)} levels ({', '.join(map(str, sizes))})" if sizes else ""
     return (
-        f"{n:,} series, {c.panel.frequency.name}, of {span} values; {c.horizon} steps "
-        "ahead."
+        f"{n:,} series{levels}, {c.panel.frequency.name}, of {span}; "
+        f"{counted_noun(c.horizon, 'step')} ahead."
     )
 
 
@@ -70,63 +74,112 @@ def season_sentence(c) -> str:
     )
 
 
+def error_sentence(skill) -> str:
+    """An error against that of the seasonal naive forecast, from its skill."""
+    if not np.isfinite(skill):
+        return "its error cannot be compared, as the seasonal naive forecast has none"
+    if abs(skill) < NO_DIFFERENCE:
+        return "its error equals that of the seasonal naive forecast"
+    if skill < -1:
+        return f"its error is {1 - skill:.3g} times that of the seasonal naive forecast"
+    return (
+        f"its error is {share_text(abs(skill))} {'below' if skill > 0 else 'above'} "
+        "that of the seasonal naive forecast"
+    )
+
+
+def unchosen_sentence(c) -> str:
+    """Why nothing was chosen, and what is kept."""
+    if len(c.origins) > 1:
+        reason = "No series changes before the last origin"
+    else:
+        reason = "There are too few values for earlier origins"
+    return (
+        f"{reason}, so that no method could be compared: the {c.kept} of exponential "
+        "smoothing and both Theta methods is kept."
+    )
+
+
+def reconciled_sentence(c) -> str:
+    """What adding up did to the error in the test block."""
+    sizes = c.model.level_sizes
+    if not sizes:
+        return ""
+    after = ""
+    if np.isfinite(c.unreconciled_skill):
+        after = (
+            f"; in the test block the skill was {share_text(c.unreconciled_skill, 1)} "
+            f"before and is {share_text(c.test_skill, 1)} after"
+        )
+    return f"Forecasts of all levels are reconciled so that they add up{after}."
+
+
 def kept_sentences(c) -> list[str]:
     """What was kept and why, and how it fared where nothing was chosen."""
     if not c.chosen:
-        return [
-            "There are too few values for earlier origins, so that no method could be "
-            f"compared: the {c.kept} of exponential smoothing and both Theta methods "
-            "is kept."
-        ]
+        return [unchosen_sentence(c), reconciled_sentence(c)]
     first = c.ranking[0]
+    is_reference = c.kept == REFERENCE
     tied = [r.method for r in c.ranking[1:] if r.standing is Standing.TIED]
     undecided = [r.method for r in c.ranking[1:] if r.standing is Standing.UNDECIDED]
     out = [
-        f"The {c.kept} did best on {len(c.origins) - 1} earlier "
-        f"origin{'s' if len(c.origins) > 2 else ''}: its error is "
-        f"{share_text(abs(first.skill.mean))} "
-        f"{'below' if first.skill.mean >= 0 else 'above'} that of the seasonal naive "
-        "forecast."
+        f"The {c.kept} did best on {counted_noun(len(c.origins) - 1, 'earlier origin')}"
+        f"{'' if is_reference else ': ' + error_sentence(first.skill.mean)}."
     ]
     if tied:
         out.append(f"Practically equal: {', '.join(tied)}.")
     if undecided:
         out.append(f"Not told apart from it: {', '.join(undecided)}.")
-    verb = "below" if c.test_skill >= 0 else "above"
-    held = "; ".join(
+    held = [
         f"its {k:g} % intervals held {share_text(np.nanmean(v))} of the values"
         for k, v in c.coverage.items()
-    )
+    ]
+    told = [] if is_reference and held else [error_sentence(c.test_skill)]
     out.append(
-        f"In the test block, on which nothing was chosen, its error is "
-        f"{share_text(abs(c.test_skill))} {verb} that of the seasonal naive forecast"
-        f"{'; ' if held else ''}{held}."
+        "In the test block, on which nothing was chosen, "
+        + "; ".join([*told, *held])
+        + "."
     )
-    if first.skill.mean <= 0:
-        out.append("No method is better than repeating the last season.")
+    if is_reference or first.skill.mean <= 0:
+        seasonal = c.season.lengths and round(c.season.lengths[0]) > 1
+        out.append(
+            "No method is better than repeating the last "
+            f"{'season' if seasonal else 'value'}."
+        )
+    out.append(reconciled_sentence(c))
     return out
 
 
 def fallback_sentence(c) -> str:
     reasons = c.forecast.reasons
-    answered = np.flatnonzero(reasons != "")
-    if not len(answered):
-        return ""
-    first = answered[0]
-    return (
-        f"{len(answered)} of {len(reasons)} series are forecast by their last season "
-        f"or value instead, such as {c.panel.names[first]}: {reasons[first]}."
-    )
+    unknown = np.isnan(c.forecast.mean).all(axis=1)
+    out = []
+    answered = np.flatnonzero((reasons != "") & ~unknown)
+    if len(answered):
+        first = answered[0]
+        out.append(
+            "The last season or value, repeated, is the forecast of "
+            f"{len(answered)} of {len(reasons)} series, such as "
+            f"{c.panel.names[first]}: {reasons[first]}."
+        )
+    without = np.flatnonzero(unknown)
+    if len(without):
+        out.append(
+            f"{len(without)} of {len(reasons)} series have no forecast, such as "
+            f"{c.panel.names[without[0]]}: {reasons[without[0]]}."
+        )
+    return " ".join(out)
 
 
 def how_sentences(c) -> list[str]:
     cut = "at the same stamps" if c.together else "each at its own end"
     out = [season_sentence(c)]
-    if c.origins:
+    if len(c.origins) > 1:
+        n = len(c.origins) - 1
+        lie = "lies 1 origin" if n == 1 else f"lie {n} origins, {c.horizon} steps apart"
         out.append(
-            f"The last {c.horizon} values are the test block; before it lie "
-            f"{len(c.origins) - 1} origins, {c.horizon} steps apart, at which every "
-            f"method forecast every series, cut {cut}."
+            f"The last {c.horizon} values are the test block; before it {lie}, at "
+            f"which every method forecast every series, cut {cut}."
         )
     if c.members:
         out.append(f"Blends are made of {', '.join(c.members)}.")

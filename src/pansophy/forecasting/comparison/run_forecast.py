@@ -8,6 +8,10 @@ nothing was chosen on. Then the kept method is fitted to all values.
 
 Where there are no earlier origins, nothing can be chosen honestly: the median of
 exponential smoothing and both Theta methods is kept.
+
+Of a hierarchy the totals are series too. Methods are compared on all series; then the
+forecasts of the kept one are reconciled (MinT), with the covariance of its errors at
+the earlier origins, of which each leaves its own out when it is judged itself.
 """
 
 import hashlib
@@ -23,6 +27,7 @@ from ..abstract_forecaster import PanelForecast, levels_as_shares
 from ..forecast_blend import ForecastBlend, inverse_error_weights
 from ..measures import naive_scale, skill
 from ..panel import Panel
+from ..reconciliation import aggregate_panel, reconcile
 from ..seasonality import seasonal_adjustment
 from . import backtest
 from .forecast_intervals import (
@@ -77,6 +82,7 @@ class ForecastComparison(NamedTuple):
     failures: dict
     model: ForecastModel
     notes: list
+    unreconciled_skill: float = np.nan  # in the test block, of a hierarchy
 
     def to_dict(self) -> dict:
         """Everything as plain data."""
@@ -95,6 +101,12 @@ class ForecastComparison(NamedTuple):
             "kept": self.kept,
             "members": self.members,
             "test_skill": self.test_skill,
+            "levels": self.model.level_sizes,
+            "unreconciled_skill": (
+                self.unreconciled_skill
+                if np.isfinite(self.unreconciled_skill)
+                else None
+            ),
             "coverage": {
                 f"{k:g}": list(map(float, v)) for k, v in self.coverage.items()
             },
@@ -131,6 +143,7 @@ def forecast(
     horizon,
     series=(),
     known=(),
+    hierarchy=None,
     season=None,
     level=(80, 95),
     merge=None,
@@ -153,6 +166,9 @@ def forecast(
     known : list of str
         Columns of numbers that are known in the future; rows without a target after
         the last value give them there.
+    hierarchy : list of str, optional
+        The columns of `series` from the coarsest to the finest. Totals by the first
+        0, 1, ... of them are forecast too, and all forecasts add up.
     season : list of float, optional
         Lengths of the seasons in steps; None for those usual at the frequency.
     level : sequence of float
@@ -186,7 +202,13 @@ def forecast(
     levels = levels_as_shares(level)
     series = [series] if isinstance(series, str) else list(series)
     known = [known] if isinstance(known, str) else list(known)
+    series = checked_hierarchy(hierarchy, series, known)
     panel = Panel.from_table(table, time, target, series, known=known, merge=merge)
+    refuse_no_values(panel, target)
+    sums = None
+    if hierarchy:
+        refuse_uneven_ends(panel)
+        panel, sums, _ = aggregate_panel(panel, series)
     if known:
         panel.future_known(horizon)  # one sentence if they do not reach so far
     lengths = checked_seasons(panel, season)
@@ -198,10 +220,13 @@ def forecast(
     trials, failures = run_origins(candidates.methods, panel, origins, horizon, options)
     past = backtest.cut_panel(panel, origins[0]) if origins else panel
     results = Results(panel, origins, trials, m, value_kinds(past.values))
-    members = results.add_blends() if len(origins) > 1 else []
-    ranking = results.ranking() if len(origins) > 1 else []
+    comparable = results.are_comparable()
+    members = results.add_blends() if comparable else []
+    ranking = results.ranking() if comparable else []
     kept = ranking[0].method if ranking else MEDIAN
     forecaster = kept_forecaster(kept, members, candidates.methods, results, m)
+    before = results.test_skill(kept) if ranking else np.nan
+    errors = results.reconcile_kept(kept, sums) if sums is not None else None
     model = ForecastModel(
         forecaster.fit(panel),
         results.intervals(kept, from_origin=0)._replace(
@@ -212,6 +237,8 @@ def forecast(
         {"time": time, "target": target, "series": series, "known": known},
         [100 * q for q in levels],
         merge,
+        sums,
+        errors,
     )
     return ForecastComparison(
         panel,
@@ -232,6 +259,7 @@ def forecast(
         failures,
         model,
         panel.findings.sentences(),
+        np.nan if sums is None else before,
     )
 
 
@@ -241,6 +269,46 @@ def checked_run_options(run) -> dict[str, Any]:
     if unknown:
         raise TypeError(f"forecast has no parameter {unknown[0]!r}.")
     return {**options, **run}
+
+
+def checked_hierarchy(hierarchy, series, known) -> list[str]:
+    """Columns that name the series: those of a hierarchy, from coarse to fine."""
+    if not hierarchy:
+        return series
+    columns = [hierarchy] if isinstance(hierarchy, str) else list(hierarchy)
+    if series and set(series) != set(columns):
+        raise ValueError(
+            f"hierarchy must name the columns of series ({', '.join(series)}), from "
+            f"the coarsest to the finest, got {', '.join(columns)}."
+        )
+    if known:
+        raise ValueError(
+            "hierarchy and known cannot be given together: what is known of a series "
+            "is not known of its totals."
+        )
+    return columns
+
+
+def refuse_no_values(panel, target):
+    if not panel.observed().any():
+        raise ValueError(f"Column {target!r} has no value to learn from.")
+
+
+def refuse_uneven_ends(panel):
+    """One sentence where totals of a hierarchy would not be known to the end."""
+    empty = np.flatnonzero(panel.observed() == 0)
+    if len(empty):
+        raise ValueError(
+            f"In a hierarchy every series needs values; {panel.names[empty[0]]} has "
+            "none: leave it out."
+        )
+    early = np.flatnonzero(panel.ends < panel.ends.max())
+    if len(early):
+        raise ValueError(
+            f"In a hierarchy all series must end together, since totals are sums; "
+            f"{len(early)} end before the others, such as {panel.names[early[0]]}: "
+            "give their last rows (0 where nothing was sold), or leave them out."
+        )
 
 
 def least_history(m) -> int:
@@ -408,6 +476,46 @@ class Results:
     def _mean(self, name, origin):
         mean = self.trials[name, origin.number].mean
         return np.maximum(mean, 0.0) if self.kinds[0] else mean
+
+    def are_comparable(self) -> bool:
+        """Whether some series has a scaled error at an earlier origin.
+
+        None has where there is no such origin, or where no series changes before it.
+        """
+        if len(self.origins) < 2:
+            return False
+        return bool(
+            np.isfinite(series_errors(self.errors(REFERENCE, self.origins[1:]))).any()
+        )
+
+    def reconcile_kept(self, name, sums) -> np.ndarray:
+        """Errors (n, s) of a method at the earlier origins; its means there add up.
+
+        The means at an origin are reconciled by the errors at the other earlier ones.
+        Origins at which a series is not there yet stay as they are.
+        """
+        s = len(self.panel)
+        errors = {
+            o.number: (self._mean(name, o) - o.actual).T
+            for o in self.origins
+            if (name, o.number) in self.trials
+            and len(o.used) == s
+            and np.isfinite(self._mean(name, o)).all()
+        }
+        earlier = [k for k in errors if k > 0]
+        for o in self.origins:
+            if o.number not in errors:
+                continue
+            others = [errors[k] for k in earlier if k != o.number]
+            found = self.trials[name, o.number]
+            mean = reconcile(
+                self._mean(name, o),
+                sums,
+                errors=np.concatenate([np.zeros((0, s)), *others]),
+                non_negative=self.kinds[0],
+            )
+            self.trials[name, o.number] = found._replace(mean=mean)
+        return np.concatenate([np.zeros((0, s)), *(errors[k] for k in earlier)])
 
     def add_blends(self) -> list[str]:
         """Blends of the best methods at the earlier origins; the names of members."""
