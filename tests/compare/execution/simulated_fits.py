@@ -1,7 +1,7 @@
 """Fits that are drawn, not done: the race in any order of jobs, within milliseconds."""
 
 import numpy as np
-from sklearn.dummy import DummyRegressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from pansophy.compare.execution.plan import FailureKind, FitOutcome, JobQueue
 from pansophy.compare.execution.trials import TrialAggregator
@@ -29,7 +29,7 @@ def case_with(**columns):
 
 
 def case_without_row_losses():
-    own = dict.fromkeys(NAMES, DummyRegressor())
+    own = dict.fromkeys(NAMES, DummyClassifier())
     case = Case(own, folds=FOLDS, repeats=REPEATS, source=class_table())
     case.metrics = metrics_for(case.schema.task, "roc_auc")
     assert case.metrics[0].row_losses is None
