@@ -10,7 +10,11 @@ from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 
 from pansophy.compare import compare
-from pansophy.compare.evaluation.ranking import rank_methods, score_estimates
+from pansophy.compare.evaluation.ranking import (
+    fill_stopped,
+    rank_methods,
+    score_estimates,
+)
 from pansophy.compare.execution.plan import ExecutionLimits, make_plan
 from pansophy.compare.execution.run_folder import open_run
 from pansophy.compare.execution.trials import run_trials
@@ -225,13 +229,9 @@ def test_a_failure_after_the_stop_is_none():
     assert same(found, sound) and stops(found) == stops(sound)
 
 
-def test_a_run_cut_short_before_any_finished_is_ranked():
-    case = VARIANTS["rows"]()
-    trials = simulated_race(case, SimulatedFits(case, 0, failing={}))
-    left = [t for t in trials.values() if t.stopped is not None]
-    left[0].scores = {k: v[:3] for k, v in left[0].scores.items()}
-    left[0].repeat_losses = left[0].repeat_losses[:1]
-    assert len(ranking_of(case, {t.method.name: t for t in left})) == len(left)
+def test_of_a_run_cut_short_those_that_went_on_longest_are_the_reference():
+    shorter, longer = fill_stopped([[3.0, 5.0], [1.0, 2.0, 6.0]], [True, True], -1.0)
+    assert shorter.tolist() == [3.0, 5.0, 8.5] and longer.tolist() == [1.0, 2.0, 6.0]
 
 
 def test_ranking_counts_the_stopped(alone):
