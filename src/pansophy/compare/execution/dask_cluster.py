@@ -77,9 +77,7 @@ def fit_on_cluster(work, job_queue, limits):
     versions = recorded_versions()
     stop = threading.Event()
     key = uuid.uuid4().hex
-    with shared_store.store_folder() as folder:
-        shared_store.write_workload(work, folder)
-        files = {p.name: p.read_bytes() for p in folder.iterdir()}
+    files = workload_files(work)
     try:
         check_worker_versions(client)
     except BaseException:
@@ -128,22 +126,38 @@ def fit_on_cluster(work, job_queue, limits):
                     active.pop(job, None)
                     job_queue.put_back(*job)
 
-    def dismiss():
-        with contextlib.suppress(Exception):
-            client.run(dismiss_run, key)  # fits that are still at work end here
-
     feeder = threading.Thread(target=feed, daemon=True)
     feeder.start()
     try:
         yield from collect_outcomes(here, active, job_queue)
     finally:
         stop.set()
-        end = threading.Thread(target=dismiss, daemon=True)
-        end.start()
-        end.join(END_SECONDS)  # a machine that does not answer is not waited for
+        end_run(client, key)
         feeder.join(END_SECONDS)
         if ours:
             client.close()
+
+
+def workload_files(work) -> dict[str, bytes]:
+    """The files of a workload, by name."""
+    with shared_store.store_folder() as folder:
+        shared_store.write_workload(work, folder)
+        return {p.name: p.read_bytes() for p in folder.iterdir()}
+
+
+def end_run(client, key) -> None:
+    """End the fits that are still at work.
+
+    A machine that does not answer is not waited for.
+    """
+
+    def dismiss():
+        with contextlib.suppress(Exception):
+            client.run(dismiss_run, key)
+
+    thread = threading.Thread(target=dismiss, daemon=True)
+    thread.start()
+    thread.join(END_SECONDS)
 
 
 def collect_outcomes(here, active, job_queue):
