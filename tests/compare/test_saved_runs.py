@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from pansophy.compare import compare, infer_schema, reopen, rerun
+from pansophy.compare.execution import race
 from pansophy.tables import read_table
 from tests.compare.comparisons import rows
 from tests.compare.small_tables import table_of_numbers
@@ -50,3 +51,19 @@ def test_a_blend_comes_out_of_a_run_folder_as_it_went_in(tmp_path):
     assert "blend" in [r.method for r in found.leaderboard]
     assert reopen(tmp_path, table_of_numbers()).leaderboard == found.leaderboard
     assert rerun(tmp_path, table_of_numbers(), workers=0).same
+
+
+def test_methods_that_were_stopped_are_in_a_run_opened_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(race, "RACE_SECONDS", 0.0)
+    named = ["linear regression", "nearest neighbours", "decision tree"]
+    asked = {"methods": named, "race": True, **QUICK, "repeats": 3}
+    x = np.random.default_rng(0).normal(size=(2, 150))
+    table = {"x": x[0], "y": 3 * x[0] + x[1]}
+    found = compare(table, "y", folder=tmp_path, **asked)
+    assert any(r.stopped for r in found.leaderboard)
+    assert reopen(tmp_path, table).leaderboard == found.leaderboard
+    assert rerun(tmp_path, table, workers=0).same
+    lines = (tmp_path / "results.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "results.jsonl").write_bytes(b"".join(lines[:-1]))
+    cut = reopen(tmp_path, table)  # nothing is fitted to fill the gap
+    assert len(cut.leaderboard) == len(found.leaderboard) - 1

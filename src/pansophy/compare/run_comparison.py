@@ -81,7 +81,8 @@ compare.__doc__ = f"""Try every suitable method on the same folds and rank them.
 def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison:
     """The comparison that `options` ask for.
 
-    `as_recorded` accepts finished fits of a run folder from other versions as well.
+    `as_recorded` shows what a run folder holds, of other versions as well: nothing is
+    fitted.
     """
     started = clock()
     if options.folder is not None:
@@ -123,7 +124,8 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
             limits,
             folder,
             progress,
-            race=options.methods is None if options.race is None else options.race,
+            race=races(options),
+            recorded_only=as_recorded,
         )
     if wants_blend(options.blend, options.methods, options.exclude):
         with StepDisplay(progress) as steps:
@@ -209,6 +211,11 @@ def splits_of(dataset, options):
 def dummy_finished(trials) -> bool:
     """Whether there is a dummy to compare with; a run without one is not complete."""
     return any(t.method.name == DUMMY and not t.failure for t in trials)
+
+
+def races(options) -> bool:
+    """Whether methods race: unless some were named, or as was said."""
+    return options.methods is None if options.race is None else options.race
 
 
 def default_repeats(n) -> int:

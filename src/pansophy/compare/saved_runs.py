@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .evaluation.paired_tests import DUMMY
 from .execution.plan import recorded_versions
 from .execution.run_folder import (
     RunFolderError,
@@ -97,13 +98,15 @@ def rerun(folder, table=None, *, workers=None, progress=None) -> Rerun:
 def reopen(folder, table=None):
     """The comparison saved in a run folder, with the methods that are complete.
 
-    Nothing is fitted; what is not on record is left out. A run of other versions is
+    Nothing is fitted; what is not on record is left out. Methods that were stopped in
+    the race are in it, for the race comes to the same stops. A run of other versions is
     shown as it was, and a note says what has changed since.
     """
-    from .run_comparison import run_comparison
+    from .run_comparison import races, run_comparison
 
     table, options = recorded_options(folder, table)
     requested = options.methods
+    check_dummy_complete(folder)
     if read_plan(folder)["versions"] != recorded_versions():
         # roles may be inferred in another way now
         options = replace(options, schema=Path(folder) / "schema.toml")
@@ -113,7 +116,8 @@ def reopen(folder, table=None):
         link_folder(Path(folder).resolve() / "predictions", Path(place) / "predictions")
         options = replace(
             options,
-            methods=complete_methods(folder),
+            methods=list(read_plan(folder)["methods"]),
+            race=races(options),
             blend=wants_blend(options.blend, requested),
             test=None,
             max_fits=None,
@@ -138,20 +142,15 @@ def reopen(folder, table=None):
     return comparison
 
 
-def complete_methods(folder) -> list[str]:
-    """Names of the methods whose folds are all on record."""
-    plan = read_plan(folder)
-    done = {}
-    for line in read_lines(folder):
-        if not line["failure"]:
-            done[line["method"]] = done.get(line["method"], 0) + 1
-    fits = plan["split"]["folds"] * plan["split"]["repeats"]
-    complete = [name for name in plan["methods"] if done.get(name) == fits]
-    if "dummy" not in complete:
+def check_dummy_complete(folder) -> None:
+    """Refuse a run in which not even the dummy has all its fits on record."""
+    split = read_plan(folder)["split"]
+    lines = [k for k in read_lines(folder) if k["method"] == DUMMY]
+    done = [k for k in lines if not k["failure"]]
+    if len(done) < split["folds"] * split["repeats"]:
         raise RunFolderError(
             f"No method is complete in {folder}; resume the run first."
         )
-    return complete
 
 
 def link_folder(source, place):

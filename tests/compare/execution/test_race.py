@@ -1,5 +1,8 @@
 """The race in the engine: the same stops on any number of workers, resumed or not."""
 
+import json
+import os
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -7,22 +10,38 @@ from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 
 from pansophy.compare import compare
-from pansophy.compare.evaluation.ranking import rank_methods, score_estimates
+from pansophy.compare.evaluation.ranking import (
+    fill_stopped,
+    rank_methods,
+    score_estimates,
+)
 from pansophy.compare.execution.plan import ExecutionLimits, make_plan
 from pansophy.compare.execution.run_folder import open_run
 from pansophy.compare.execution.trials import run_trials
-from tests.compare.faulty_estimators import Case, same, table
+from tests.compare.execution.simulated_fits import (
+    VARIANTS,
+    SimulatedFits,
+    simulated_race,
+)
+from tests.compare.faulty_estimators import Case, Mean, same, table
 
 
 class FailsLater(RegressorMixin, BaseEstimator):
-    """The best of all, but it fails where one row was held out last."""
+    """The best of all, but it fails where two rows are held out together.
 
-    def __init__(self, mark=0.0):
-        self.mark = mark
+    Where there is a file `log` its process ends instead.
+    """
+
+    def __init__(self, pair=(), log=""):
+        self.pair = pair
+        self.log = log
 
     def fit(self, X, y):
-        if not np.any(y == self.mark):
-            raise ValueError("no luck")
+        if not np.isin(self.pair, y).any():
+            if os.path.exists(self.log):
+                os._exit(3)
+            if not self.log:
+                raise ValueError("no luck")
         self.line_ = LinearRegression().fit(X, y)
         return self
 
@@ -36,6 +55,14 @@ OWN = {
     "hopeless": DummyRegressor(strategy="constant", constant=30.0),
     "mean": DummyRegressor(),
 }
+
+
+def pair_of_last_fold(case):
+    """Targets of two rows that are held out together in the last fold alone."""
+    *before, last = (set(test) for _, test in case.split.folds)
+    pairs = ((i, j) for i in last for j in last if i < j)
+    i, j = next(p for p in pairs if not any(set(p) <= test for test in before))
+    return float(case.data.y[i]), float(case.data.y[j])
 
 
 def race(case, folder=None, **limits):
@@ -98,17 +125,113 @@ def test_fits_of_a_run_without_race_change_nothing(alone, tmp_path):
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_leader_that_fails_in_the_end_stops_nobody(workers):
     source = table(seed=1)
-    case = Case({"mean": DummyRegressor()}, repeats=3, source=source)
-    mark = float(case.data.y[case.split.folds[14][1][0]])
-    own = {"fails": FailsLater(mark), "other mean": DummyRegressor()}
-    case = Case(own, repeats=3, source=source)
-    trials = race(case, workers=workers)
-    assert "failed" in trials["fails"].failure
+    pair = pair_of_last_fold(Case({"mean": DummyRegressor()}, repeats=3, source=source))
+    own = {"fails": FailsLater(pair), "other mean": DummyRegressor()}
+    trials = race(Case(own, repeats=3, source=source), workers=workers)
+    assert trials["fails"].failure.startswith("fold 15 failed")
     assert not stops(trials) and len(trials["other mean"].fit_seconds) == 15
 
 
+def test_a_leader_that_ends_its_worker_after_a_resume_stops_nobody(tmp_path):
+    source = table(seed=1)
+    pair = pair_of_last_fold(Case({"mean": DummyRegressor()}, repeats=3, source=source))
+    log = tmp_path / "log"
+    own = {"fails": FailsLater(pair, str(log)), "other mean": DummyRegressor()}
+    case = Case(own, repeats=3, source=source)
+    plan = make_plan(*case.parts, ExecutionLimits())
+    with open_run(tmp_path / "run", plan) as folder:
+        first = race(case, folder, workers=0)
+    assert list(stops(first)) == ["other mean"]
+    place = tmp_path / "run" / "results.jsonl"
+    lines = [json.loads(text) for text in place.read_text().splitlines()]
+    lines = [k for k in lines if (k["method"], k["fold"]) != ("fails", 14)]
+    place.write_text("".join(json.dumps(k) + "\n" for k in lines))
+    log.touch()
+    with open_run(tmp_path / "run", plan, resume=True) as folder:
+        again = race(case, folder, workers=1)
+    assert "in fold 15 of 15" in again["fails"].failure
+    assert not stops(again) and len(again["other mean"].fit_seconds) == 15
+
+
+def test_a_killed_worker_changes_no_stop(tmp_path):
+    source = table()
+    own = {"line": LinearRegression(), "killed": Mean(), "mean": DummyRegressor()}
+    sound = race(Case(own, repeats=3, source=source), workers=0)
+    assert stops(sound).keys() == {"killed", "mean"}
+    mark = Case(own, source=source).mark(2)
+    own |= {"killed": Mean("killed_once", mark, str(tmp_path / "log"))}
+    killed = race(Case(own, repeats=3, source=source), workers=2)
+    assert (tmp_path / "log.killed").exists()
+    assert same(killed, sound) and stops(killed) == stops(sound)
+
+
 def test_one_repeat_is_no_race():
-    assert not stops(race(Case(OWN), workers=0))
+    raced = race(Case(OWN), workers=0)
+    assert not stops(raced) and same(raced, Case(OWN).run(workers=0))
+
+
+# --- any order of fits, simulated --------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_stops_do_not_depend_on_the_order_of_fits(variant):
+    case = VARIANTS[variant]()
+    for seed in range(6):
+        fits = SimulatedFits(case, seed)
+        ordered = simulated_race(case, fits)
+        assert stops(ordered), "a race in which nobody stops tests nothing"
+        jobs = list(fits.without_race())
+        for workers in (2, 3, 5):
+            rng = np.random.default_rng([seed, workers])
+            kept = [job for job in jobs if workers == 5 and rng.random() < 0.6]
+            other = simulated_race(case, fits, workers, rng, kept)
+            assert same(finished(other), finished(ordered))
+            assert failures(other) == failures(ordered) and stops(other) == stops(
+                ordered
+            )
+            assert ranking_of(case, other) == ranking_of(case, ordered)
+
+
+def finished(trials):
+    return {k: t for k, t in trials.items() if not t.failure}
+
+
+def failures(trials):
+    return {k: t.failure for k, t in trials.items()}
+
+
+def ranking_of(case, trials):
+    trials = list(trials.values())
+    estimates = score_estimates(trials, case.metrics, case.split, case.data)
+    rows = rank_methods(trials, case.metrics, estimates)
+    assert all(np.isfinite(s.mean) for r in rows for s in r.scores.values())
+    return [(r.method, r.p, r.standing) for r in rows]
+
+
+def test_folds_before_one_that_failed_are_done_though_the_gate_was_shut():
+    case = VARIANTS["rows"]()
+    fits = SimulatedFits(case, 0, failing={(1, 5): "no", (1, 3): "no"})
+    fits.bias[1] = 0.0
+    kept = [(m, f) for m in (0, 1) for f in (0, 1, 2, 5)]  # as two workers leave it
+    found = list(simulated_race(case, fits, kept=kept).values())
+    assert found[1].failure == "fold 4 failed: no"
+    assert all(t.failure or t.stopped or len(t.fit_seconds) == 12 for t in found)
+
+
+def test_a_failure_after_the_stop_is_none():
+    case = VARIANTS["rows"]()
+    sound = simulated_race(case, SimulatedFits(case, 0, failing={}))
+    name, stop = next(iter(stops(sound).items()))
+    m = list(sound).index(name)
+    fits = SimulatedFits(case, 0, failing={(m, stop.fits + 1): "no"})
+    kept = [(m, f) for f in range(stop.fits + 2)]  # of a run without race
+    found = simulated_race(case, fits, kept=kept)
+    assert same(found, sound) and stops(found) == stops(sound)
+
+
+def test_of_a_run_cut_short_those_that_went_on_longest_are_the_reference():
+    shorter, longer = fill_stopped([[3.0, 5.0], [1.0, 2.0, 6.0]], [True, True], -1.0)
+    assert shorter.tolist() == [3.0, 5.0, 8.5] and longer.tolist() == [1.0, 2.0, 6.0]
 
 
 def test_ranking_counts_the_stopped(alone):

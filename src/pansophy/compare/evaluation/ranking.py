@@ -177,12 +177,15 @@ def estimates_of_metric(done, metric, design, y) -> ScoreEstimates:
 def fill_stopped(values, stopped, sign) -> list[np.ndarray]:
     """Values of each method by repeat or fold, those not run by a stopped one filled.
 
-    The reference is the best, by `sign` times the mean, of the methods that finished.
+    The reference is the best, by `sign` times the mean, of the methods that finished;
+    of those that went on longest, where a run was cut short before any finished.
     """
     values = [np.asarray(v, dtype=float) for v in values]
-    if not np.any(stopped) or np.all(stopped):
+    if not np.any(stopped):
         return values
-    finished = np.flatnonzero(~np.asarray(stopped))
+    most = max(map(len, values))
+    longest = [m for m, v in enumerate(values) if len(v) == most]
+    finished = np.flatnonzero(~np.asarray(stopped)) if not np.all(stopped) else longest
     best = max(finished, key=lambda m: sign * np.nanmean(values[m]))
     return [
         filled(v, values[best]) if len(v) < len(values[best]) else v for v in values

@@ -21,6 +21,7 @@ from .plan import ActiveFit, FailureKind, FitOutcome, JobQueue, recorded_version
 from .worker_pool import POLL_SECONDS, WorkerPool, fit_on_workers
 
 MAX_BREAKS = 5  # times that lost fits are handed out again
+END_SECONDS = 10.0  # seconds that a machine has to end its fits
 
 
 class ClusterError(ConnectionError):
@@ -66,7 +67,9 @@ def check_versions(here, there, who) -> None:
 
 
 def fit_on_cluster(work, job_queue, limits):
-    """Outcomes as they come from the cluster, and now and then what it is active."""
+    """Outcomes as they come from the cluster, and now and then what is active."""
+    from .trials import may_carry_state
+
     client, ours = dask_client(limits.cluster)
     here: queue.SimpleQueue = queue.SimpleQueue()
     active: dict[tuple[int, int], float] = {}
@@ -74,9 +77,7 @@ def fit_on_cluster(work, job_queue, limits):
     versions = recorded_versions()
     stop = threading.Event()
     key = uuid.uuid4().hex
-    with shared_store.store_folder() as folder:
-        shared_store.write_workload(work, folder)
-        files = {p.name: p.read_bytes() for p in folder.iterdir()}
+    files = workload_files(work)
     try:
         check_worker_versions(client)
     except BaseException:
@@ -85,9 +86,12 @@ def fit_on_cluster(work, job_queue, limits):
         raise
     plain = {"threads": limits.threads, "time_limit": limits.time_limit}
     plain["memory_limit"] = limits.memory_limit
+    own = (m for m, k in enumerate(work.methods) if may_carry_state(k.estimator))
+    plain["user_methods"] = tuple(own)
 
     def jobs():
         while not stop.is_set() and (job := job_queue.take()) is not None:
+            returned.discard(job)
             active[job] = time.monotonic()
             yield joblib.delayed(fit_remotely)(files, key, job, plain, versions)
 
@@ -117,21 +121,43 @@ def fit_on_cluster(work, job_queue, limits):
                 if attempt == MAX_BREAKS or stop.is_set():
                     here.put(error)
                     return
-                # a worker that was killed has taken its fits with it
+                # a worker that was killed has taken its fits with it; nobody waits
                 for job in set(active) - returned:
+                    active.pop(job, None)
                     job_queue.put_back(*job)
 
-    thread = threading.Thread(target=feed, daemon=True)
-    thread.start()
+    feeder = threading.Thread(target=feed, daemon=True)
+    feeder.start()
     try:
         yield from collect_outcomes(here, active, job_queue)
     finally:
         stop.set()
-        with contextlib.suppress(Exception):
-            client.run(dismiss_run, key)  # fits that are still at work end here
-        thread.join(10)
+        end_run(client, key)
+        feeder.join(END_SECONDS)
         if ours:
             client.close()
+
+
+def workload_files(work) -> dict[str, bytes]:
+    """The files of a workload, by name."""
+    with shared_store.store_folder() as folder:
+        shared_store.write_workload(work, folder)
+        return {p.name: p.read_bytes() for p in folder.iterdir()}
+
+
+def end_run(client, key) -> None:
+    """End the fits that are still at work.
+
+    A machine that does not answer is not waited for.
+    """
+
+    def dismiss():
+        with contextlib.suppress(Exception):
+            client.run(dismiss_run, key)
+
+    thread = threading.Thread(target=dismiss, daemon=True)
+    thread.start()
+    thread.join(END_SECONDS)
 
 
 def collect_outcomes(here, active, job_queue):
@@ -150,7 +176,7 @@ def collect_outcomes(here, active, job_queue):
         if isinstance(result, BaseException):
             text = " ".join(str(result).split())[:200]
             raise ClusterError(f"The cluster broke: {text}") from result
-        if job_queue.is_needed(result.method, result.fold):
+        if job_queue.accepts(result):
             yield result
         # at work until it has been taken note of, which may open a gate of the race
         active.pop((result.method, result.fold), None)
@@ -166,11 +192,14 @@ _lock = threading.Lock()
 
 
 class RemoteLimits:
-    """The part of `ExecutionLimits` that holds on the remote machine."""
+    """The part of `ExecutionLimits` that holds on the remote machine.
 
-    def __init__(self, threads, time_limit, memory_limit):
+    `user_methods` are positions of the methods that are estimators of the user's.
+    """
+
+    def __init__(self, threads, time_limit, memory_limit, user_methods=()):
         self.threads, self.time_limit = threads, time_limit
-        self.memory_limit = memory_limit
+        self.memory_limit, self.user_methods = memory_limit, user_methods
 
 
 def fit_remotely(files, key, job, plain, versions) -> FitOutcome:
@@ -208,7 +237,8 @@ def borrow_pool(files, key, limits) -> WorkerPool | None:
             share = resource_limits.default_memory(
                 resource_limits.default_workers() or 1
             )
-            pool = WorkerPool(1, limits, limits.memory_limit or share)
+            memory = limits.memory_limit or share
+            pool = WorkerPool(1, limits, memory, user_methods=limits.user_methods)
             pool.open_store(_places[key].name)
         elif pool.members[0].process.gone():
             pool.replace(pool.members[0])

@@ -96,7 +96,7 @@ class JobQueue:
         self.lock = threading.Lock()  # a cluster takes jobs in threads of its own
 
     def __bool__(self):
-        return any(f < end for end, left in zip(self.ends, self.left) for f in left)
+        return self.count() > 0
 
     def take(self, known=()) -> tuple[int, int] | None:
         """The next (method, fold), with a fold that is `known` if there is one."""
@@ -110,10 +110,20 @@ class JobQueue:
         return None
 
     def put_back(self, method, fold) -> None:
-        """A fit that was taken has to be done by another."""
+        """A fit that was taken has to be done by another.
+
+        Also one that is not needed now: a gate may open again.
+        """
         with self.lock:
-            if self.is_needed(method, fold):
+            if fold <= self.failed.get(method, fold):
                 self.left[method].add(fold)
+
+    def accepts(self, outcome) -> bool:
+        """Whether an outcome matters; if it may matter later, it is left to be done."""
+        needed = self.is_needed(outcome.method, outcome.fold)
+        if not needed:
+            self.put_back(outcome.method, outcome.fold)
+        return needed
 
     def set_gate(self, method, gate, end) -> None:
         """Folds from `gate` on may not begin yet, those from `end` on never."""
@@ -122,7 +132,8 @@ class JobQueue:
 
     def count(self) -> int:
         """Fits that are still to be done, as far as is known."""
-        return sum(f < end for end, left in zip(self.ends, self.left) for f in left)
+        with self.lock:
+            return sum(f < end for end, left in zip(self.ends, self.left) for f in left)
 
     def is_needed(self, method, fold) -> bool:
         """Whether the outcome of a fit still matters."""

@@ -50,6 +50,7 @@ class Race:
         self.design = design_of(split, work.data)
         self.tests: dict[tuple[int, int, int], RaceStop] = {}  # (m, leader, r)
         self.stops: dict[int, RaceStop] = {}
+        self.whole: list[int] = []  # repeats that each method has in whole
         self.means: dict[tuple[int, int], float] = {}  # (m, r)
 
     def update(self, aggregator, job_queue) -> None:
@@ -58,6 +59,7 @@ class Race:
             return
         per_repeat = self.split.per_repeat
         self.stops = {}
+        self.whole = [self.whole_repeats(done) for done in aggregator.done]
         for m in sorted(self.racers):
             repeats = 1
             while repeats < self.split.repeats and self.is_ready(
@@ -71,19 +73,24 @@ class Race:
             needed = repeats * per_repeat if m in self.stops else len(self.work.folds)
             job_queue.set_gate(m, repeats * per_repeat, needed)
 
-    def has_repeats(self, aggregator, m, repeats) -> bool:
-        """Whether the first folds of method m are all done."""
-        done = aggregator.done[m]
-        return all(f in done for f in range(repeats * self.split.per_repeat))
+    def whole_repeats(self, done) -> int:
+        """The repeats, from the first on, of which every fold has scores."""
+        f = 0
+        while f in done and not done[f].failure:
+            f += 1
+        return f // self.split.per_repeat
 
     def is_ready(self, aggregator, m, repeats) -> bool:
-        """Whether method m, and all before it that may lead, have so many repeats."""
-        if aggregator.failure(m) or not self.has_repeats(aggregator, m, repeats):
+        """Whether method m, and all before it that may lead, have so many repeats.
+
+        A method that failed in a later repeat is ready as any other: it may be stopped
+        before it would get there. Otherwise its gate opens up to the fold that failed,
+        and the folds before that are done, so that nothing waits for ever.
+        """
+        if self.whole[m] < repeats:
             return False
         return all(
-            aggregator.failure(j)
-            or self.is_out(j, repeats)
-            or self.has_repeats(aggregator, j, repeats)
+            self.whole[j] >= repeats or self.is_out(j, repeats) or aggregator.failure(j)
             for j in range(m)
         )
 

@@ -148,8 +148,10 @@ class TrialAggregator:
         return trial
 
     def failure(self, m) -> str:
-        """The first failure of a method, with its fold."""
-        bad = [o for _, o in sorted(self.done[m].items()) if o.failure]
+        """The first failure of a method, with its fold; none after it was stopped."""
+        stop = self.race.stops.get(m)
+        end = len(self.work.folds) if stop is None else stop.fits
+        bad = [o for f, o in sorted(self.done[m].items()) if o.failure and f < end]
         if not bad:
             return ""
         o = bad[0]
@@ -299,13 +301,15 @@ def run_trials(
     show=None,
     *,
     race=False,
+    recorded_only=False,
 ) -> tuple[list[Trial], bool]:
     """Trials of all methods, and whether the comparison came to its end.
 
     `split` is a `splits.Split`, `folder` an open `folder.Folder` or None, `show` True,
     False or None for a live table on a terminal only. Every method has its trial; those
     that did not finish every fold say why in `failure`, or in `stopped` if they were
-    behind in the race.
+    behind in the race. With `recorded_only` nothing is fitted: there are trials of the
+    methods that finished, or were stopped, by what is in the folder.
     """
     limits = limits or ExecutionLimits()
     folds = split.folds
@@ -319,6 +323,9 @@ def run_trials(
             job_queue.close(outcome)
             aggregator.add(outcome)
     aggregator.race.update(aggregator, job_queue)
+    if recorded_only:
+        every = [aggregator.trial(m, k, "not done") for m, k in enumerate(methods)]
+        return [t for t in every if not t.failure], True
     cut = {}
     if limits.max_fits is not None:
         for m in range(limits.max_fits // len(folds), len(methods)):

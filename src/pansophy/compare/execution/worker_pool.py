@@ -104,6 +104,7 @@ class WorkerPool:
         self.failed_starts = 0  # workers in a row that never got ready
         self.retries: dict[tuple[int, int], int] = {}  # by job
         self.fork_server: ForkServer | None = None
+        self.closed = False
         self.members: list[WorkerHandle] = []
         try:
             for _ in range(n):
@@ -136,6 +137,7 @@ class WorkerPool:
             worker.send(self.folder)
 
     def close(self):
+        self.closed = True
         fork_server, self.fork_server = self.fork_server, None
         members, self.members = self.members, []
         if fork_server is not None and fork_server is not server_ahead(
@@ -225,7 +227,9 @@ def fit_on_workers(pool, job_queue):
     wanted = lambda: (
         job_queue or any(job_queue.is_needed(*d[:2]) for d in pool.active_fits())
     )
-    while pool.members and wanted():
+    while not pool.closed and wanted():
+        if not pool.members:  # the last one was not replaced; then a gate opened
+            pool.members.append(pool.start_worker())
         # fits that no longer matter are not waited for
         for worker in list(pool.members):
             if worker.ready and worker.job is None:
@@ -244,13 +248,9 @@ def fit_on_workers(pool, job_queue):
                     worker.assign(job, pool.memory)
         message = pool.next_message()
         outcome = None if message is None else pool.handle_message(*message, job_queue)
-        if outcome is not None and job_queue.is_needed(outcome.method, outcome.fold):
+        if outcome is not None and job_queue.accepts(outcome):
             yield outcome
         if time.monotonic() - looked >= POLL_SECONDS:
             looked = time.monotonic()
-            yield from (
-                o
-                for o in pool.overdue_outcomes(job_queue)
-                if job_queue.is_needed(*o[:2])
-            )
+            yield from filter(job_queue.accepts, pool.overdue_outcomes(job_queue))
             yield pool.active_fits()
