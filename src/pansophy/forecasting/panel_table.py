@@ -235,7 +235,8 @@ def calendar_numbers(values) -> tuple[np.ndarray | None, StampReading]:
     if not len(known):
         return None, ""
     numbers = known.astype(np.int64)
-    low, high = numbers.min(), numbers.max()
+    low = numbers.min()
+    high = numbers.max()
     if low > FIRST_YEAR * 100 and high < (LAST_YEAR + 1) * 100:
         years = numbers // 100
         months = numbers % 100
@@ -300,7 +301,8 @@ def zoned_stamps(texts) -> tuple[np.ndarray | None, StampReading]:
             return None, ""
         local[i] = stamp / 1e6
         if match[2] != "Z":
-            hours, minutes = int(match[2][1:3]), int(match[2][-2:])
+            hours = int(match[2][1:3])
+            minutes = int(match[2][-2:])
             sign = -1 if match[2][0] == "-" else 1
             offsets[i] = sign * (3600 * hours + 60 * minutes)
     if np.all(local[np.isfinite(local)] % DAY == 0):
