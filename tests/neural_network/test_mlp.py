@@ -480,11 +480,10 @@ def test_clone_and_print():
 
 def test_without_torch_the_message_says_what_to_install():
     code = (
-        "import sys\n"
-        "class Missing:\n"
-        "    def find_spec(self, name, *_):\n"
-        "        if name == 'torch': raise ImportError('No module named torch')\n"
-        "sys.meta_path.insert(0, Missing())\n"
+        "from importlib.machinery import PathFinder\n"
+        "find = PathFinder.find_spec\n"
+        "hidden = lambda name, *a: None if name == 'torch' else find(name, *a)\n"
+        "PathFinder.find_spec = staticmethod(hidden)\n"
         "try:\n    from pansophy.neural_network import MLPClassifier\n"
         "except ImportError as error:\n    print(error)"
     )
