@@ -401,7 +401,7 @@ def _guide_index() -> CatalogueIndex:
 
 
 @cache
-def known_words() -> tuple[str, ...]:
+def _known_words() -> tuple[str, ...]:
     """The longer words of all topics, terms and guides, as they are written."""
     texts = [e.topic for e in read_catalogue()]
     texts += [term for terms in read_terms().values() for term in terms]
@@ -428,7 +428,7 @@ def corrected_query(query) -> str:
         )
         if known or len(word) < LONG_WORD:
             continue
-        close = difflib.get_close_matches(word, known_words(), 1, CLOSE)
+        close = difflib.get_close_matches(word, _known_words(), 1, CLOSE)
         if close:
             whole_word = rf"(?<!\w){re.escape(word)}(?!\w)"
             result = re.sub(whole_word, close[0], result, flags=re.IGNORECASE)
