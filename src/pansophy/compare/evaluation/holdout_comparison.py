@@ -115,7 +115,7 @@ def compare_on_test_set(
     y = np.asarray(y)
     P = {name: np.asarray(p, dtype=float) for name, p in predictions.items()}
     _check_predictions(y, P)
-    metric = resolve_metric(metric, greater, y, next(iter(P.values())))
+    metric = _resolve_metric(metric, greater, y, next(iter(P.values())))
     names = list(P)
     seen, values = _bootstrap_scores(
         y, P, metric, weights, groups, n_resamples, random_state
@@ -165,7 +165,7 @@ def _check_predictions(y, P):
             raise ValueError(f"The predictions of {name!r} are not all finite.")
 
 
-def resolve_metric(metric, greater, y, p) -> Metric:
+def _resolve_metric(metric, greater, y, p) -> Metric:
     """A Metric from one, its name, a function or None."""
     if isinstance(metric, Metric):
         return metric

@@ -225,7 +225,7 @@ def fit_log_spread(r, p, frame, w, groups=None):
     fitted = first_rows(digits, w)
     fold = (digits * 2.0**40).astype(np.int64) % FOLDS
     t = np.sqrt(np.abs(r))
-    edges = [quantile_edges(x, w[fitted]) for x in X[fitted].T]
+    edges = [_quantile_edges(x, w[fitted]) for x in X[fitted].T]
     codes = np.column_stack([bin_codes(x, e) for x, e in zip(X.T, edges)])
     path = np.zeros((STUMPS + 1, n))
     for k in range(FOLDS):
@@ -259,7 +259,7 @@ def first_rows(digits, w) -> np.ndarray:
     return (np.cumsum(rows) - rows < MAX_ROWS)[code.ravel()]
 
 
-def quantile_edges(x, w) -> np.ndarray:
+def _quantile_edges(x, w) -> np.ndarray:
     """At most BINS - 1 distinct quantiles of the values that are known."""
     known = np.isfinite(x)
     total = w[known].sum()

@@ -114,7 +114,7 @@ def predict_stream(
         )
 
     opened = nullcontext(sink) if callable(sink) else open_sink(sink)
-    with ignore_user_warnings(), opened as write, progress_bar(progress) as tick:
+    with ignore_user_warnings(), opened as write, _progress_bar(progress) as tick:
         results: Any = threads.run_tasks(tasks(), blas=True)
         with closing(results):
             for out, seen, far in results:
@@ -177,7 +177,7 @@ def append_predictions(table, kept, out) -> pa.Table:
 
 
 @contextmanager
-def progress_bar(progress):
+def _progress_bar(progress):
     """`tick(rows done)`: the caller's own function, a line on a terminal, or none."""
     if callable(progress):
         yield progress

@@ -421,13 +421,13 @@ def _estimator_code(trial) -> str:
     for name in LEARNED_SETTINGS:
         value = getattr(last, name, None)
         if value is not None and np.size(value) <= 8:
-            lines.append(f"chosen: {name.rstrip('_')} = {format_value(value)}"[:300])
+            lines.append(f"chosen: {name.rstrip('_')} = {_format_value(value)}"[:300])
     return "\n".join(lines)
 
 
-def format_value(value) -> str:
+def _format_value(value) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{k} {format_value(v)}" for k, v in value.items())
+        return ", ".join(f"{k} {_format_value(v)}" for k, v in value.items())
     if isinstance(value, (int, float, np.number)):
         return f"{value:.4g}"
     return str(value)
