@@ -125,7 +125,7 @@ def find_entities(view, target=None, random_state=0) -> list[Entity]:
         return []
     entities = _entities_of(view, keys, coded)
     if not entities:
-        entities = _entities_of(view, pair_keys(keys, view.n), coded, keys)
+        entities = _entities_of(view, _pair_keys(keys, view.n), coded, keys)
     return _without_coarser(sorted(entities, key=lambda e: -len(e.determined)), keys)
 
 
@@ -161,7 +161,7 @@ def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
         if (codes < 0).any():
             continue
         z = np.unique(codes, return_inverse=True)[1].ravel()
-        if not is_repeated(z):
+        if not _is_repeated(z):
             continue
         is_coded = c.numbers is None and len(c.levels) <= LEVELS
         rest = linear_residuals(view.without({c.name}), y) if is_coded else residuals
@@ -253,7 +253,7 @@ def _with_missing_apart(codes, missing) -> np.ndarray:
     return np.unique(codes, return_inverse=True)[1].ravel()
 
 
-def is_repeated(codes) -> bool:
+def _is_repeated(codes) -> bool:
     """Whether enough different values come in several rows."""
     sizes = np.bincount(codes)
     repeats = len(codes) - len(sizes)
@@ -263,7 +263,7 @@ def is_repeated(codes) -> bool:
     )
 
 
-def pair_keys(keys, n) -> dict:
+def _pair_keys(keys, n) -> dict:
     """Pairs of candidate columns as keys: persons numbered within each site."""
     coarse = [k for k, codes in keys.items() if codes.max() + 1 < n / 2][:PAIRED]
     out = {}
@@ -284,7 +284,7 @@ def _entities_of(view, keys, coded, parts=None) -> list[Entity]:
     out = []
     table = np.stack(list(coded.values())).astype(np.int32)
     for names, codes in keys.items():
-        if not is_repeated(codes):
+        if not _is_repeated(codes):
             continue
         count = int(codes.max()) + 1
         repeats = repeats_of(codes)

@@ -268,7 +268,7 @@ def _target_description(targets) -> str:
 
 def _rows_to_examine(table, most, splits, seed):
     """The number of rows, a view of the (sampled) rows, their splits, and as Arrow."""
-    if most is not None and is_large(table):
+    if most is not None and _is_large(table):
         n = count_table_rows(table)
         sample = sample_table_rows(table, most, seed)
         return n, table_view(sample), None, sample
@@ -287,7 +287,7 @@ def _rows_to_examine(table, most, splits, seed):
     return n, table_view(table), splits, table if arrows else None
 
 
-def is_large(table) -> bool:
+def _is_large(table) -> bool:
     named = isinstance(table, (str, os.PathLike)) and os.path.exists(table)
     return bool(named) and os.path.getsize(table) > LARGE_FILE
 

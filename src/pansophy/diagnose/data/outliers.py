@@ -103,7 +103,7 @@ def check_outliers(view: TableView, most=10) -> list[Finding]:
         text = (
             f"{f.name!r}: {k} {value} far from the others (outside {f.low:.4g} to "
             f"{f.high:.4g}), the farthest {f.farthest:.6g} in row "
-            f"{row_of(f, view) + 1}."
+            f"{_row_of(f, view) + 1}."
         )
         out.append(
             make_finding(
@@ -116,7 +116,7 @@ def check_outliers(view: TableView, most=10) -> list[Finding]:
     return out
 
 
-def row_of(f, view) -> int:
+def _row_of(f, view) -> int:
     x = view[f.name].numbers[f.rows]
     return int(f.rows[np.flatnonzero(x == f.farthest)[0]])
 
