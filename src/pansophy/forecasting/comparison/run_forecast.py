@@ -338,7 +338,7 @@ def _season_evidence(panel, lengths, given) -> SeasonEvidence:
 
 def _run_origins(methods, panel, origins, horizon, options):
     """Forecasts by (method, origin), and why methods failed."""
-    store = open_store(methods, panel, origins, horizon, options)
+    store = _open_store(methods, panel, origins, horizon, options)
     trials: dict[tuple[str, int], backtest.OriginForecast] = {}
     failures: dict[str, str] = {}
     began = clock.perf_counter()
@@ -410,7 +410,7 @@ class OriginStore:
         self.folder.close()
 
 
-def open_store(methods, panel, origins, horizon, options) -> OriginStore | None:
+def _open_store(methods, panel, origins, horizon, options) -> OriginStore | None:
     """The run folder, if one is asked for."""
     if options["folder"] is None:
         return None
