@@ -178,7 +178,7 @@ class BestTheta:
         return objective, -gradient - self.prior.gradient(theta)
 
 
-def descend(objective, theta, limits, optimizer, *, max_iter=None):
+def _descend(objective, theta, limits, optimizer, *, max_iter=None):
     """One run from theta by L-BFGS-B or the user's own optimiser.
 
     With `max_iter` as many iterations are enough, and no warning is given.
@@ -323,7 +323,7 @@ def _coarse_search(vector, solver, data, options, rng):
     objective = BestTheta(vector.evidence(solver.coarse(part), part), prior)
     try:
         for start in _search_starts(vector, prior, options, rng):
-            descend(objective, start, vector.limits(), options.optimizer)
+            _descend(objective, start, vector.limits(), options.optimizer)
     except KeyboardInterrupt:
         if objective.theta is None:
             raise
@@ -373,7 +373,7 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
         return FoundParameters(*x, None, result.n_iter, result.reason == "interrupted")
     objective = BestTheta(vector.evidence(solver, data), prior)
     try:
-        climb(objective, vector, best, fewer, data, options, rng)
+        _climb(objective, vector, best, fewer, data, options, rng)
     except KeyboardInterrupt:
         if objective.theta is None:
             raise
@@ -390,19 +390,19 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
     return FoundParameters(*x, value, objective.n_evaluations, objective.interrupted)
 
 
-def climb(objective, vector, best, fewer, data, options, rng):
+def _climb(objective, vector, best, fewer, data, options, rng):
     """All runs of the search on all rows."""
     limits = vector.limits()
     if len(vector.solver_params):
-        descend(objective, best, limits, options.optimizer, max_iter=OWN_STEPS)
+        _descend(objective, best, limits, options.optimizer, max_iter=OWN_STEPS)
         return
     if fewer is None:
         for start in _search_starts(vector, objective.prior, options, rng):
-            descend(objective, start, limits, options.optimizer)
+            _descend(objective, start, limits, options.optimizer)
         return
     growth = sample_count(data.X) / COARSE_ROWS
     if not _descend_from_coarse(objective, fewer, limits, growth):
-        descend(objective, best, limits, options.optimizer)
+        _descend(objective, best, limits, options.optimizer)
 
 
 def warn_interrupted(name):
