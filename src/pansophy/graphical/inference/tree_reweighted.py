@@ -141,13 +141,13 @@ def tree_reweighted_bp(
         step, FixedPointState(M, np.inf), max_iter=max_iter, tol=tol, change=last_change
     )
     warn_not_converged(run, "tree_reweighted_bp", "raise damping or max_iter")
-    bound = upper_bound(flat, M, u, r, share) + sum(
+    bound = _upper_bound(flat, M, u, r, share) + sum(
         f.log_scale + float(np.log(f.values.max())) for f in graph.factors
     )
     return Beliefs(graph, flat, M, u, r, bound, run)
 
 
-def upper_bound(flat, M, u, r, share) -> float:
+def _upper_bound(flat, M, u, r, share) -> float:
     """The right-hand side of eq. (1) at the beliefs of messages M."""
     b = np.split(log_beliefs(flat, M, u, r), flat.start[1:-1])
     b = [softmax(logs) for logs in b]

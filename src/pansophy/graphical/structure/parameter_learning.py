@@ -429,7 +429,7 @@ def fit_tables_em(
         return stats, loglik
 
     def run_em(i, child):
-        first = initial_tables(fixed, rngs[i]) if tables is None else list(tables)
+        first = _initial_tables(fixed, rngs[i]) if tables is None else list(tables)
         return em(
             expect,
             lambda N: estimate_tables(N, prior, equivalent_size),
@@ -446,7 +446,7 @@ def fit_tables_em(
     return best_of(n_runs, run_em, task=task)
 
 
-def initial_tables(N, rng) -> list[np.ndarray]:
+def _initial_tables(N, rng) -> list[np.ndarray]:
     """Frequencies of counts plus 1; random rows for a family that is never observed."""
     out = []
     for c in N:
