@@ -96,7 +96,7 @@ class AbstractKernel(ABC):
 
     def __repr__(self):
         arguments = [
-            f"{field.name}={short_text(getattr(self, field.name))}"
+            f"{field.name}={_short_text(getattr(self, field.name))}"
             for field in dataclasses.fields(self)  # pyrefly: ignore
             if field.repr
         ]
@@ -764,12 +764,12 @@ def _numbers_of(parts) -> np.ndarray:
     return np.array([float(v) for v in parts])
 
 
-def short_text(value) -> str:
+def _short_text(value) -> str:
     """A parameter in a few characters: six digits, and an array by its shape."""
     if isinstance(value, Real) and not isinstance(value, (Integral, np.bool_)):
         return f"{float(value):.6g}"
     if isinstance(value, (tuple, list)):
-        texts = [short_text(v) for v in value]
+        texts = [_short_text(v) for v in value]
         if len(texts) > LISTED:
             texts = [*texts[: LISTED - 2], "...", texts[-1]]
         comma = "," if isinstance(value, tuple) and len(texts) == 1 else ""
@@ -898,9 +898,9 @@ class KernelPair(AbstractKernel):
         loose = (Sum,) if isinstance(self, Product) else ()
         texts = [_grouped_text(left, loose), _grouped_text(right, (*loose, type(self)))]
         if isinstance(left, Constant) and not isinstance(right, Constant):
-            texts[0] = short_text(left.value)
+            texts[0] = _short_text(left.value)
         if isinstance(right, Constant) and not isinstance(left, Constant):
-            texts[1] = short_text(right.value)
+            texts[1] = _short_text(right.value)
         return f" {self.sign} ".join(texts)
 
     def as_rows(self, X, Z=None):
@@ -1232,7 +1232,7 @@ class Columns(WrappedKernel):
 
     def __repr__(self):
         inner = _grouped_text(self.kernel, (KernelPair, Power))
-        return f"{inner}.on({short_text(list(self.columns))})"
+        return f"{inner}.on({_short_text(list(self.columns))})"
 
     def _take(self, X):
         if max(self.columns, default=-1) >= X.shape[1]:
