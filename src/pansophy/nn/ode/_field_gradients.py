@@ -83,11 +83,11 @@ def explicit_stages(field, steps, time, h, y, begin, X, K, y1, last):
             _add_multiple(y1, np.float32(h * steps.a[s, j]), K[j])
     if not steps.adaptive:
         return 0.0
-    return error_ratio(steps, h, y, y1, K)
+    return _error_ratio(steps, h, y, y1, K)
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def error_ratio(steps, h, y, y1, K):
+def _error_ratio(steps, h, y, y1, K):
     """Root mean square of error / (atol + rtol max(|y|, |y_1|))."""
     error = steps.scratch
     error[:] = np.float32(0.0)
