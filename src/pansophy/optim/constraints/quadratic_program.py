@@ -70,9 +70,9 @@ class Programme(NamedTuple):
         value = 0.5 * float(x @ self.P @ x) + float(self.q @ x)
         dual, equal, inside = self.residuals(x, nu, s, z)
         parts = [
-            largest_entry(dual) / (1 + largest_entry(self.q)),
-            largest_entry(equal) / (1 + largest_entry(self.b)),
-            largest_entry(inside) / (1 + largest_entry(self.h)),
+            _largest_entry(dual) / (1 + _largest_entry(self.q)),
+            _largest_entry(equal) / (1 + _largest_entry(self.b)),
+            _largest_entry(inside) / (1 + _largest_entry(self.h)),
         ]
         gap = float(s @ z)
         return State(x, nu, z[:k], lower, upper, value, gap, max(parts), s, z)
@@ -83,7 +83,7 @@ class Programme(NamedTuple):
         return dual, self.A @ x - self.b, self.G @ x + s - self.h
 
 
-def largest_entry(v):
+def _largest_entry(v):
     """max |v_j|, 0 for an empty array."""
     return float(np.abs(v).max(initial=0.0))
 
@@ -95,7 +95,7 @@ def _assemble_program(P, q, A, b, G, h, lower, upper) -> Programme:
     P = np.asarray(P, dtype=float)
     if P.shape != (n, n):
         raise ValueError(f"P must have shape {(n, n)} to go with q, got {P.shape}.")
-    if largest_entry(P - P.T) > 1e-10 * (1 + largest_entry(P)):
+    if _largest_entry(P - P.T) > 1e-10 * (1 + _largest_entry(P)):
         raise ValueError("P must be symmetric.")
     A, b = _matrix_and_right_side(A, b, n, "A", "b")
     G, h = _matrix_and_right_side(G, h, n, "G", "h")
@@ -145,12 +145,12 @@ def _kkt_solver(prog, w):
     K[n:, :n] = prog.A
     K[:n, n:] = -prog.A.T
     diagonal = np.arange(n + m)
-    K[diagonal, diagonal] += RIDGE * max(largest_entry(prog.P), 1.0)
+    K[diagonal, diagonal] += RIDGE * max(_largest_entry(prog.P), 1.0)
     lu = sl.lu_factor(K, check_finite=False)
     return lambda right: sl.lu_solve(lu, right, check_finite=False)
 
 
-def predictor_corrector_step(prog, t) -> State:
+def _predictor_corrector_step(prog, t) -> State:
     """One predictor-corrector step of Mehrotra."""
     x, nu, s, z = t.position, t.equality, t.slack, t.pressure
     n = len(x)
@@ -223,7 +223,7 @@ def _refine_on_active_rows(prog, t) -> State:
     x = out[:n]
     nu = out[n : n + len(prog.b)]
     s = prog.h - prog.G @ x
-    noise = 1e-9 * (1 + largest_entry(prog.h))
+    noise = 1e-9 * (1 + _largest_entry(prog.h))
     if z.min(initial=0.0) < -noise or s.min(initial=0.0) < -noise:
         return t
     new = prog.state(x, nu, np.maximum(s, 0.0), np.maximum(z, 0.0))
@@ -270,7 +270,7 @@ def quadratic_program(
 
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         run = iterate(
-            lambda t: predictor_corrector_step(prog, t),
+            lambda t: _predictor_corrector_step(prog, t),
             _interior_start(prog),
             max_iter=max_iter,
             tol=tol,

@@ -106,7 +106,7 @@ def gauss_newton(
 
     res = r(x)
     s = state_at(x, res, np.zeros(len(x)), damping or 0.0)
-    move = _marquardt_step if damping else newton_step
+    move = _marquardt_step if damping else _newton_step
     step = lambda s: move(r, state_at, s)
     return iterate_until_stationary(step, s, max_iter=max_iter, tol=tol, task=task)
 
@@ -154,7 +154,7 @@ def _marquardt_step(r, state_at, s) -> LMState:
         grow *= 2
 
 
-def newton_step(r, state_at, s) -> LMState:
+def _newton_step(r, state_at, s) -> LMState:
     """Gauss-Newton step, eq. (3) with lambda = 0.
 
     The step of least norm if columns of J are linearly dependent.

@@ -251,7 +251,7 @@ def balanced_rates(y, rates=None) -> np.ndarray:
     return p / p.sum()
 
 
-def row_probabilities(n, weight, y):
+def _row_probabilities(n, weight, y):
     """Probability of each row, or None if an epoch visits every row once."""
     if weight is None:
         return None
@@ -311,7 +311,7 @@ def sgd(
     """
     rng = make_rng(random_state)
     transform = scale_by_schedule(0.01) if transform is None else transform
-    p = row_probabilities(n, sample_weight, y)
+    p = _row_probabilities(n, sample_weight, y)
 
     def step(s):
         order = rng.permutation(n) if p is None else rng.choice(n, n, p=p)
