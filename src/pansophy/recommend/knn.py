@@ -245,7 +245,7 @@ class UserKNN(AbstractKNN):
     def _nearest(self, side, codes, n):
         if side == "items" or self.ratings_ is not self.train_:
             return super()._nearest(side, codes, n)
-        return most_similar(self, codes, n)
+        return _most_similar(self, codes, n)
 
 
 @dataclass(eq=False, repr=False)
@@ -328,7 +328,7 @@ class ItemKNN(AbstractKNN):
     def _nearest(self, side, codes, n):
         if side == "users":
             return super()._nearest(side, codes, n)
-        return most_similar(self, codes, n)
+        return _most_similar(self, codes, n)
 
 
 def _mask_unrated(codes, counts):
@@ -337,7 +337,7 @@ def _mask_unrated(codes, counts):
     return np.where(empty, -1, codes)
 
 
-def most_similar(model, codes, n):
+def _most_similar(model, codes, n):
     """The n rows with the largest (not absolutely largest) similarity, of the pool."""
     near, sims = model.neighbors_[codes], model.similarities_[codes]
     order = np.argsort(-np.where(near < 0, -np.inf, sims), axis=1, kind="stable")
