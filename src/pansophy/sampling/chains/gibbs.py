@@ -78,7 +78,7 @@ def _parse_blocks(conditionals, d):
     return tuple(blocks)
 
 
-def draw_block(conditional, rng, x, index, batched):
+def _draw_block(conditional, rng, x, index, batched):
     """New values of one block for all chains, shaped as x[:, index]."""
     want = (len(x),) if isinstance(index, int) else (len(x), len(index))
     if batched:
@@ -155,7 +155,7 @@ class Gibbs(Estimator):
         elif self.scan == "palindromic":
             blocks = blocks + blocks[-2::-1]
         for index, conditional in blocks:
-            x[:, index] = draw_block(conditional, rng, x, index, batched)
+            x[:, index] = _draw_block(conditional, rng, x, index, batched)
 
     def step(self, rng, state) -> tuple[GibbsState, GibbsInfo]:
         """One sweep of every chain."""

@@ -256,7 +256,7 @@ def _sample_until_tolerance(
         goal = min(2 * used, max_n)
 
 
-def independent_blocks(distribution, parts, rng):
+def _independent_blocks(distribution, parts, rng):
     """A function that draws blocks of independent draws."""
 
     def block(want):
@@ -311,7 +311,7 @@ def _quasi_random_blocks(distribution, parts, rng):
 
 
 BLOCK_SAMPLERS = {
-    "plain": independent_blocks,
+    "plain": _independent_blocks,
     "antithetic": _antithetic_blocks,
     "quasi": _quasi_random_blocks,
 }
