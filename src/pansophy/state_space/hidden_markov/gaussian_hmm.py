@@ -308,7 +308,7 @@ def covariance_prior(model, k: int, d: int, shape: str):
     return broadcast_prior(psi, (k, d, d), "covars_prior"), extra
 
 
-def normal_prior(model, k: int, d: int, shape: str) -> NormalPrior:
+def _normal_prior(model, k: int, d: int, shape: str) -> NormalPrior:
     """Prior of k Normals in d columns, from the parameters of an estimator."""
     m0, kappa = (np.asarray(a, float) for a in (model.means_prior, model.means_weight))
     m0 = m0[:, None] if d == 1 and m0.shape == (k,) else m0
@@ -511,4 +511,4 @@ class GaussianHMM(AbstractHMM, Estimator):
 
     def _emission_prior(self, emission):
         q = emission.normal
-        return normal_prior(self, q.k, q.d, q.shape)
+        return _normal_prior(self, q.k, q.d, q.shape)
