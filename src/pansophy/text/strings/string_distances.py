@@ -300,7 +300,7 @@ def edit_distances(A, B=None, kind="levenshtein", *, n_jobs=None):
     if not out.size:
         return out
     if kind in ("osa", "damerau"):
-        tasks = [partial(fill_row, left, right, kind, i, out) for i in range(len(A))]
+        tasks = [partial(_fill_row, left, right, kind, i, out) for i in range(len(A))]
     else:
         tasks = [
             partial(_fill_group, left, right, kind, group, out)
@@ -312,7 +312,7 @@ def edit_distances(A, B=None, kind="levenshtein", *, n_jobs=None):
     return out
 
 
-def fill_row(left, right, kind, i, out):
+def _fill_row(left, right, kind, i, out):
     """Distances of sequence i to all others, one table each."""
     n = left.n_symbols
     unit = np.ones(n)
