@@ -81,7 +81,7 @@ from .stopping import (
     overfitting_advice,
 )
 from .supervised_losses import SupervisedLosses
-from .torch_data import as_rows
+from .torch_data import as_torch_source
 from .weight_average import AveragedWeights, WeightAverage
 
 SMALL_NET = 1 << 20  # numbers; larger nets are not copied after short epochs
@@ -316,7 +316,7 @@ class Training:
         self.batch_weight = getattr(net, "batch_weight", None)
         order = rng if self.shuffle else None
         self.batches = Batches(
-            as_rows(self.data),
+            as_torch_source(self.data),
             self.batch_size,
             order,
             self.device,
@@ -326,7 +326,7 @@ class Training:
         self.valid_batches = None
         if self.valid is not None:
             self.valid_batches = Batches(
-                as_rows(self.valid), self.batch_size, None, self.device, part
+                as_torch_source(self.valid), self.batch_size, None, self.device, part
             )
         self.epoch_windows = self._windows()
         self.epoch = self.step = self.seen = 0

@@ -27,7 +27,7 @@ W = 0.7298
 C = 1.4962
 
 
-class State(NamedTuple):
+class ParticleSwarmState(NamedTuple):
     """The swarm and the best point so far."""
 
     position: Any  # the best point
@@ -110,7 +110,9 @@ def particle_swarm(
     def state(U, V, P, v, count):
         k = int(np.argmin(v))
         spread = float(np.ptp(P, axis=0).max())
-        return State(space.point(P[k]), float(v[k]), count, U, V, P, v, spread)
+        return ParticleSwarmState(
+            space.point(P[k]), float(v[k]), count, U, V, P, v, spread
+        )
 
     start = state(U, (rng.random((n, space.d)) - U) / 2, U, values(U), n)
     return iterate(

@@ -26,7 +26,7 @@ from ...core.random import make_rng
 from .search_space import search_space
 
 
-class State(NamedTuple):
+class PointSearchState(NamedTuple):
     """The best point so far, and all points evaluated."""
 
     position: Any  # the best point
@@ -54,13 +54,13 @@ def _best_of_points(
         values = np.where(np.isnan(tried[i:j]), np.inf, tried[i:j])
         k = int(np.argmin(values))
         if values[k] < s.objective or s.position is None:
-            return State(block[k], float(values[k]), j)
-        return State(s.position, s.objective, j)
+            return PointSearchState(block[k], float(values[k]), j)
+        return PointSearchState(s.position, s.objective, j)
 
     n_batches = -(-n // size)
     run = iterate(
         step,
-        State(None, np.inf, 0),
+        PointSearchState(None, np.inf, 0),
         max_iter=min(n_batches, max_iter or n_batches),
         tol=-1.0,
         task=task,
@@ -265,8 +265,8 @@ def local_search(
             if value < lowest:
                 best = new
                 lowest = value
-        return State(best, lowest, count)
+        return PointSearchState(best, lowest, count)
 
     change = lambda old, new: old.objective - new.objective
-    start = State(x, float(f(x)), 1)
+    start = PointSearchState(x, float(f(x)), 1)
     return iterate(step, start, max_iter=max_iter, tol=0.0, change=change, task=task)

@@ -42,7 +42,7 @@ from .duality import (
 MANY = 300  # unknowns from which the trust-region method is preferred
 
 
-class State(NamedTuple):
+class ConstrainedState(NamedTuple):
     """Solution of `constrained` with its multipliers and KKT residuals."""
 
     position: np.ndarray  # x
@@ -223,7 +223,7 @@ def constrained(
         reason = "kkt"
     elif reason == "max_iter" and kkt.worst <= tol:
         reason = "tolerance"
-    state = State(solution, float(f(solution)), kkt.prices, kkt)
+    state = ConstrainedState(solution, float(f(solution)), kkt.prices, kkt)
     trace = np.asarray([*trace, state.objective])
     seconds = time.perf_counter() - started
     return Result(state, len(trace), reason, {"objective": trace}, seconds)
@@ -247,7 +247,7 @@ def _by_scipy(f, x, constraints, gradient, bounds, method, max_iter, tol, task):
         last = np.array(u)
         trace.append(float(f(last)))
         child = task.child(f"step {len(trace)}")
-        if child.end(State(last, trace[-1], ((), ()))):
+        if child.end(ConstrainedState(last, trace[-1], ((), ()))):
             stopped = True
             raise StopIteration
 

@@ -32,7 +32,7 @@ SHORT = 0.995  # of the way to the boundary
 RIDGE = 1e-13  # added to the diagonal of the system, in units of its size
 
 
-class State(NamedTuple):
+class QuadraticProgramState(NamedTuple):
     """An interior point with its slacks and multipliers."""
 
     position: np.ndarray  # x
@@ -60,7 +60,7 @@ class Programme(NamedTuple):
     low: np.ndarray  # coordinates with a lower bound
     high: np.ndarray
 
-    def state(self, x, nu, s, z) -> State:
+    def state(self, x, nu, s, z) -> QuadraticProgramState:
         """State with objective, gap and residual at a point."""
         k = self.given
         m = k + len(self.low)
@@ -75,7 +75,9 @@ class Programme(NamedTuple):
             _largest_entry(inside) / (1 + _largest_entry(self.h)),
         ]
         gap = float(s @ z)
-        return State(x, nu, z[:k], lower, upper, value, gap, max(parts), s, z)
+        return QuadraticProgramState(
+            x, nu, z[:k], lower, upper, value, gap, max(parts), s, z
+        )
 
     def residuals(self, x, nu, s, z):
         """Residuals of eq. (2) without the products s_i z_i."""
@@ -150,7 +152,7 @@ def _kkt_solver(prog, w):
     return lambda right: sl.lu_solve(lu, right, check_finite=False)
 
 
-def _predictor_corrector_step(prog, t) -> State:
+def _predictor_corrector_step(prog, t) -> QuadraticProgramState:
     """One predictor-corrector step of Mehrotra."""
     x, nu, s, z = t.position, t.equality, t.slack, t.pressure
     n = len(x)
@@ -193,7 +195,7 @@ def _longest_feasible_step(v, d, share):
     return min(1.0, share * float(np.min(-v[decreasing] / d[decreasing])))
 
 
-def _interior_start(prog) -> State:
+def _interior_start(prog) -> QuadraticProgramState:
     """Initial state with slacks and multipliers well inside the boundary."""
     k = len(prog.h)
     out = _kkt_solver(prog, np.ones(k))(
@@ -206,7 +208,7 @@ def _interior_start(prog) -> State:
     return prog.state(x, nu, at_least_one(r), at_least_one(-r))
 
 
-def _refine_on_active_rows(prog, t) -> State:
+def _refine_on_active_rows(prog, t) -> QuadraticProgramState:
     """Solve eq. (2) with the active rows as equalities, if that keeps all signs."""
     active = t.pressure > t.slack
     B = np.vstack([-prog.A, prog.G[active]])

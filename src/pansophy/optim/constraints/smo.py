@@ -884,7 +884,7 @@ def solve_dual(
     return result._replace(state=s._replace(beta=beta, products=products))
 
 
-class State(NamedTuple):
+class ClassifierDualState(NamedTuple):
     """Multipliers a = y beta of a classifier, and the gradient there."""
 
     position: np.ndarray  # a
@@ -917,7 +917,7 @@ def smo(
     C=1.0,
     *,
     p=None,
-    start: State | None = None,
+    start: ClassifierDualState | None = None,
     max_iter: int = 10_000_000,
     tol: float = 1e-3,
     working: int = WORKING,
@@ -976,7 +976,7 @@ def smo(
         task=task,
     )
     s = run.state
-    state = State(
+    state = ClassifierDualState(
         y * s.beta + 0.0, y * s.products + p, s.objective, s.violation, s.steps
     )
     return run._replace(state=state)

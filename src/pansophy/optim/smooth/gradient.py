@@ -31,7 +31,7 @@ from ...core.drivers.progress import SILENT, FitTask
 from ...penalties.base import euclidean_norm
 
 
-class State(NamedTuple):
+class GradientState(NamedTuple):
     """A point with f and g there, and the length of the next step."""
 
     position: Any  # x
@@ -67,10 +67,10 @@ def inner_product(a, b) -> float:
     return float(namespace(a).sum(a * b))
 
 
-def state_at_position(f, x, eta) -> State:
+def state_at_position(f, x, eta) -> GradientState:
     """State with f and its gradient evaluated at x."""
     value, g = f(x)
-    return State(x, float(value), g, eta)
+    return GradientState(x, float(value), g, eta)
 
 
 def constant_step(eta: float) -> StepRule:
@@ -155,8 +155,8 @@ def exact_line_search(eta: float = 1.0) -> StepRule:
 
 
 def line_search(
-    f, state: State, direction, eta=1.0, *, shrink=0.5, slope=1e-4, tries=60
-) -> State:
+    f, state: GradientState, direction, eta=1.0, *, shrink=0.5, slope=1e-4, tries=60
+) -> GradientState:
     """Backtracking: the first of eta, eta shrink, ... that satisfies eq. (4).
 
     Returns the unchanged state with eta 0 if none of them does.

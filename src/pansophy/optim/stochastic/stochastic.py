@@ -266,7 +266,7 @@ def _row_probabilities(n, weight, y):
     return w / w.sum()
 
 
-class State(NamedTuple):
+class EpochState(NamedTuple):
     """The point after an epoch, and the state of the transforms."""
 
     position: Any  # x
@@ -331,8 +331,10 @@ def sgd(
             if averaging:
                 k += 1
                 mean = x if k == 1 else mean + (x - mean) / k
-        return State(mean if averaging else x, memory, total / n, x, s.epoch + 1, k)
+        return EpochState(
+            mean if averaging else x, memory, total / n, x, s.epoch + 1, k
+        )
 
-    start = State(x, transform.init(x), np.inf, x)
+    start = EpochState(x, transform.init(x), np.inf, x)
     change = lambda old, new: abs(old.objective - new.objective)
     return iterate(step, start, max_iter=max_iter, tol=tol, change=change, task=task)
