@@ -55,8 +55,8 @@ from ..params import Positive, check_argument, check_count
 from .tabular.memorisation import (
     as_table,
     comparable,
+    count_table_rows,
     joined_tables,
-    number_of_rows,
 )
 from .tabular.table_codec import learn_table_codec
 
@@ -450,7 +450,7 @@ def sample_quality(
     (True, True, True)
     """
     rng = make_rng(rng)
-    sizes = [number_of_rows(t, n) for t, n in ((real, "real"), (fake, "fake"))]
+    sizes = [count_table_rows(t, n) for t, n in ((real, "real"), (fake, "fake"))]
     rows = min(*sizes, check_count("rows", rows))
     X, Z = _real_and_fake(real, fake, features)
     X, _ = drawn_rows(X, None, rows, rng)

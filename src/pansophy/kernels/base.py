@@ -568,7 +568,7 @@ def _fill_gram_rows(tile_of, K, tile, mirrored, rows):
     K[rows, rows] = 0.5 * (square + transpose(square))
 
 
-def exponential(T):
+def exponential_in_place(T):
     """exp(T), in place where the library can."""
     if is_torch(T):
         return T.exp_()
@@ -634,7 +634,7 @@ def exponential_product(A, B, V):
     for rows in block_slices(n, height):
         a = A[rows, :]
         for cut in columns:
-            T = exponential(a @ xp.matrix_transpose(B[cut, :]))
+            T = exponential_in_place(a @ xp.matrix_transpose(B[cut, :]))
             out[rows, :] += T @ V[cut, :]
     return out
 

@@ -115,7 +115,7 @@ class ResidualScale(NamedTuple):
         log_spread = np.zeros(len(p))
         for column, edges, heights in zip(self.columns, self.edges, self.heights):
             x = p if column == 0 else values[:, column - 1]
-            log_spread += heights[bin_codes(x, edges[np.isfinite(edges)])]
+            log_spread += heights[residual_bins(x, edges[np.isfinite(edges)])]
         return np.exp(log_spread)
 
 
@@ -222,11 +222,11 @@ def fit_log_spread(r, p, frame, w, groups=None):
     values = np.zeros((n, 0)) if frame is None else frame.values[:, :SCREENED_COLUMNS]
     X = np.column_stack([p, values])
     digits = _row_digits(p, values, groups)
-    fitted = first_rows(digits, w)
+    fitted = _rows_of_smallest_digits(digits, w)
     fold = (digits * 2.0**40).astype(np.int64) % FOLDS
     t = np.sqrt(np.abs(r))
     edges = [_quantile_edges(x, w[fitted]) for x in X[fitted].T]
-    codes = np.column_stack([bin_codes(x, e) for x, e in zip(X.T, edges)])
+    codes = np.column_stack([residual_bins(x, e) for x, e in zip(X.T, edges)])
     path = np.zeros((STUMPS + 1, n))
     for k in range(FOLDS):
         held_out = fitted & (fold == k)
@@ -252,7 +252,7 @@ def fit_log_spread(r, p, frame, w, groups=None):
     return columns, padded, heights, log_spread
 
 
-def first_rows(digits, w) -> np.ndarray:
+def _rows_of_smallest_digits(digits, w) -> np.ndarray:
     """Mask of the rows of smallest digits that count as MAX_ROWS, or a few more."""
     _, code = np.unique(digits, return_inverse=True)
     rows = np.bincount(code.ravel(), w)
@@ -269,7 +269,7 @@ def _quantile_edges(x, w) -> np.ndarray:
     return np.unique(values_at_ranks(x[known], w[known], ranks))
 
 
-def bin_codes(x, edges) -> np.ndarray:
+def residual_bins(x, edges) -> np.ndarray:
     """0 up to the first edge, and so on; BINS where x is missing."""
     return np.where(np.isnan(x), BINS, np.searchsorted(edges, x))
 

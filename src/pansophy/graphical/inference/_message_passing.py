@@ -186,7 +186,7 @@ def residual_sweep(
 
 
 @compiled
-def log_beliefs(g, M, u, r):
+def variable_log_beliefs(g, M, u, r):
     """u_v + sum_e r_e M_e for every variable, end to end."""
     b = u.copy()
     for e in range(len(g.variable)):
@@ -253,7 +253,7 @@ def tree_schedule(g, root):
 @compiled
 def decode_assignment(g, order, roots, kind, M, u, r, q, x):
     """Decode the best assignment x of a tree, from the roots down."""
-    b = log_beliefs(g, M, u, r)
+    b = variable_log_beliefs(g, M, u, r)
     for k in range(len(roots)):
         v = roots[k]
         best = 0

@@ -26,7 +26,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from ...core.drivers.iterate import iterate
 from ...core.numerics import softmax
 from ...distributions import entropy
-from ._message_passing import log_beliefs, message_sweep, variable_to_factor
+from ._message_passing import message_sweep, variable_log_beliefs, variable_to_factor
 from .factor_graph import FactorGraph, flatten_factors, to_factor_graph
 from .factors import factor_product
 from .fixed_point import FixedPointState, last_change, warn_not_converged
@@ -149,7 +149,7 @@ def tree_reweighted_bp(
 
 def _upper_bound(flat, M, u, r, share) -> float:
     """The right-hand side of eq. (1) at the beliefs of messages M."""
-    b = np.split(log_beliefs(flat, M, u, r), flat.start[1:-1])
+    b = np.split(variable_log_beliefs(flat, M, u, r), flat.start[1:-1])
     b = [softmax(logs) for logs in b]
     counting = np.ones(len(b))
     np.add.at(counting, flat.variable, -r)

@@ -41,7 +41,7 @@ def network_dot(model) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def node_captions(model, tables: bool = False) -> list[list[str]]:
+def network_captions(model, tables: bool = False) -> list[list[str]]:
     """The lines of text in each box."""
     space = model.space
     out = []
@@ -67,7 +67,7 @@ def network_layout(model, lines) -> tuple[LayeredLayout, list[float], float]:
 
 def network_svg(model, *, tables: bool = False) -> str:
     """The graph of a network as SVG text; `tables` adds the marginals."""
-    lines = node_captions(model, tables)
+    lines = network_captions(model, tables)
     placed, widths, height = network_layout(model, lines)
     parts = [ARROW_HEAD]
     for (_, i), points in placed.paths.items():

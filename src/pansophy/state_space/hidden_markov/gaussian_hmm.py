@@ -80,7 +80,7 @@ class PreparedRows(NamedTuple):
     variance: np.ndarray  # (d,) of what was seen of each column
 
 
-def prepare_rows(X, shape: str) -> PreparedRows:
+def prepare_gaussian_rows(X, shape: str) -> PreparedRows:
     """Mask of the complete rows, and the coordinates for them."""
     gone = np.isnan(X)
     if gone.any():
@@ -128,7 +128,7 @@ class NormalEmission:
     def table(self, X) -> PreparedRows:
         """X made ready, once for all iterations of a fit."""
         if not self.cache or self.cache[0].X is not X:
-            self.cache[:] = [prepare_rows(X, self.wide.shape)]
+            self.cache[:] = [prepare_gaussian_rows(X, self.wide.shape)]
         return self.cache[0]
 
     @cached_property
