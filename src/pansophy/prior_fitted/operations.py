@@ -83,7 +83,7 @@ def multi_head_attention(queries, keys, values, heads: int):
 
 
 def _blocked_attention(queries, keys, values, heads: int):
-    """`multi_head_attention` of arrays, so many queries at a time that scores are few."""
+    """`multi_head_attention` of arrays, with few scores at a time."""
     from ._operations import softmax_rows
 
     B, q, w = queries.shape
