@@ -54,7 +54,7 @@ from .core.arrays.labels import plain_numbers, refuse_missing
 from .core.arrays.rows import DatasetRows, is_arrow_table, is_dataset
 from .core.arrays.unreadable import array_of_rows, is_conversion_error, unreadable_error
 from .core.arrays.weighted import check_sample_weight
-from .core.drivers.iterate import Result, best_of
+from .core.drivers.iterate import Result, StopReason, best_of
 from .core.drivers.progress import fit_task
 from .params import ParameterError, PlainSignature, check_keywords, check_params
 from .scikit_learn import share_names
@@ -302,21 +302,21 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _warn_if_not_converged(self, reason):
         name = type(self).__name__
         limit = "n_iter" if hasattr(self, "n_iter") else "max_iter"
-        if reason == "interrupted":
+        if reason == StopReason.INTERRUPTED:
             warnings.warn(
                 f"{name} was interrupted after {self.n_iter_} iterations; the model "
                 "is usable as it stands.",
                 InterruptedFitWarning,
                 stacklevel=4,
             )
-        elif reason == "diverged":
+        elif reason == StopReason.DIVERGED:
             warnings.warn(
                 f"{name} diverged after {self.n_iter_} iterations; the last finite "
                 f"state was kept. {self._divergence_advice}",
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        elif reason == "max_iter":
+        elif reason == StopReason.MAX_ITER:
             warnings.warn(
                 self._not_converged_text(limit), ConvergenceWarning, stacklevel=4
             )

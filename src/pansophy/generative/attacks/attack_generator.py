@@ -195,9 +195,7 @@ or None, default=None
             options["tag"] = run_tag(self, flat.shape, data)
 
         def run(task):
-            result = nn.train(losses, data, seed=rng, task=task, **options)
-            planned = result.reason == "max_iter"
-            return result._replace(reason="finished") if planned else result
+            return nn.train(losses, data, seed=rng, task=task, **options).as_planned()
 
         self._run_driver(
             run,

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.drivers.iterate import Result, iterate
+from ...core.drivers.iterate import Result, StopReason, iterate
 from ...core.drivers.progress import SILENT, FitTask
 from ...core.random import make_rng
 from .search_space import search_space
@@ -62,13 +62,14 @@ def _best_of_points(
         step,
         PointSearchState(None, np.inf, 0),
         max_iter=min(n_batches, max_iter or n_batches),
-        tol=-1.0,
+        tol=None,
         task=task,
     )
     m = run.state.evaluations
     state = run.state._replace(points=points[:m], values=tried[:m])
-    complete = run.reason == "max_iter" and m == n
-    return run._replace(state=state, reason="tolerance" if complete else run.reason)
+    complete = run.reason == StopReason.MAX_ITER and m == n
+    reason = StopReason.TOLERANCE if complete else run.reason
+    return run._replace(state=state, reason=reason)
 
 
 def exhaustive_search(

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from ...core.drivers.iterate import Result, iterate
+from ...core.drivers.iterate import Result, StopReason, iterate
 from ...core.drivers.progress import SILENT, FitTask
 from ..numeric_derivatives import numeric_gradient, numeric_jacobian
 from .duality import (
@@ -111,7 +111,7 @@ def lagrange_newton(
     change = lambda old, new: new.error
     run = iterate(step, state(x), max_iter=max_iter, tol=tol, change=change, task=task)
     stuck = run.reason == "tolerance" and run.state.error > tol
-    return run._replace(reason="stalled") if stuck else run
+    return run._replace(reason=StopReason.STALLED) if stuck else run
 
 
 def _largest_magnitude(v) -> float:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.arrays.arrays import namespace
-from ...core.drivers.iterate import Result, iterate
+from ...core.drivers.iterate import Result, StopReason, iterate
 from ...core.drivers.progress import SILENT, FitTask
 from ...penalties.base import euclidean_norm
 
@@ -193,7 +193,7 @@ def iterate_until_stationary(
     change = lambda old, new: 0.0 if new.eta == 0 else new.slope
     run = iterate(step, start, max_iter=max_iter, tol=tol, change=change, task=task)
     stuck = run.reason == "tolerance" and run.state.slope > tol
-    return run._replace(reason="stalled") if stuck else run
+    return run._replace(reason=StopReason.STALLED) if stuck else run
 
 
 def gradient_descent(
@@ -278,5 +278,5 @@ def subgradient(
     value = float(f(x)[0])
     start = Best(x, x, value, 0, value)
     return iterate(
-        step, start, max_iter=max_iter, tol=-1.0, watch=("value",), task=task
+        step, start, max_iter=max_iter, tol=None, watch=("value",), task=task
     )

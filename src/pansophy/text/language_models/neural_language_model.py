@@ -368,9 +368,7 @@ class NeuralLanguageModel(TextInput, Estimator):
 
         def run(task):
             result = nn.train(net, windows[0], seed=rng, task=task, **options)
-            # a planned fall of the rate that ran to its end is no failure
-            ended = result.reason == "max_iter"
-            return result._replace(reason="finished") if ended else result
+            return result.as_planned()
 
         self.n_tokens_ = len(streams[0])
         self._run_driver(

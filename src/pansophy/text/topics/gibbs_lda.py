@@ -31,7 +31,7 @@ from scipy.special import gammaln
 
 from ...base import Estimator, PrefixedOutput, Transformer
 from ...core.arrays.unreadable import array_of_numbers
-from ...core.drivers.iterate import iterate
+from ...core.drivers.iterate import repeat
 from ...core.random import make_rng
 from ...params import (
     Count,
@@ -168,9 +168,7 @@ class GibbsLDA(PrefixedOutput, Transformer, Estimator):
             return state._replace(sums=(sums, n), objective=value)
 
         def run(task):
-            result = iterate(sweep, start, max_iter=self.max_iter, tol=-1.0, task=task)
-            has_finished = result.reason == "max_iter"  # a sampler does not converge
-            return result._replace(reason="finished") if has_finished else result
+            return repeat(sweep, start, self.max_iter, task=task)
 
         state = self._run_driver(run, total=self.max_iter, X=X).state
         sums, n = state.sums
