@@ -222,11 +222,11 @@ def explore(
                 view.without(left), new, ignore=left, random_state=random_state
             )
             findings += changed.findings
-        odd_rows = (
+        table_overview = (
             overview(view, ignore=left, random_state=random_state) if whole else None
         )
-    if odd_rows is not None:
-        findings += _odd_row_findings(odd_rows)
+    if table_overview is not None:
+        findings += _odd_row_findings(table_overview)
     if n > view.n:
         text = f"A random sample of {view.n} of {n} rows was looked at."
         findings.append(make_finding("sample", "note", text, rows=n, sampled=view.n))
@@ -236,7 +236,7 @@ def explore(
     part, part_targets = _rows_to_show(view.without(set(ignore)), targets, random_state)
     return Exploration(
         by_severity(_limit_findings(findings)),
-        odd_rows,
+        table_overview,
         rows=n,
         columns=len(view.columns),
         sampled=view.n,
