@@ -295,15 +295,15 @@ class CatalogueIndex:
 
     def join_neighbours(self, stems) -> tuple[str, ...]:
         """`t sne` as `tsne`, where that is a word elsewhere."""
-        out = list(stems)
+        joined_stems = list(stems)
         i = 0
-        while i < len(out) - 1:
-            joined = self.joined.get((out[i], out[i + 1]))
+        while i < len(joined_stems) - 1:
+            joined = self.joined.get((joined_stems[i], joined_stems[i + 1]))
             if joined is None:
                 i += 1
             else:
-                out[i : i + 2] = [joined]
-        return tuple(out)
+                joined_stems[i : i + 2] = [joined]
+        return tuple(joined_stems)
 
     def knows(self, word) -> bool:
         """Whether a word of a query is known as it is written."""

@@ -370,15 +370,15 @@ class KroneckerPosterior(NamedTuple):
 
     def variance(self, X):
         system = self.system()
-        out = np.array(self.kernel.diag(X), float)
+        variances = np.array(self.kernel.diag(X), float)
         for cut in block_slices(len(X), max(1, BLOCK // system.values.size)):
             parts = [p**2 for p in self.projections(system, X[cut])]
             inverse = 1.0 / system.values
             total = np.tensordot(parts[0], inverse, axes=(1, 0))
             for p in parts[1:]:
                 total = np.einsum("ma,ma...->m...", p, total)
-            out[cut] -= total
-        return np.maximum(out, 0.0)
+            variances[cut] -= total
+        return np.maximum(variances, 0.0)
 
     def moments(self, X):
         return self.mean(X), self.variance(X)

@@ -183,12 +183,12 @@ class AbstractKernel(ABC):
             )
         columns = V if V.ndim == 2 else V[:, None]
         if 0 in (rows.shape[0], other_rows.shape[0]):
-            out = empty_block(rows, other_rows) @ columns
+            product = empty_block(rows, other_rows) @ columns
         elif Z is None:
-            out = _symmetric_product(self, rows, columns)
+            product = _symmetric_product(self, rows, columns)
         else:
-            out = _cross_product(self, rows, other_rows, columns)
-        return out if V.ndim == 2 else out[:, 0]
+            product = _cross_product(self, rows, other_rows, columns)
+        return product if V.ndim == 2 else product[:, 0]
 
     def contract(self, X, Z, W) -> np.ndarray:
         """sum_ij W_ij dK_ij / d theta by tiles, eq. (5); a NumPy array of shape (p,).
@@ -647,11 +647,11 @@ def _symmetric_product(kernel, X, V):
     """
     n = int(X.shape[0])
     if is_foreign(X):
-        out = _cross_product(kernel, X, X, V)
+        product = _cross_product(kernel, X, X, V)
         if not kernel.has_white_noise:
-            return out
-        return out + white_difference(kernel, X)[:, None] * V
-    out = np.zeros((n, V.shape[1]), V.dtype)
+            return product
+        return product + white_difference(kernel, X)[:, None] * V
+    product = np.zeros((n, V.shape[1]), V.dtype)
     tile_of = kernel.tile_function(X, X)
 
     def products(rows):
@@ -668,8 +668,8 @@ def _symmetric_product(kernel, X, V):
     for part in threads.run_tasks(
         ((lambda r=r: products(r)) for r in block_slices(n, WIDE)), blas=True
     ):
-        out[: len(part)] += part
-    return out
+        product[: len(part)] += part
+    return product
 
 
 def white_difference(kernel, X):
@@ -1016,12 +1016,12 @@ class Product(KernelPair):
 
     def contract_block(self, X, Z, W):
         """W moves inside: sum W dK L = sum (W L) dK."""
-        out = []
+        contractions = []
         if len(self.left.theta):
-            out += self.left.contract_block(X, Z, W * self.right.block(X, Z))
+            contractions += self.left.contract_block(X, Z, W * self.right.block(X, Z))
         if len(self.right.theta):
-            out += self.right.contract_block(X, Z, W * self.left.block(X, Z))
-        return out
+            contractions += self.right.contract_block(X, Z, W * self.left.block(X, Z))
+        return contractions
 
     def input_block(self, X, Z, W):
         left = self.left.input_block(X, Z, W * self.right.block(X, Z))

@@ -144,9 +144,9 @@ class AbstractKNN(Recommender, Estimator):
 
     def _rows(self, rows, cols, row_means, col_means, turned):
         """Eq. (5) for pairs of codes; a stranger is predicted by what is known."""
-        out = self.mean_ + bias_at(col_means - self.mean_, cols)
+        predictions = self.mean_ + bias_at(col_means - self.mean_, cols)
         met = rows >= 0
-        out[met] = row_means[rows[met]]
+        predictions[met] = row_means[rows[met]]
         known_pairs = np.flatnonzero(met & (cols >= 0))
         lists = (self.neighbors_, self.similarities_)
         (x, rule) = self._parts()
@@ -159,10 +159,10 @@ class AbstractKNN(Recommender, Estimator):
             return predictions
 
         cuts = np.array_split(known_pairs, max(1, len(known_pairs) // 5000))
-        out[known_pairs] += np.concatenate(
+        predictions[known_pairs] += np.concatenate(
             list(threads.run_tasks([lambda at=piece: part(at) for piece in cuts]))
         )
-        return out
+        return predictions
 
 
 @dataclass(eq=False, repr=False)

@@ -250,14 +250,18 @@ class Ratings:
 
     def with_names(self, *, users=None, items=None) -> "Ratings":
         """A copy with wider lists of names (users or items without ratings)."""
-        out = self
+        renamed = self
         if users is not None:
             codes = _codes_in_names(users, self.user_names, "users")
-            out = replace(out, users=codes[self.users], user_names=np.asarray(users))
+            renamed = replace(
+                renamed, users=codes[self.users], user_names=np.asarray(users)
+            )
         if items is not None:
             codes = _codes_in_names(items, self.item_names, "items")
-            out = replace(out, items=codes[self.items], item_names=np.asarray(items))
-        return out
+            renamed = replace(
+                renamed, items=codes[self.items], item_names=np.asarray(items)
+            )
+        return renamed
 
 
 def _codes_in_names(names, labels, what):

@@ -348,7 +348,7 @@ def compare_with_baselines(name, estimates, greater) -> list[BaselineComparison]
     """
     names = estimates.names
     known = np.isfinite(estimates.covariance).all()
-    out = []
+    comparisons = []
     for baseline in BASELINES:
         if baseline not in names or baseline == name:
             continue
@@ -357,10 +357,10 @@ def compare_with_baselines(name, estimates, greater) -> list[BaselineComparison]
         if known:
             better = p_better_than(estimates, names.index(baseline), greater)
             p = float(better[names.index(name)])
-        out.append(
+        comparisons.append(
             BaselineComparison(baseline, d.interval, bool(p < SIGNIFICANCE_LEVEL), p)
         )
-    return out
+    return comparisons
 
 
 def tradeoff_of_best(rows, kept, greater, bias=None) -> Tradeoff | None:

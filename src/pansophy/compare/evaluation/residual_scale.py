@@ -89,17 +89,17 @@ class ResidualScale(NamedTuple):
     def inverse(self, values) -> np.ndarray:
         """The inverse of g; amounts that cannot be negative are not."""
         if self.transform == "identity":
-            out = values
+            amounts = values
         elif self.transform == "log":
             with np.errstate(over="ignore"):
-                out = np.exp(values)
+                amounts = np.exp(values)
         else:
             root = np.maximum(values, 0.0)
             d = np.sqrt(self.dispersion)
             with np.errstate(over="ignore"):
                 root = np.sinh(d * root) / d if d > 0 else root
-                out = root**2 - ANSCOMBE
-        return np.maximum(out, 0.0) if self.non_negative else out
+                amounts = root**2 - ANSCOMBE
+        return np.maximum(amounts, 0.0) if self.non_negative else amounts
 
     def spread(self, p, frame=None) -> np.ndarray:
         """u (n,) of rows with predictions p and the columns of a frame."""

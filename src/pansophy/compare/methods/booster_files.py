@@ -492,7 +492,7 @@ def _checked_categories(given, shape) -> list[dict]:
     n = len(shape.categories)
     _require(type(given) is list and len(given) == n, "categorical features")
     first = shape.n_features - n
-    out = []
+    categories = []
     for j, feature in enumerate(given):
         place = _whole_list([part(feature, "flat_feature_index")])
         _require(place == [first + j], "categorical features")
@@ -505,8 +505,8 @@ def _checked_categories(given, shape) -> list[dict]:
             values = _whole_list(feature["values"], low=-(2**31))
             _require(len(set(values)) == len(values), "categories")
             kept["values"] = values
-        out.append(kept)
-    return out
+        categories.append(kept)
+    return categories
 
 
 def _checked_hashes(given) -> list[dict]:

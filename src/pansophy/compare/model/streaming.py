@@ -105,10 +105,10 @@ def predict_stream(
 
     def work(table):
         frame = model.schema.frame(table)
-        out = prediction_table(model, table, frame, level, proba, explain)
+        answers = prediction_table(model, table, frame, level, proba, explain)
         far = count_out_of_range(frame, looked.ends) if check else None
         return (
-            append_predictions(table, kept, out),
+            append_predictions(table, kept, answers),
             evenly_spaced_rows(frame, used),
             far,
         )
@@ -117,11 +117,11 @@ def predict_stream(
     with ignore_user_warnings(), opened as write, _progress_bar(progress) as tick:
         results: Any = threads.run_tasks(tasks(), blas=True)
         with closing(results):
-            for out, seen, far in results:
+            for answers, seen, far in results:
                 if n_done == 0 and not overwrite:
-                    _refuse_other_columns(sink, out.column_names)
-                write(out)
-                n_done += out.num_rows
+                    _refuse_other_columns(sink, answers.column_names)
+                write(answers)
+                n_done += answers.num_rows
                 looked.add(seen, far)
                 tick(n_done)
         if first is None:

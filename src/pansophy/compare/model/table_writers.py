@@ -61,11 +61,11 @@ def table_writer(target):
     if target.is_dir() or not target.parent.is_dir():
         raise TableError(f"{target} cannot be written: its folder is not there.")
     with replacing_file(target) as draft, pa.OSFile(str(draft), "wb") as file:
-        out = pa.CompressedOutputStream(file, squeeze) if squeeze else file
-        with _format_writer(form, out) as write:
+        stream = pa.CompressedOutputStream(file, squeeze) if squeeze else file
+        with _format_writer(form, stream) as write:
             yield write
         if squeeze:
-            out.close()
+            stream.close()
 
 
 @contextmanager

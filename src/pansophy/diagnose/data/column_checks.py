@@ -30,18 +30,18 @@ QUOTED = 3  # examples in a text
 
 def check_columns(view: TableView) -> list[Finding]:
     """Findings of all checks on all columns of a table."""
-    out = []
+    findings = []
     for c in view.columns:
         counts = np.bincount(c.codes + 1, minlength=2)[1:] if c.levels else None
         missing = float(c.missing.mean()) if view.n else 0.0
-        out += list(_check_presence(c, missing, counts))
+        findings += list(_check_presence(c, missing, counts))
         if missing == 1.0:
             continue
         if c.levels:
-            out += list(_check_texts(c, counts))
+            findings += list(_check_texts(c, counts))
         if not c.categorical:
-            out += list(_check_numbers(c))
-    return out + list(_odd_scales(view))
+            findings += list(_check_numbers(c))
+    return findings + list(_odd_scales(view))
 
 
 def _check_presence(c, missing, counts):

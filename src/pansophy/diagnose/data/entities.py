@@ -151,7 +151,7 @@ def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
         return []
     determined = {e.columns: e.determined for e in known}
     residuals = linear_residuals(view, y)
-    out = []
+    entities = []
     for c in view.columns:
         if c.kind == "empty" or c.name == target or not _may_be_key(c):
             continue
@@ -178,10 +178,10 @@ def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
         certain = bool((named or nominal or has_few_rows) and rows_of_one <= FEW_ROWS)
         if named or nominal or c.numbers is None:
             count = int(z.max()) + 1
-            out.append(
+            entities.append(
                 Entity((c.name,), count, view.n, other_columns, certain, float(share))
             )
-    return sorted(out, key=lambda e: (not e.certain, -e.share))
+    return sorted(entities, key=lambda e: (not e.certain, -e.share))
 
 
 def _are_years(c) -> bool:
@@ -266,14 +266,14 @@ def _is_repeated(codes) -> bool:
 def _pair_keys(keys, n) -> dict:
     """Pairs of candidate columns as keys: persons numbered within each site."""
     coarse = [k for k, codes in keys.items() if codes.max() + 1 < n / 2][:PAIRED]
-    out = {}
+    joint_keys = {}
     for a, b in combinations(coarse, 2):
         sizes = int(keys[a].max()) + 1, int(keys[b].max()) + 1
         joint = keys[a].astype(np.int64) * sizes[1] + keys[b]
         joint = np.unique(joint, return_inverse=True)[1].ravel()
         if joint.max() + 1 > 1.5 * max(sizes):  # neither determines the other
-            out[a + b] = joint
-    return out
+            joint_keys[a + b] = joint
+    return joint_keys
 
 
 def _entities_of(view, keys, coded, parts=None) -> list[Entity]:
@@ -281,7 +281,7 @@ def _entities_of(view, keys, coded, parts=None) -> list[Entity]:
 
     `parts` are the single columns of pairs, which must not do so alone.
     """
-    out = []
+    entities = []
     table = np.stack(list(coded.values())).astype(np.int32)
     for names, codes in keys.items():
         if not _is_repeated(codes):
@@ -303,8 +303,8 @@ def _entities_of(view, keys, coded, parts=None) -> list[Entity]:
         )
         certain = len(determined) >= 2 and view.n <= FEW_ROWS * count
         if determined:
-            out.append(Entity(names, count, view.n, determined, certain))
-    return out
+            entities.append(Entity(names, count, view.n, determined, certain))
+    return entities
 
 
 class Repeats(NamedTuple):
@@ -368,7 +368,7 @@ def _is_made_from(key, values) -> bool:
 
 def _without_coarser(found, keys) -> list[Entity]:
     """Without keys that a finer key determines, nor other names of the same."""
-    out: list[Entity] = []
+    finest: list[Entity] = []
     for e in found:
         if len(e.columns) == 1 and any(
             set(e.columns) <= set(f.determined) for f in found if f is not e
@@ -376,10 +376,10 @@ def _without_coarser(found, keys) -> list[Entity]:
             continue
         equivalents = [
             f
-            for f in out
+            for f in finest
             if len(e.columns) == len(f.columns) == 1
             and _is_alias(keys[e.columns], keys[f.columns])
         ]
         if not equivalents:
-            out.append(e)
-    return out
+            finest.append(e)
+    return finest

@@ -366,29 +366,29 @@ def _target_findings(target, listed=False) -> list[Finding]:
     Texts that list several labels (`listed`) are not checked for imbalance.
     """
     known = target.known
-    out = []
+    target_findings = []
     if not target.varies:
         text = f"The target {target.name!r} has one value: there is nothing to learn."
         return [make_finding("constant target", "alarm", text, column=target.name)]
     if not known.all():
         gone = int((~known).sum())
         text = f"The target {target.name!r} is missing in {gone} of {len(known)} rows."
-        out.append(
+        target_findings.append(
             make_finding("missing target", "note", text, column=target.name, count=gone)
         )
     if target.kind == "class" and target.k < 0.5 * known.sum() and not listed:
         words = np.array([c.strip("'") for c in target.classes], object)
         findings = imbalance(words[target.y[known]].astype(str)).findings
-        out += [f._replace(column=target.name) for f in findings]
-    return out
+        target_findings += [f._replace(column=target.name) for f in findings]
+    return target_findings
 
 
 def _simpson_reversals(view, targets, by) -> list[Finding]:
     """Findings for comparisons of binary columns that reverse within levels of `by`."""
     z, words = strata_of(view[by], 5)
-    out = []
+    reversals = []
     if not 2 <= len(words) <= 50:
-        return out
+        return reversals
     for target in targets:
         if target.kind == "class" and target.k != 2:
             continue
@@ -400,10 +400,10 @@ def _simpson_reversals(view, targets, by) -> list[Finding]:
                 continue
             a, levels = binary_codes(c)
             names = (target.name, c.name, by)
-            out += compare_within_levels(
+            reversals += compare_within_levels(
                 y, a, z, np.ones(view.n), words, names, levels
             ).findings
-    return out
+    return reversals
 
 
 def _odd_row_findings(about) -> list[Finding]:

@@ -167,7 +167,7 @@ def _propagation_step(flat, schedule, kind, M, u, r, damping):
 
 def _bethe_log_partition(flat, M, u, r, kind=0) -> float:
     """The right-hand side of eq. (1)."""
-    w, q, out = message_buffers(flat)
+    w, q, message_out = message_buffers(flat)
     combine = np.logaddexp.reduce if kind == 0 else np.max
     b = variable_log_beliefs(flat, M, u, r)
     total = 0.0
@@ -179,8 +179,8 @@ def _bethe_log_partition(flat, M, u, r, kind=0) -> float:
         back = q[:n].copy()
         total -= combine(back + m)
         if e == flat.first[flat.factor[e]]:
-            factor_to_variable(flat, e, kind, M, u, r, q, w, out)
-            total += combine(back + out[:n])
+            factor_to_variable(flat, e, kind, M, u, r, q, w, message_out)
+            total += combine(back + message_out[:n])
     return float(total)
 
 

@@ -105,15 +105,15 @@ class Beliefs(Mapping):
     @cached_property
     def messages(self) -> list[Message]:
         flat, M, u, r = self._parts
-        out = []
+        message_list = []
         q = np.empty(max(flat.sizes, default=0))
         for e, v in enumerate(flat.variable):
             variable_to_factor(flat, e, M, u, r, q)
             m = np.exp(M[flat.message[e] : flat.message[e + 1]])
             back = np.exp(q[: flat.sizes[v]])
             name = self.graph.space.names[v]
-            out.append(Message(int(flat.factor[e]), name, m, back))
-        return out
+            message_list.append(Message(int(flat.factor[e]), name, m, back))
+        return message_list
 
 
 class Assignment(NamedTuple):

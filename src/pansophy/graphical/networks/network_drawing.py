@@ -44,7 +44,7 @@ def network_dot(model) -> str:
 def network_captions(model, tables: bool = False) -> list[list[str]]:
     """The lines of text in each box."""
     space = model.space
-    out = []
+    captions = []
     marginals = {}
     if tables and 0 not in space.sizes:
         engine = model._engine()
@@ -54,8 +54,8 @@ def network_captions(model, tables: bool = False) -> list[list[str]]:
         if i in marginals:
             states = list(zip(space.states[i], marginals[i], strict=True))[:6]
             lines += [f"{s} {100 * p:.1f}%" for s, p in states]
-        out.append(lines)
-    return out
+        captions.append(lines)
+    return captions
 
 
 def network_layout(model, lines) -> tuple[LayeredLayout, list[float], float]:

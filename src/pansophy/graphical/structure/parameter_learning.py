@@ -448,8 +448,8 @@ def fit_tables_em(
 
 def _initial_tables(N, rng) -> list[np.ndarray]:
     """Frequencies of counts plus 1; random rows for a family that is never observed."""
-    out = []
+    tables = []
     for c in N:
         drawn = rng.dirichlet(np.ones(c.shape[-1]), size=c.shape[:-1])
-        out.append(estimated_probabilities(c + 1.0) if c.any() else drawn)
-    return out
+        tables.append(estimated_probabilities(c + 1.0) if c.any() else drawn)
+    return tables

@@ -99,9 +99,9 @@ def particle_swarm(
         r1, r2 = rng.random((2, n, space.d))
         V = W * s.V + C * r1 * (s.P - s.U) + C * r2 * (Q - s.U)
         U = s.U + V
-        out = (U < 0) | (U > INSIDE)
+        is_outside = (U < 0) | (U > INSIDE)
         U = np.clip(U, 0.0, INSIDE)
-        V = np.where(out, 0.0, V)
+        V = np.where(is_outside, 0.0, V)
         v = values(U)
         better = v < s.values
         P = np.where(better[:, None], U, s.P)

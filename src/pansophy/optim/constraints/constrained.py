@@ -131,8 +131,8 @@ def _newton_pair(W, J, g, h):
         W = W + (floor - low + 1e-3 * max(_largest_magnitude(W), 1.0)) * np.eye(len(g))
     m = len(J)
     A = np.block([[W, -J.T], [J, np.zeros((m, m))]])
-    out = np.linalg.lstsq(A, -np.concatenate([g, h]), rcond=None)[0]
-    return out[: len(g)], out[len(g) :]
+    solution = np.linalg.lstsq(A, -np.concatenate([g, h]), rcond=None)[0]
+    return solution[: len(g)], solution[len(g) :]
 
 
 def _merit_line_search(equalities, state, s, dx, p, along, h) -> LagrangePoint:
@@ -257,7 +257,7 @@ def _by_scipy(f, x, constraints, gradient, bounds, method, max_iter, tol, task):
     try:
         with warnings.catch_warnings():  # of SciPy, about linear functions and rounding
             warnings.simplefilter("ignore")
-            out = minimize(
+            solution = minimize(
                 f,
                 x,
                 jac=gradient,
@@ -271,7 +271,7 @@ def _by_scipy(f, x, constraints, gradient, bounds, method, max_iter, tol, task):
         return last, trace, "interrupted"
     if stopped:
         return last, trace, "callback"
-    return out.x, trace, "max_iter" if out.nit >= max_iter else "tolerance"
+    return solution.x, trace, "max_iter" if solution.nit >= max_iter else "tolerance"
 
 
 def _refine_on_active_set(f, x, constraints, gradient, kkt):

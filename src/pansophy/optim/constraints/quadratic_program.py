@@ -163,11 +163,11 @@ def _predictor_corrector_step(prog, t) -> QuadraticProgramState:
     def direction(products):
         """Newton's step where s z changes by -products."""
         push = prog.G.T @ ((products - z * inside) / s if len(s) else s)
-        out = solve(np.concatenate([push - dual, -equal]))
-        dx = out[:n]
+        newton_step = solve(np.concatenate([push - dual, -equal]))
+        dx = newton_step[:n]
         ds = -inside - prog.G @ dx
         dz = -(products + z * ds) / s if len(s) else s
-        return dx, out[n:], ds, dz
+        return dx, newton_step[n:], ds, dz
 
     move = direction(s * z)
     if len(s):
@@ -198,11 +198,11 @@ def _longest_feasible_step(v, d, share):
 def _interior_start(prog) -> QuadraticProgramState:
     """Initial state with slacks and multipliers well inside the boundary."""
     k = len(prog.h)
-    out = _kkt_solver(prog, np.ones(k))(
+    solution = _kkt_solver(prog, np.ones(k))(
         np.concatenate([prog.G.T @ prog.h - prog.q, prog.b])
     )
-    x = out[: len(prog.q)]
-    nu = out[len(prog.q) :]
+    x = solution[: len(prog.q)]
+    nu = solution[len(prog.q) :]
     r = prog.h - prog.G @ x
     at_least_one = lambda v: v + max(0.0, 1.0 - float(v.min(initial=1.0)))
     return prog.state(x, nu, at_least_one(r), at_least_one(-r))
@@ -219,11 +219,11 @@ def _refine_on_active_rows(prog, t) -> QuadraticProgramState:
     K[n:, :n] = B
     K[:n, n:] = B.T
     right = np.concatenate([-prog.q, -prog.b, prog.h[active]])
-    out = np.linalg.lstsq(K, right, rcond=1e-13)[0]
+    solution = np.linalg.lstsq(K, right, rcond=1e-13)[0]
     z = np.zeros(len(prog.h))
-    z[active] = out[n + len(prog.b) :]
-    x = out[:n]
-    nu = out[n : n + len(prog.b)]
+    z[active] = solution[n + len(prog.b) :]
+    x = solution[:n]
+    nu = solution[n : n + len(prog.b)]
     s = prog.h - prog.G @ x
     noise = 1e-9 * (1 + _largest_entry(prog.h))
     if z.min(initial=0.0) < -noise or s.min(initial=0.0) < -noise:

@@ -175,16 +175,16 @@ def _violating_groups(store, state, penalty, near):
     size = loops.group_norms(state.c, members, starts, penalty.l1)
     level = penalty.a if near is None else min(near, penalty.a)
     excess = np.where(inside, -np.inf, size - level * m)
-    out = np.flatnonzero(excess > 0)
+    violating = np.flatnonzero(excess > 0)
     active = loops.group_norms(state.w, members, starts, 0.0) > 0
     # with wide groups columns cost more than iterations: add fewer at a time
     width = len(members) / len(m)
     growth = 2 if width < 2 else 1
     limit = int(max(FIRST / width, growth * np.count_nonzero(active), 1))
-    if len(out) > limit:
-        out = out[np.argpartition(-excess[out], limit)[:limit]]
+    if len(violating) > limit:
+        violating = violating[np.argpartition(-excess[violating], limit)[:limit]]
     missing = np.flatnonzero(active & ~inside)  # a start may be non-zero anywhere
-    return np.union1d(out, missing)
+    return np.union1d(violating, missing)
 
 
 def _columns_in_groups(groups, chosen):

@@ -236,11 +236,11 @@ def _violating_columns(store, state, penalty, near):
     """Step 1: columns to add; `near` is the threshold of the strong rule."""
     size = correlation_sizes(state.c, penalty, state.kept)
     level = penalty.a if near is None else min(near, penalty.a)
-    out = np.flatnonzero((size > level) & ~store.inside)
+    violating = np.flatnonzero((size > level) & ~store.inside)
     limit = max(FIRST, 2 * np.count_nonzero(state.w))
-    if len(out) > limit:
-        out = np.sort(out[np.argpartition(-size[out], limit)[:limit]])
-    return out
+    if len(violating) > limit:
+        violating = np.sort(violating[np.argpartition(-size[violating], limit)[:limit]])
+    return violating
 
 
 def solve_on_working_set(

@@ -120,7 +120,7 @@ def lbfgs(
         "maxfun": max_calls,
     }
     try:
-        out = minimize(
+        scipy_result = minimize(
             view or f,
             view.inner(x) if view else last.position,
             jac=True,
@@ -129,9 +129,9 @@ def lbfgs(
             callback=after_step,
             options=options,
         )
-        last = LimitedMemoryState(outer(out.x), float(out.fun))
-        reason = stopped_by or ("max_iter" if out.status == 1 else "tolerance")
-        if not np.isfinite(out.fun):
+        last = LimitedMemoryState(outer(scipy_result.x), float(scipy_result.fun))
+        reason = stopped_by or ("max_iter" if scipy_result.status == 1 else "tolerance")
+        if not np.isfinite(scipy_result.fun):
             reason = "diverged"
     except KeyboardInterrupt:
         reason = "interrupted"

@@ -203,7 +203,7 @@ def _accepts_batch(conditional, x, index) -> bool:
     size = 1 if isinstance(index, int) else len(index)
     try:
         rng = np.random.default_rng(0)
-        out = np.asarray(conditional(rng, np.resize(x, (m, x.shape[1]))))
+        block = np.asarray(conditional(rng, np.resize(x, (m, x.shape[1]))))
     except Exception:  # a function of one position may raise anything for a batch
         return False
-    return out.shape in ((m,), (m, size)) and out.size == m * size
+    return block.shape in ((m,), (m, size)) and block.size == m * size

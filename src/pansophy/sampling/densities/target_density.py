@@ -54,9 +54,9 @@ def takes_batch(log_prob, x) -> bool:
     m = max(len(x), 2)
     m += m == x.shape[1]
     try:
-        out = log_prob(np.resize(x, (m, x.shape[1])))
-        out = out[0] if isinstance(out, tuple) else out
-        return tuple(np.shape(out)) == (m,)
+        value = log_prob(np.resize(x, (m, x.shape[1])))
+        value = value[0] if isinstance(value, tuple) else value
+        return tuple(np.shape(value)) == (m,)
     except Exception:  # a function of one position may raise anything for a batch
         return False
 

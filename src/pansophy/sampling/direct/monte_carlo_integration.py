@@ -190,9 +190,11 @@ def monte_carlo(
             RuntimeWarning,
             stacklevel=2,
         )
-    out = (lambda a: float(a[0])) if flat else (lambda a: a)
-    interval = out(value - half), out(value + half)
-    return MonteCarloResult(out(value), out(se), interval, used, confidence, converged)
+    as_result = (lambda a: float(a[0])) if flat else (lambda a: a)
+    interval = as_result(value - half), as_result(value + half)
+    return MonteCarloResult(
+        as_result(value), as_result(se), interval, used, confidence, converged
+    )
 
 
 def _integrand_columns(f, control, volume):

@@ -179,10 +179,10 @@ class FilterPass(NamedTuple):
             cov[step.t] = kalman_diffuse.with_infinite_variances(
                 step.B, np.diag(step.A) > 0
             )
-        out = repeated_rows(cov, self.slot, _take_rows)
+        covariances = repeated_rows(cov, self.slot, _take_rows)
         for step, finite in zip(steps, finite_covs, strict=True):
             cov[step.t] = finite
-        return out
+        return covariances
 
     @property
     def loglik(self) -> float:

@@ -528,8 +528,8 @@ class NeuralLanguageModel(TextInput, Estimator):
         results = [np.empty(len(tokens) - 1) for tokens in sequences]
         with torch.no_grad():
             if not isinstance(net.layer, nn.TransformerEncoder):
-                for tokens, out in zip(sequences, results):
-                    self._score_by_state(net, device, tokens, out)
+                for tokens, log_probs in zip(sequences, results):
+                    self._score_by_state(net, device, tokens, log_probs)
                 return results
             windows = [
                 (i, *window)

@@ -75,13 +75,13 @@ def coded_sequences(*collections) -> list[CodedSequences]:
     codes = codes.astype(np.int32)
     ends = np.cumsum([len(s) for s in sequences], dtype=np.int64)
     starts = ends - np.array([len(s) for s in sequences], dtype=np.int64)
-    out = []
+    coded = []
     start = 0
     for collection in collections:
         cut = slice(start, start + len(collection))
-        out.append(CodedSequences(codes, starts[cut], ends[cut], max(1, n_symbols)))
+        coded.append(CodedSequences(codes, starts[cut], ends[cut], max(1, n_symbols)))
         start = cut.stop
-    return out
+    return coded
 
 
 def _check_kind(kind):

@@ -338,7 +338,7 @@ def topic_coherence(components, X, n=10, *, measure="u_mass"):
             f"components has {weights.shape[1]} columns, but X has {counts.shape[1]}."
         )
     inside = sparse.csr_array(sparse.csr_array(counts) > 0, dtype=float)
-    out = []
+    coherences = []
     for row in np.argsort(-weights, axis=1, kind="stable")[:, :n]:
         B = inside[:, row]
         n_shared = np.asarray((B.T @ B).todense())
@@ -347,8 +347,8 @@ def topic_coherence(components, X, n=10, *, measure="u_mass"):
         values = COHERENCE[measure](
             n_shared[i, j], n_documents[i], n_documents[j], inside.shape[0]
         )
-        out.append(np.mean(values) if len(values) else np.nan)
-    return np.array(out)
+        coherences.append(np.mean(values) if len(values) else np.nan)
+    return np.array(coherences)
 
 
 def _u_mass_coherence(both, first, second, N):
