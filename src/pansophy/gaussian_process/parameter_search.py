@@ -277,17 +277,17 @@ def _warn_at_bounds(family, theta, slope):
     """
     if family.bounds is None:
         return
-    at = 0
+    theta_index = 0
     for h in family.given.hyperparameters:
         if h.fixed:
             continue
         for j in range(h.n_elements):
             for side, word in enumerate(("lower", "upper")):
-                if np.isclose(theta[at], family.bounds[at, side]):
+                if np.isclose(theta[theta_index], family.bounds[theta_index, side]):
                     text = f"{h.name}[{j}] ended at its {word} bound "
-                    text += f"{np.exp(family.bounds[at, side]):.6g}"
+                    text += f"{np.exp(family.bounds[theta_index, side]):.6g}"
                     if slope is not None:  # an optimiser may look at values alone
-                        gain = abs(slope[at]) * np.log(2)
+                        gain = abs(slope[theta_index]) * np.log(2)
                         text += f": the log likelihood gains about {gain:.3g} for a "
                         text += "factor of 2 beyond it"
                     warnings.warn(
@@ -295,7 +295,7 @@ def _warn_at_bounds(family, theta, slope):
                         ConvergenceWarning,
                         stacklevel=4,
                     )
-            at += 1
+            theta_index += 1
 
 
 class SearchOptions(NamedTuple):

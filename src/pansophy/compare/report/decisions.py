@@ -111,7 +111,7 @@ def positive_section(c, held_out) -> Section:
     w = held_out.weight
     count = np.ones(len(y)) if w is None else effective_counts(w, are_whole(w))
     body = []
-    for name, right, among, words in (
+    for name, right, is_counted, words in (
         ("sensitivity", said, y, f"of the rows with {yes!r}, found"),
         (
             "specificity",
@@ -127,7 +127,7 @@ def positive_section(c, held_out) -> Section:
             f"of the rows called {no_label!r}, right",
         ),
     ):
-        k, n = float(count @ (right & among)), float(count @ among)
+        k, n = float(count @ (right & is_counted)), float(count @ is_counted)
         rate = rate_interval(k, n)
         body.append(
             [

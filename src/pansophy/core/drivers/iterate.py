@@ -92,7 +92,8 @@ def iterate(
     start_time = time.perf_counter()
     names = ("objective", *watch)
     history: dict[str, list] = {name: [] for name in names}
-    reason, n_iter = StopReason.MAX_ITER, 0
+    reason = StopReason.MAX_ITER
+    n_iter = 0
     try:
         while n_iter < max_iter:
             child = task.child(f"step {n_iter}")

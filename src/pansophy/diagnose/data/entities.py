@@ -227,12 +227,14 @@ def _halves_of_values(z, y) -> tuple[np.ndarray, np.ndarray]:
     start = np.cumsum(counts) - counts
     half = np.empty(len(z), int)
     half[order] = (np.arange(len(z)) - start[z[order]]) % 2
-    several = counts > 1
+    is_repeated_value = counts > 1
     means = []
     for k in (0, 1):
         rows = half == k
         size = np.maximum(np.bincount(z[rows], minlength=len(counts)), 1)
-        means.append((np.bincount(z[rows], y[rows], len(counts)) / size)[several])
+        means.append(
+            (np.bincount(z[rows], y[rows], len(counts)) / size)[is_repeated_value]
+        )
     return means[0], means[1]
 
 
@@ -338,12 +340,12 @@ def is_determined(repeats, values) -> bool:
         return False
     changed = np.zeros(len(sizes), bool)
     changed[key[first[values[first] != values[second]]]] = True
-    several = sizes > 1
-    agree = float(np.mean(~changed[several]))
+    is_repeated_value = sizes > 1
+    agree = float(np.mean(~changed[is_repeated_value]))
     if agree < CONSTANT:
         return False
     shares = np.bincount(values) / len(values)
-    m, times = np.unique(sizes[several], return_counts=True)
+    m, times = np.unique(sizes[is_repeated_value], return_counts=True)
     by_chance = np.log10([np.sum(shares**k) for k in m])
     return float(agree * times @ by_chance) < CHANCE
 

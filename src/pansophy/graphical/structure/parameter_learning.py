@@ -216,9 +216,9 @@ def _missing_node_groups(codes, parents, sizes, weights=None) -> list[MissingPat
         if weights is None
         else np.asarray(weights, float)[incomplete]
     )
-    kinds, which = np.unique(rows < 0, axis=0, return_inverse=True)
-    order = np.argsort(which.ravel(), kind="stable")
-    ends = np.searchsorted(which.ravel()[order], np.arange(len(kinds) + 1))
+    kinds, pattern_of_row = np.unique(rows < 0, axis=0, return_inverse=True)
+    order = np.argsort(pattern_of_row.ravel(), kind="stable")
+    ends = np.searchsorted(pattern_of_row.ravel()[order], np.arange(len(kinds) + 1))
     neighbors = moral_graph(parents)
     rows_of_group: dict = {}
     for k, kind in enumerate(kinds):
@@ -226,8 +226,10 @@ def _missing_node_groups(codes, parents, sizes, weights=None) -> list[MissingPat
             rows_of_group.setdefault(group, []).append(order[ends[k] : ends[k + 1]])
     patterns = []
     for group, parts in rows_of_group.items():
-        which = np.concatenate(parts)
-        merged = _merge_equal_rows(rows[which], w[which], group, parents, sizes)
+        pattern_of_row = np.concatenate(parts)
+        merged = _merge_equal_rows(
+            rows[pattern_of_row], w[pattern_of_row], group, parents, sizes
+        )
         patterns += _missing_pattern_blocks(*merged, group, parents, sizes)
     return patterns
 
