@@ -219,7 +219,7 @@ MAX_WORDS = 40  # of a query that are looked at
 ASKED_GUIDE, NAMED_GUIDE = 0.5, 0.8  # least scores of a guide: asked for, or named
 
 
-def _stems_of(text: str) -> list[str]:
+def stems_of(text: str) -> list[str]:
     """Stems of a text, without function words unless there are no others."""
     words = words_of(text)
     return [stem_of(w) for w in words if w not in FUNCTION_WORDS] or [
@@ -239,7 +239,7 @@ def _phrases_of_row(row: int, entry: CatalogueEntry, terms) -> list[Phrase]:
             texts.append((f"{last[-2]} {last[-1]}", NAME - 0.1))
     result = {}
     for text, kind in texts:
-        stems = tuple(dict.fromkeys(_stems_of(text)))
+        stems = tuple(dict.fromkeys(stems_of(text)))
         if stems and result.get(stems, 0) < kind:
             result[stems] = kind
     return [Phrase(row, stems, kind) for stems, kind in result.items()]
@@ -313,7 +313,7 @@ class CatalogueIndex:
     def query_stems(self, text) -> tuple[str, ...]:
         """Stems of a query; one that is unknown may be two, joined or misspelt."""
         stems = []
-        query_words = self.join_neighbours(_stems_of(text))
+        query_words = self.join_neighbours(stems_of(text))
         for s in [*dict.fromkeys(query_words)][:MAX_WORDS]:
             if s not in self.weights and s not in self.pairs and len(s) > 3:
                 known = (*self.weights, *self.pairs)
@@ -393,7 +393,7 @@ def _guide_index() -> CatalogueIndex:
     """The index of all guides, by what people ask."""
     return CatalogueIndex(
         [
-            [Phrase(i, tuple(dict.fromkeys(_stems_of(a))), TOPIC) for a in g.asks]
+            [Phrase(i, tuple(dict.fromkeys(stems_of(a))), TOPIC) for a in g.asks]
             for i, g in enumerate(read_guides())
         ],
         unknown=1.0,

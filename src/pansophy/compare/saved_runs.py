@@ -41,7 +41,7 @@ class Rerun:
         return "\n".join(["Not the same:", *(f"  {d}" for d in self.differences)])
 
 
-def _recorded_options(folder, table=None) -> tuple:
+def recorded_options(folder, table=None) -> tuple:
     """The table and the options that a run folder was made with."""
     if not Path(folder).exists():
         raise RunFolderError(f"There is no folder {str(folder)!r}.")
@@ -84,7 +84,7 @@ def rerun(folder, table=None, *, workers=None, progress=None) -> Rerun:
     """
     from .run_comparison import run_comparison
 
-    table, options = _recorded_options(folder, table)
+    table, options = recorded_options(folder, table)
     with tempfile.TemporaryDirectory() as place:
         options = replace(
             options, test=None, stop_after=None, folder=place, workers=workers
@@ -104,7 +104,7 @@ def reopen(folder, table=None):
     """
     from .run_comparison import races, run_comparison
 
-    table, options = _recorded_options(folder, table)
+    table, options = recorded_options(folder, table)
     requested = options.methods
     _check_dummy_complete(folder)
     if read_plan(folder)["versions"] != recorded_versions():

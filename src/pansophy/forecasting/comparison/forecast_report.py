@@ -262,7 +262,7 @@ def shown_series(c) -> list[int]:
     return [int(order[k]) for k in np.linspace(0, n - 1, MOST_FANS).round().astype(int)]
 
 
-def _fan_figure(c, i):
+def fan_figure(c, i):
     """The end of a series, its forecast, and the intervals."""
     panel, forecast = c.panel, c.forecast
     n = min(int(panel.lengths[i]), PAST_HORIZONS * c.horizon)
@@ -423,7 +423,7 @@ def render_forecast(c) -> str:
             target=c.target,
             subtitle=_panel_sentence(c),
             headline=_verdict_lines(c),
-            fans=[_fan_figure(c, i) for i in shown_series(c)],
+            fans=[fan_figure(c, i) for i in shown_series(c)],
             forecasts=forecast_table(c),
             ranking=ranking,
             comparison=[_skill_figure(c)] if c.ranking else [],
