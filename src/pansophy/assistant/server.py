@@ -44,17 +44,31 @@ def _with_sentences(tool):
     return told
 
 
+def _reporter(context):
+    """A function that tells the client how far a command has come."""
+
+    async def report(done, total, line):
+        await context.report_progress(done, total, line)
+
+    return report
+
+
+def _flags(**values) -> list[str]:
+    """Options of a command line, for the values that are given."""
+    return [
+        f"--{name.replace('_', '-')}={value:g}"
+        if isinstance(value, float)
+        else f"--{name.replace('_', '-')}={value}"
+        for name, value in values.items()
+        if value
+    ]
+
+
 def make_server(root="."):
     """A server whose tools see one folder."""
     MCPServer, Context = _import_server()
     folder = WorkingFolder(root)
     server = MCPServer("pansophy", instructions=INSTRUCTIONS, version=__version__)
-
-    def reporter(context):
-        async def report(done, total, line):
-            await context.report_progress(done, total, line)
-
-        return report
 
     @server.tool()
     @_with_sentences
@@ -64,7 +78,7 @@ def make_server(root="."):
         Run this before a comparison; alarms must be explained before numbers count.
         """
         words = ["explore", str(folder.file(table)), "--json"]
-        words += [f"--target={target}"] if target else []
+        words += _flags(target=target)
         return _explore_summary(await run_command(words, folder.root))
 
     @server.tool()
@@ -88,10 +102,8 @@ def make_server(root="."):
         words = ["compare", str(folder.file(table)), "--json"]
         words += [f"--target={target}", f"--out={place}"]
         words += [f"--methods={name}" for name in methods or ()]
-        words += [f"--metric={metric}"] if metric else []
-        words += [f"--repeats={int(repeats)}"] if repeats else []
-        words += [f"--stop-after={float(stop_after):g}"] if stop_after else []
-        data = await run_command(words, folder.root, reporter(context))
+        words += _flags(metric=metric, repeats=repeats, stop_after=stop_after)
+        data = await run_command(words, folder.root, _reporter(context))
         return _compare_summary(data, place.relative_to(folder.root))
 
     @server.tool()
@@ -107,8 +119,7 @@ def make_server(root="."):
         kept = folder.place(model)
         kept = folder.file(model) if not kept.is_dir() else kept
         words = ["predict", str(kept), str(folder.file(table)), "--json"]
-        words += [f"--out={folder.place(out)}"]
-        words += [f"--level={float(level):g}"] if level else []
+        words += [f"--out={folder.place(out)}", *_flags(level=level)]
         data: Any = await run_command(words, folder.root)
         return {**data, "written": str(folder.place(out).relative_to(folder.root))}
 
