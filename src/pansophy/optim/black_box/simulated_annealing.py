@@ -50,6 +50,26 @@ class AnnealingState(NamedTuple):
     temperature: float  # T
 
 
+def _draw_moves(rng, levels, shape, T):
+    """What the moves (moves, chains, d) of a round change, by how much, and rule (1).
+
+    Gives the mask of changed coordinates, whether a move adapts the scale (moves,
+    chains), the least gain at which it is accepted, and the steps in units of it.
+    """
+    moves, n_chains, _ = shape
+    # a proposal changes one coordinate of any kind, or all real ones
+    rate = rng.integers(2, size=(moves, 1, 1)) * (levels == 0)
+    change = mutated_coordinates(shape, rate, rng)
+    # only proposals of real coordinates adapt the scale
+    adapts = ~np.any(change & (levels > 0), axis=-1)
+    allowance = acceptance_threshold(T, (moves, n_chains), rng)
+    lengths = np.exp(rng.standard_normal((moves, n_chains, 1)))
+    offsets = np.where(change, lengths, 0.0)
+    if not levels.any():
+        offsets *= rng.standard_normal(shape)
+    return change, adapts, allowance, offsets
+
+
 def simulated_annealing(
     f: Callable,
     where,
@@ -127,17 +147,9 @@ def simulated_annealing(
         scale = s.scale.copy()
         best_u = None
         best = s.objective
-        shape = (moves, *U.shape)
-        # a proposal changes one coordinate of any kind, or all real ones
-        rate = rng.integers(2, size=(moves, 1, 1)) * (levels == 0)
-        change = mutated_coordinates(shape, rate, rng)
-        # only proposals of real coordinates adapt the scale
-        adapts = ~np.any(change & (levels > 0), axis=-1)
-        allowance = acceptance_threshold(T, (moves, len(U)), rng)
-        lengths = np.exp(rng.standard_normal((moves, len(U), 1)))
-        offsets = np.where(change, lengths, 0.0)
-        if not any_discrete:
-            offsets *= rng.standard_normal(shape)
+        change, adapts, allowance, offsets = _draw_moves(
+            rng, levels, (moves, *U.shape), T
+        )
         for i in range(moves):
             move = scale[:, None] * offsets[i]
             if any_discrete:
