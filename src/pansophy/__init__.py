@@ -61,5 +61,13 @@ def __dir__():
 
     modules = {m.name for m in pkgutil.iter_modules(__path__)}
     public = {name for name in modules if not name.startswith("_")}
-    own = {"Ragged", "forecast", "save", "load", "from_sklearn", "to_onnx", "to_script"}
-    return sorted({*own, *public, *sklearn.__all__})
+    own_names = {
+        "Ragged",
+        "forecast",
+        "save",
+        "load",
+        "from_sklearn",
+        "to_onnx",
+        "to_script",
+    }
+    return sorted({*own_names, *public, *sklearn.__all__})

@@ -141,7 +141,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         A kernel never changes, since others may hold it too: the model gets another.
         """
         kernels = {}
-        others = {}
+        own_params = {}
         known = self.get_params(deep=False)
         for key, value in params.items():
             name, _, rest = key.partition("__")
@@ -154,8 +154,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                     f"parameters of its own, got {key}: give an object, not its name."
                 )
             else:
-                others[key] = value
-        super().set_params(**others)
+                own_params[key] = value
+        super().set_params(**own_params)
         for name, values in kernels.items():
             setattr(self, name, getattr(self, name).with_params(**values))
         return self
@@ -200,8 +200,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             name = type(self).__name__
             raise ValueError(f"y of {name} must hold numbers, got {y.dtype}.")
         if not numeric:
-            one = y_kind == "class" or y.ndim == 1 or y.shape[1] == 1
-            y = column_or_1d(y, warn=True) if one else y
+            is_one_column = y_kind == "class" or y.ndim == 1 or y.shape[1] == 1
+            y = column_or_1d(y, warn=True) if is_one_column else y
             check_classification_targets(y)
         return X, y
 
@@ -278,10 +278,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         Sets n_iter_, history_, converged_ and interrupted_, and warns if the run was
         interrupted, diverged or reached max_iter.
         """
-        several = n_init is not None and n_init > 1
+        has_several_starts = n_init is not None and n_init > 1
         with fit_task(
             self,
-            total=n_init if several else total,
+            total=n_init if has_several_starts else total,
             X=X,
             y=y,
             snapshot=snapshot,
@@ -351,11 +351,11 @@ def host_array(model, X, what="X"):
     """
     if not arrays.is_foreign(X):
         return X
-    where = str(arrays.device(X))
-    if arrays.is_torch(X) and not where.startswith("cpu"):
+    device = str(arrays.device(X))
+    if arrays.is_torch(X) and not device.startswith("cpu"):
         raise TypeError(
             f"{type(model).__name__} computes with NumPy, but {what} is a tensor on "
-            f"{where}: pass {what}.cpu()."
+            f"{device}: pass {what}.cpu()."
         )
     return arrays.to_numpy(X)
 
@@ -437,13 +437,13 @@ def refuse_dates(X) -> None:
     """Raise ValueError if X holds dates or durations, whose unit would decide a fit."""
     if isinstance(X, np.ndarray):
         if X.dtype.kind in "mM":
-            what = "dates" if X.dtype.kind == "M" else "durations"
-            raise ValueError(f"X holds {what} ({X.dtype}): {DATE_ADVICE}")
+            unit_kind = "dates" if X.dtype.kind == "M" else "durations"
+            raise ValueError(f"X holds {unit_kind} ({X.dtype}): {DATE_ADVICE}")
         return
-    found = date_column(X)
-    if found is not None:
-        column, what = found
-        raise ValueError(f"column {column!r} of X holds {what}: {DATE_ADVICE}")
+    problem = date_column(X)
+    if problem is not None:
+        column, unit_kind = problem
+        raise ValueError(f"column {column!r} of X holds {unit_kind}: {DATE_ADVICE}")
 
 
 def clearer_text(model, X, y, text) -> str | None:
@@ -467,7 +467,7 @@ def clearer_text(model, X, y, text) -> str | None:
             )
     if text.startswith("Input X contains NaN"):
         column = missing_column(X)
-        where = "" if column is None else f" in column {column!r}"
+        location = "" if column is None else f" in column {column!r}"
         takes = ""
         if is_regressor(model) or is_classifier(model):
             kind = "Regressor" if is_regressor(model) else "Classifier"
@@ -476,14 +476,16 @@ def clearer_text(model, X, y, text) -> str | None:
                 "a tree, which need no filling"
             )
         return (
-            f"Input X contains NaN{where}, and {name} takes no missing values: fill "
+            f"Input X contains NaN{location}, and {name} takes no missing values: fill "
             f"them, for example with sklearn.impute.SimpleImputer{takes}."
         )
     if "Feature names unseen at fit time" in text and "now missing" in text:
         seen = [str(n) for n in getattr(model, "feature_names_in_", ())]
         new = [str(n) for n in column_names(X) or () if str(n) not in seen]
         pairs = [(n, difflib.get_close_matches(n, seen, 1)) for n in new]
-        close = [f"{found[0]!r} for {n!r}" for n, found in pairs if found]
+        close = [
+            f"{close_names[0]!r} for {n!r}" for n, close_names in pairs if close_names
+        ]
         if close:
             return f"{text}Did you mean {', '.join(close[:3])}?"
     return None

@@ -173,8 +173,8 @@ def stem_of(word: str) -> str:
         word = word[:-3] + "y" if word.endswith("ies") and len(word) > 4 else word[:-1]
     if len(word) < 4:
         return word
-    for suffix, least in SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= least:
+    for suffix, min_length in SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= min_length:
             word = word[: -len(suffix)]
             break
     return word[:-1] if len(word) > 4 and word[-1] == word[-2] else word
@@ -313,8 +313,8 @@ class CatalogueIndex:
     def query_stems(self, text) -> tuple[str, ...]:
         """Stems of a query; one that is unknown may be two, joined or misspelt."""
         stems = []
-        given = self.join_neighbours(stems_of(text))
-        for s in [*dict.fromkeys(given)][:MAX_WORDS]:
+        query_words = self.join_neighbours(stems_of(text))
+        for s in [*dict.fromkeys(query_words)][:MAX_WORDS]:
             if s not in self.weights and s not in self.pairs and len(s) > 3:
                 known = (*self.weights, *self.pairs)
                 s = next(iter(difflib.get_close_matches(s, known, 1, 0.84)), s)
@@ -324,10 +324,10 @@ class CatalogueIndex:
     def alike(self, stem) -> dict[str, float]:
         """Known stems that may be meant by one, with how much they count."""
         result = {stem: 1.0} if stem in self.weights else {}
-        for other in self.weights:
-            begins = other.startswith(stem) or stem.startswith(other)
-            if other != stem and begins and min(len(stem), len(other)) >= 5:
-                result[other] = 0.75
+        for known_stem in self.weights:
+            begins = known_stem.startswith(stem) or stem.startswith(known_stem)
+            if known_stem != stem and begins and min(len(stem), len(known_stem)) >= 5:
+                result[known_stem] = 0.75
         if not result and len(stem) > 4:
             near = difflib.get_close_matches(stem, self.weights, 3, 0.84)
             result = dict.fromkeys(near, 0.7)
@@ -335,7 +335,7 @@ class CatalogueIndex:
 
     def query_weight(self, stem, matches) -> float:
         """Weight of a word of the query."""
-        known = [self.weights[other] for other in matches]
+        known = [self.weights[matched] for matched in matches]
         return self.weights.get(stem) or min(known, default=self.unknown * self.rare)
 
     def scores(self, text) -> dict[int, float]:
@@ -348,17 +348,19 @@ class CatalogueIndex:
             return {}
         near: dict[str, list[tuple[str, float]]] = {}
         for s, m in matches.items():
-            for other, share in m.items():
-                near.setdefault(other, []).append((s, share))
+            for known_stem, share in m.items():
+                near.setdefault(known_stem, []).append((s, share))
         best: dict[int, float] = {}
         covered: dict[int, dict[str, float]] = {}
         for p in self.phrases:
             shared: dict[str, float] = {}
             dot = 0.0
-            for other in p.stems:
-                for s, share in near.get(other, ()):
+            for known_stem in p.stems:
+                for s, share in near.get(known_stem, ()):
                     shared[s] = max(shared.get(s, 0.0), share)
-                    dot += weights[s] * min(self.weights[other], weights[s]) * share
+                    dot += (
+                        weights[s] * min(self.weights[known_stem], weights[s]) * share
+                    )
             if not shared:
                 continue
             size = math.sqrt(sum(self.weights[s] ** 2 for s in p.stems))
@@ -451,8 +453,8 @@ def search_catalogue(query, entries=None) -> list[CatalogueEntry]:
     >>> search_catalogue("Viterbi Algorithm")[0].topic
     'Likeliest paths, one and several'
     """
-    everything = read_catalogue()
-    by_id = [e for e in everything if e.id == query.strip().upper()]
+    catalogue = read_catalogue()
+    by_id = [e for e in catalogue if e.id == query.strip().upper()]
     if by_id:
         return by_id
     wanted = None if entries is None else {e.id for e in entries}
@@ -460,11 +462,11 @@ def search_catalogue(query, entries=None) -> list[CatalogueEntry]:
     scores = {
         row: score
         for row, score in catalogue_index().scores(query).items()
-        if wanted is None or everything[row].id in wanted
+        if wanted is None or catalogue[row].id in wanted
     }
-    least = max(LEAST_SCORE, SHOWN_SHARE * max(scores.values(), default=0.0))
+    min_score = max(LEAST_SCORE, SHOWN_SHARE * max(scores.values(), default=0.0))
     ranked = sorted(scores, key=lambda row: (-scores[row], row))
-    return [everything[row] for row in ranked if scores[row] >= least]
+    return [catalogue[row] for row in ranked if scores[row] >= min_score]
 
 
 def find_guide(query) -> Guide | None:
@@ -483,8 +485,8 @@ def find_guide(query) -> Guide | None:
     scores = guide_index().scores(query)
     best = max(scores, key=lambda row: (scores[row], -row), default=None)
     is_question = bool(query_words & QUESTION_WORDS) or "?" in query
-    least = ASKED_GUIDE if is_question else NAMED_GUIDE
-    if best is None or scores[best] < least:
+    min_score = ASKED_GUIDE if is_question else NAMED_GUIDE
+    if best is None or scores[best] < min_score:
         return None
     return read_guides()[best]
 

@@ -175,8 +175,8 @@ Verbosity = Annotated[int, number_rule("0 (quiet) or more", 0, whole=True)] | bo
 
 
 def is_jobs(value):
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    return whole and value != 0
+    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+    return is_integer and value != 0
 
 
 Jobs = Annotated[int, ParameterRule("a whole number other than 0", is_jobs)] | None
@@ -184,14 +184,14 @@ Jobs = Annotated[int, ParameterRule("a whole number other than 0", is_jobs)] | N
 
 def are_layer_sizes(value):
     widths = np.atleast_1d(np.asarray(value))
-    whole = widths.size == 0 or widths.dtype.kind in "iu"
-    return widths.ndim == 1 and whole and bool((widths > 0).all())
+    has_integers = widths.size == 0 or widths.dtype.kind in "iu"
+    return widths.ndim == 1 and has_integers and bool((widths > 0).all())
 
 
 def are_positive_counts(value):
     sizes = np.asarray(value)
-    whole = sizes.ndim == 1 and sizes.size in (2, 3) and sizes.dtype.kind in "iu"
-    return whole and bool((sizes > 0).all())
+    has_integers = sizes.ndim == 1 and sizes.size in (2, 3) and sizes.dtype.kind in "iu"
+    return has_integers and bool((sizes > 0).all())
 
 
 LayerSizes = Annotated[
@@ -259,10 +259,12 @@ def literal_rule(words):
     """A rule for one of several literal values."""
     listed = ", ".join(repr(w) for w in words)
     says = f"one of {listed}" if len(words) > 1 else listed
-    same = lambda v, w: v == w and isinstance(v, bool) == isinstance(w, bool)
+    is_equal = lambda v, w: v == w and isinstance(v, bool) == isinstance(w, bool)
     return ParameterRule(
         says,
-        lambda v: isinstance(v, (str, bool, int)) and any(same(v, w) for w in words),
+        lambda v: (
+            isinstance(v, (str, bool, int)) and any(is_equal(v, w) for w in words)
+        ),
     )
 
 
@@ -383,16 +385,16 @@ def check_keywords(cls, keywords) -> None:
     known = keyword_names(cls)
     if known is None or known.issuperset(keywords):
         return
-    given = next(name for name in keywords if name not in known)
+    misspelt = next(name for name in keywords if name not in known)
     names = sorted(known - {"self"})
     folded = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(given.lower(), folded, 1, 0.6)
-    meant = synonym_of(given, names) or (folded[near[0]] if near else None)
+    near = difflib.get_close_matches(misspelt.lower(), folded, 1, 0.6)
+    meant = synonym_of(misspelt, names) or (folded[near[0]] if near else None)
     advice = f"Did you mean {meant!r}?" if meant else ""
     own_words = getattr(cls, "_keyword_advice", None)  # of libraries like this class
-    advice = (own_words and own_words(given, names)) or advice
+    advice = (own_words and own_words(misspelt, names)) or advice
     raise TypeError(
-        f"{cls.__name__} got an unexpected keyword argument {given!r}. "
+        f"{cls.__name__} got an unexpected keyword argument {misspelt!r}. "
         + (advice or f"It takes {', '.join(names) or 'none'}.")
     )
 
@@ -408,7 +410,7 @@ def synonym_of(name, known) -> str | None:
     """
     for group in SYNONYMS:
         if name in group:
-            meant = next((other for other in group if other in known), None)
+            meant = next((synonym for synonym in group if synonym in known), None)
             if meant is not None:
                 return meant
     return None
@@ -420,9 +422,10 @@ def check_params(estimator) -> None:
     for name, rule in rules_of(cls).items():
         value = getattr(estimator, name)
         if not rule.accepts(value):
-            given = short_repr(value)
+            value_text = short_repr(value)
             raise ParameterError(
-                f"{name} of {cls.__name__} must be {rule.description}, got {given}."
+                f"{name} of {cls.__name__} must be {rule.description}, got "
+                f"{value_text}."
             )
 
 

@@ -67,11 +67,11 @@ def imported_class(cls) -> type | None:
 def our_class(cls) -> type:
     """Our class behind an accelerated one; imported when it is first needed."""
     home = next(c for c in cls.__mro__ if "_original" in vars(c))
-    found = imported_class(home)
-    if found is None:
+    own_class = imported_class(home)
+    if own_class is None:
         module, _, last = home._our_name.rpartition(".")
-        found = home._our_class = getattr(importlib.import_module(module), last)
-    return found
+        own_class = home._our_class = getattr(importlib.import_module(module), last)
+    return own_class
 
 
 @functools.cache
@@ -136,10 +136,12 @@ def forwarded_method(name, original):
 
     @functools.wraps(original)
     def method(self, *args, **keywords):
-        ours = fitted_by_ours(self)
-        if ours is None or not hasattr(ours, name):
+        own_estimator = fitted_by_ours(self)
+        if own_estimator is None or not hasattr(own_estimator, name):
             return original(self, *args, **keywords)
-        return answer_of(self, ours, getattr(ours, name)(*args, **keywords))
+        return answer_of(
+            self, own_estimator, getattr(own_estimator, name)(*args, **keywords)
+        )
 
     return method
 
@@ -169,7 +171,7 @@ class ForwardedDescriptor:
     def __get__(self, instance, owner=None):
         if instance is None:
             return self.original.__get__(None, owner)
-        ours = fitted_by_ours(instance)
+        own_estimator = fitted_by_ours(instance)
         if self.is_fit:
             bound = self.original.__get__(instance, owner)  # AttributeError if it fails
 
@@ -177,14 +179,14 @@ class ForwardedDescriptor:
                 return bound(*args, **keywords)
 
             return functools.partial(fit_as, instance, self.name, run_original)
-        if ours is None:
+        if own_estimator is None:
             return self.original.__get__(instance, owner)
-        return getattr(ours, self.name)
+        return getattr(own_estimator, self.name)
 
     def __set__(self, instance, value):
-        ours = fitted_by_ours(instance)
-        if ours is not None:
-            setattr(ours, self.name, value)
+        own_estimator = fitted_by_ours(instance)
+        if own_estimator is not None:
+            setattr(own_estimator, self.name, value)
         elif hasattr(self.original, "__set__"):
             self.original.__set__(instance, value)
         else:
@@ -198,31 +200,36 @@ def fit_as(estimator, name, run_original, /, *args, **keywords):
 
 def get_fitted_attribute(self, name):
     """Attributes that the accelerated estimator does not have are our estimator's."""
-    ours = vars(self).get(OURS)
-    if ours is None or (name.startswith("__") and name.endswith("__")):
+    own_estimator = vars(self).get(OURS)
+    if own_estimator is None or (name.startswith("__") and name.endswith("__")):
         raise AttributeError(
             f"{type(self).__name__!r} object has no attribute {name!r}"
         )
-    if name == "n_features" and not hasattr(ours, name):
+    if name == "n_features" and not hasattr(own_estimator, name):
         name = "n_features_in_"  # hmmlearn's own name for it
-    return getattr(ours, name)
+    return getattr(own_estimator, name)
 
 
 def set_attribute(self, name, value):
     """Parameters are set in both, fitted attributes in the estimator that has them."""
-    ours = vars(self).get(OURS)
-    if ours is not None and name != OURS:
+    own_estimator = vars(self).get(OURS)
+    if own_estimator is not None and name != OURS:
         if name.endswith("_") and not name.endswith("__"):
-            setattr(ours, name, value)
+            setattr(own_estimator, name, value)
             return
-        if hasattr(ours, name) and not name.startswith("_"):
-            setattr(ours, name, our_value(value))
+        if hasattr(own_estimator, name) and not name.startswith("_"):
+            setattr(own_estimator, name, our_value(value))
     object.__setattr__(self, name, value)
 
 
 def list_attributes(self):
-    ours = vars(self).get(OURS)
-    return sorted({*object.__dir__(self), *(dir(ours) if ours is not None else ())})
+    own_estimator = vars(self).get(OURS)
+    return sorted(
+        {
+            *object.__dir__(self),
+            *(dir(own_estimator) if own_estimator is not None else ()),
+        }
+    )
 
 
 # -- fitting -----------------------------------------------------------------------
@@ -239,21 +246,21 @@ def fit_by_either(estimator, name, original, args, keywords):
     reason = reason_against_ours(estimator, goes_on)
     if reason is None and is_active():
         stream = random_stream(estimator)
-        before = None if stream is None else stream.get_state()
+        stream_state = None if stream is None else stream.get_state()
         try:
-            ours = prepare_ours(estimator, label)
-            answer = getattr(ours, name)(*args, **keywords)
+            own_estimator = prepare_ours(estimator, label)
+            answer = getattr(own_estimator, name)(*args, **keywords)
         except Exception as error:
             if goes_on and OURS in vars(estimator):
                 raise  # the fit so far is ours, and the original cannot go on with it
             reason = reason_of(error)
             if stream is not None:
-                stream.set_state(before)
+                stream.set_state(stream_state)
         else:
             drop_fit_of_original(estimator)
-            vars(estimator)[OURS] = ours
+            vars(estimator)[OURS] = own_estimator
             count_fit_by_ours(label)
-            return answer_of(estimator, ours, answer)
+            return answer_of(estimator, own_estimator, answer)
     vars(estimator).pop(OURS, None)
     vars(estimator)[WITH_ORIGINAL] = True
     try:
@@ -307,16 +314,16 @@ def random_stream(estimator):
 def prepare_ours(estimator, label):
     """Our estimator with the parameters of an accelerated one."""
     parameters = our_parameters(estimator)
-    ours = vars(estimator).get(OURS)
-    if ours is None:
-        ours = our_class(type(estimator))(**parameters)
+    own_estimator = vars(estimator).get(OURS)
+    if own_estimator is None:
+        own_estimator = our_class(type(estimator))(**parameters)
         if label.startswith("hmmlearn"):  # a fit starts from what the user has set
             for name, value in list(vars(estimator).items()):
                 if is_fitted_name(name) or name in ("n_features", "n_trials"):
-                    setattr(ours, name, value)
+                    setattr(own_estimator, name, value)
     else:
-        ours.set_params(**parameters)
-    return ours
+        own_estimator.set_params(**parameters)
+    return own_estimator
 
 
 def our_parameters(estimator) -> dict:

@@ -71,12 +71,12 @@ def is_active() -> bool:
 
 def set_active(active, show_report) -> Acceleration:
     """Turn replacement on or off; the answer restores what was before."""
-    before = (STATE.active, STATE.show_report)
+    old_state = (STATE.active, STATE.show_report)
     STATE.active = bool(active)
     STATE.show_report = bool(show_report)
     if active and not STATE.originals:
         STATE.originals.update(find_originals())
-    if active and not before[0]:
+    if active and not old_state[0]:
         warn_of_early_imports()
     for name, original in STATE.originals.items():
         module, _, last = name.rpartition(".")
@@ -85,7 +85,7 @@ def set_active(active, show_report) -> Acceleration:
     if active and show_report and not STATE.registered:
         atexit.register(show_at_exit)
         STATE.registered = True
-    return Acceleration(before)
+    return Acceleration(old_state)
 
 
 @cache
@@ -101,9 +101,9 @@ def replaced_names() -> dict[str, str]:
         if package.ispkg and importlib.util.find_spec(theirs) is not None:
             places[theirs] = f"{OURS}.{package.name}"
     return {
-        f"{theirs}.{name}": f"{ours}.{name}"
-        for theirs, ours in places.items()
-        for name in defining_modules(ours)
+        f"{theirs}.{name}": f"{own_name}.{name}"
+        for theirs, own_name in places.items()
+        for name in defining_modules(own_name)
         if not name.startswith("_")
     }
 

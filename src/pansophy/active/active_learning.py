@@ -186,8 +186,8 @@ def run_active_learning(
     queried, labels = initial_labels(X, ask, max_labels, start)
 
     def fit_model(queried, labels):
-        at = np.asarray(queried, int)
-        return clone(estimator).fit(X[at], np.asarray(labels))
+        rows = np.asarray(queried, int)
+        return clone(estimator).fit(X[rows], np.asarray(labels))
 
     def score_model(model):
         if test is None:

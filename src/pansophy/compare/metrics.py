@@ -119,8 +119,8 @@ def one_against_rest(score):
 
 def mean_over_columns(score, Y, P, w=None):
     """The mean over the columns of Y that hold both 0 and 1."""
-    both = Y.min(0) < Y.max(0)
-    pairs = zip(Y[:, both].T, P[:, both].T)
+    is_varied = Y.min(0) < Y.max(0)
+    pairs = zip(Y[:, is_varied].T, P[:, is_varied].T)
     results = [score(a, b, w) for a, b in pairs]
     return float(np.mean(results)) if results else float("nan")
 
@@ -140,8 +140,10 @@ def f1_metric(y, p, w=None):
     predicted = p.argmax(1)
     hit = np.bincount(y, w * (predicted == y), k)
     all_of = np.bincount(y, w, k)
-    either = all_of + np.bincount(predicted, w, k)
-    f1 = np.divide(2 * hit, either, out=np.zeros(k), where=either > 0)
+    true_or_predicted = all_of + np.bincount(predicted, w, k)
+    f1 = np.divide(
+        2 * hit, true_or_predicted, out=np.zeros(k), where=true_or_predicted > 0
+    )
     return float(f1[1] if k == 2 else f1[np.unique(y)].mean())
 
 
@@ -165,10 +167,10 @@ def r2_metric(y, p, w=None):
     if len(y) < 2:
         return float("nan")
     left = np.average((y - p) ** 2, weights=w)
-    whole = np.average((y - np.average(y, weights=w)) ** 2, weights=w)
-    if whole == 0:
+    total_variance = np.average((y - np.average(y, weights=w)) ** 2, weights=w)
+    if total_variance == 0:
         return float(left == 0)
-    return float(1 - left / whole)
+    return float(1 - left / total_variance)
 
 
 def deviance_rows(y, p):

@@ -77,7 +77,7 @@ def option(default, kind, text, flag=None, *, recorded=True, affects_scores=Fals
     affects_scores : bool
         Whether `results.json` names the value if it is not the default.
     """
-    about = {
+    metadata = {
         "kind": kind,
         "text": text,
         "flag": flag,
@@ -85,8 +85,8 @@ def option(default, kind, text, flag=None, *, recorded=True, affects_scores=Fals
         "affects_scores": affects_scores,
     }
     if default is MISSING:
-        return field(metadata=about)
-    return field(default=default, metadata=about)
+        return field(metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -682,8 +682,8 @@ def command_line_words(name, value) -> list[str]:
     long_flag = flag_name(f)
     form = f.metadata["flag"].form
     if isinstance(value, bool):
-        yes, _, no = long_flag.partition("/")
-        return [yes if value else no or f"--no-{name.replace('_', '-')}"]
+        yes, _, no_flag = long_flag.partition("/")
+        return [yes if value else no_flag or f"--no-{name.replace('_', '-')}"]
     if form == "pairs":
         return [w for k, v in value.items() for w in (long_flag, f"{k}={v}")]
     if form == "numbers":

@@ -253,10 +253,10 @@ def explore_dataset(dataset, split, by):
     from ..diagnose import explore
 
     if dataset.cells is not None:
-        found = explore(dataset.cells, schema=dataset.schema, by=by)
+        exploration = explore(dataset.cells, schema=dataset.schema, by=by)
         # cells with the same inputs differ by their answer and how often it is given
-        kept = [f for f in found.findings if "duplicates" not in f.kind]
-        return replace(found, findings=kept)
+        kept = [f for f in exploration.findings if "duplicates" not in f.kind]
+        return replace(exploration, findings=kept)
     return explore(
         dataset.table,
         schema=dataset.schema,
@@ -301,7 +301,7 @@ def findings_and_notes(findings, dataset) -> tuple[list, list[str]]:
             del excluded[f.column]
             f = f._replace(text=f"{f.text} It is left out.")
         merged.append(f)
-    notes = [f"{name!r} left out: {why}." for name, why in excluded.items()]
+    notes = [f"{name!r} left out: {reason}." for name, reason in excluded.items()]
     return merged, [*dataset.notes, *notes]
 
 

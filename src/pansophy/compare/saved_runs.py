@@ -146,8 +146,8 @@ def check_dummy_complete(folder) -> None:
     """Refuse a run in which not even the dummy has all its fits on record."""
     split = read_plan(folder)["split"]
     lines = [k for k in read_lines(folder) if k["method"] == DUMMY]
-    done = [k for k in lines if not k["failure"]]
-    if len(done) < split["folds"] * split["repeats"]:
+    finished = [k for k in lines if not k["failure"]]
+    if len(finished) < split["folds"] * split["repeats"]:
         raise RunFolderError(
             f"No method is complete in {folder}; resume the run first."
         )

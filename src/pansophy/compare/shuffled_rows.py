@@ -42,10 +42,10 @@ def score_on_other_units(comparison) -> ShuffledScore | None:
     """The kept method for later rows of new units, or of the same if they were new."""
     c = comparison
     options = {"folds": c.settings["folds"], "seed": c.settings["seed"]}
-    other = "new" if c.split.units == "same" else "same"
+    other_units = "new" if c.split.units == "same" else "same"
     options["folds"] = len(np.unique([test.min() for _, test in c.split.folds]))
     try:
-        split = make_splits(c.data, c.schema, units=other, **options)
+        split = make_splits(c.data, c.schema, units=other_units, **options)
     except TableError:
         return None
     return best_score(c, c.data, c.schema, split)

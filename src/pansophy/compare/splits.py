@@ -113,8 +113,8 @@ class Split:
 
     def __str__(self):
         word = "fold" if self.per_repeat == 1 else "folds"
-        many = f"{self.repeats} x " if self.repeats > 1 else ""
-        text = f"{many}{self.per_repeat} {self.kind} {word}: {self.why}."
+        repeats_text = f"{self.repeats} x " if self.repeats > 1 else ""
+        text = f"{repeats_text}{self.per_repeat} {self.kind} {word}: {self.why}."
         return " ".join([text, *self.notes])
 
 
@@ -177,17 +177,17 @@ def make_splits(
             text = "rows with the same inputs stay together"
             reason = text if group is None else f"{reason}, and {text}"
             group = copies if group is None else merge_groups(group, copies)
-    along = kind == "time" or (kind == "auto" and data.time is not None)
+    is_over_time = kind == "time" or (kind == "auto" and data.time is not None)
     labels = (
         stratification_codes(data.y, schema.task, folds) if kind != "plain" else None
     )
-    if along and data.group is not None and kind == "auto":
+    if is_over_time and data.group is not None and kind == "auto":
         units = units or default_units(data, folds, gap)
         if units == "same":
             group = None if group is data.group else copies
         elif units == "new":
             return panel_split(data, schema, folds, repeats, seed, gap, notes)
-    if along:
+    if is_over_time:
         split = time_ordered_split(data, schema, group, folds, repeats, gap, notes)
         return replace(split, units=units or "")
     if group is not None:
@@ -213,13 +213,13 @@ def make_splits(
 def check_split_options(data, kind, folds, repeats, gap):
     if kind not in KINDS:
         raise ParameterError(f"split must be one of {', '.join(KINDS)}, got {kind!r}.")
-    for name, value, least in (
+    for name, value, minimum in (
         ("folds", folds, 2),
         ("repeats", repeats, 1),
         ("gap", gap, 0),
     ):
-        if not isinstance(value, int | np.integer) or value < least:
-            text = f"{name} must be a whole number of at least {least}"
+        if not isinstance(value, int | np.integer) or value < minimum:
+            text = f"{name} must be a whole number of at least {minimum}"
             raise ParameterError(f"{text}, got {value!r}.")
     if kind == "grouped" and data.group is None:
         raise TableError("Grouped folds need a column of groups; name one.")
@@ -228,8 +228,8 @@ def check_split_options(data, kind, folds, repeats, gap):
     for name in ("group", "time"):
         values = getattr(data, name)
         if values is not None and values.dtype.kind == "f" and np.isnan(values).any():
-            where = int(np.flatnonzero(np.isnan(values))[0]) + 1
-            raise TableError(f"The {name} of row {where} is missing.")
+            first_missing = int(np.flatnonzero(np.isnan(values))[0]) + 1
+            raise TableError(f"The {name} of row {first_missing} is missing.")
 
 
 def check_row_count(n, folds) -> int:
@@ -285,17 +285,17 @@ def folds_for_rarest_class(labels, schema, folds, notes) -> int:
 
 def rare_class_notes(counts, schema, folds) -> list[str]:
     """A note about classes that are not in the test rows of every fold."""
-    few = np.flatnonzero((counts > 0) & (counts < folds))
-    if len(few) == 0:
+    rare = np.flatnonzero((counts > 0) & (counts < folds))
+    if len(rare) == 0:
         return []
-    named = [f"{class_name(schema, k)} ({counts[k]} rows)" for k in few[:3]]
-    named += [f"{len(few) - 3} more"] if len(few) > 3 else []
-    many, they = ("es", "they are") if len(few) > 1 else ("", "it is")
+    named = [f"{class_name(schema, k)} ({counts[k]} rows)" for k in rare[:3]]
+    named += [f"{len(rare) - 3} more"] if len(rare) > 3 else []
+    plural, pronoun = ("es", "they are") if len(rare) > 1 else ("", "it is")
     return [
-        f"Class{many} {', '.join(named)} cannot be among the test rows of all {folds} "
-        f"folds: {they} learned in every fold, but what is said of so few rows means "
-        "little; to do without, merge with another class or take the rows out of the "
-        "table."
+        f"Class{plural} {', '.join(named)} cannot be among the test rows of all "
+        f"{folds} folds: {pronoun} learned in every fold, but what is said of so few "
+        "rows means little; to do without, merge with another class or take the rows "
+        "out of the table."
     ]
 
 
@@ -334,8 +334,10 @@ def grouped_split(
                 f"Class {class_name(schema, thin)} is found in one group only, so that "
                 "no fold can both learn it and test it."
             )
-        two = np.count_nonzero(spread) == 2
-        folds = min(folds, int(spread[thin] if two else np.bincount(y).max()))
+        has_two_classes = np.count_nonzero(spread) == 2
+        folds = min(
+            folds, int(spread[thin] if has_two_classes else np.bincount(y).max())
+        )
     folds = min(folds, total)
     balanced = labels is not None and total <= MANY_GROUPS
     cut: list = []
@@ -377,8 +379,8 @@ def duplicate_groups(frame) -> np.ndarray | None:
         codes = codes.combine_chunks() if hasattr(codes, "chunks") else codes
         columns.append(codes.indices.fill_null(-1).to_numpy(False)[:, None])
     rows = np.ascontiguousarray(np.column_stack(columns), dtype=float)
-    one = rows.view([("", np.void, rows.shape[1] * 8)]).ravel()
-    result, code = np.unique(one, return_inverse=True)
+    row_bytes = rows.view([("", np.void, rows.shape[1] * 8)]).ravel()
+    result, code = np.unique(row_bytes, return_inverse=True)
     return None if len(result) == len(rows) else code.ravel()
 
 
@@ -431,10 +433,10 @@ def default_units(data, folds, gap) -> str | None:
     """ "same" where hardly any earlier row is of a unit without later rows."""
     order = np.argsort(data.time, kind="stable")
     t = data.time[order]
-    whole = forward_folds(order, t, folds, gap, None)
+    joint_folds = forward_folds(order, t, folds, gap, None)
     parted = forward_folds(order, t, folds, gap, data.group)
-    kept = [len(train) for train, _ in parted] + [0] * (len(whole) - len(parted))
-    full = [len(train) for train, _ in whole]
+    kept = [len(train) for train, _ in parted] + [0] * (len(joint_folds) - len(parted))
+    full = [len(train) for train, _ in joint_folds]
     lost_most = np.array(kept) < KEPT_OF_TRAINING * np.array(full)
     return "same" if lost_most.any() else None
 
@@ -451,9 +453,9 @@ def panel_split(data, schema, folds, repeats, seed, gap, notes) -> Split:
         raise TableError("All rows are of one group, so that none can be held out.")
     dealt = np.random.RandomState([seed, 0]).permutation(count) % k
     part = dealt[unit.ravel()]
-    whole = time_ordered_split(data, schema, None, folds, repeats, gap, notes)
+    joint_split = time_ordered_split(data, schema, None, folds, repeats, gap, notes)
     cut = []
-    for train, test in whole.folds:
+    for train, test in joint_split.folds:
         for p in range(k):
             pair = train[part[train] != p], test[part[test] == p]
             if len(pair[0]) and len(pair[1]):
@@ -465,13 +467,13 @@ def panel_split(data, schema, folds, repeats, seed, gap, notes) -> Split:
             "not in all parts."
         )
     reason = f"later rows of each {schema.group!r} are predicted from earlier of others"
-    return replace(whole, folds=cut, why=reason, units="new")
+    return replace(joint_split, folds=cut, why=reason, units="new")
 
 
 def forward_folds(order, t, folds, gap, group) -> list:
     """[(train, test)] along time; rows of one moment are never parted."""
-    at = [round(i * len(t) / (folds + 1)) for i in range(1, folds + 1)]
-    starts = np.unique(np.searchsorted(t, t[at], side="left"))
+    cuts = [round(i * len(t) / (folds + 1)) for i in range(1, folds + 1)]
+    starts = np.unique(np.searchsorted(t, t[cuts], side="left"))
     starts = starts[starts > 0]
     ends = [*starts[1:], len(t)]
     cut = []
@@ -503,8 +505,8 @@ def inner_folds(y, folds=3, *, group=None, time=None, seed=0) -> list:
     if time is not None:
         time = np.asarray(time)
         order = np.argsort(time, kind="stable")
-        for whose in (group, None):  # none where each group comes at all moments
-            cut = forward_folds(order, time[order], min(folds, n - 1), 0, whose)
+        for units in (group, None):  # none where each group comes at all moments
+            cut = forward_folds(order, time[order], min(folds, n - 1), 0, units)
             if cut:  # none if all rows are of one moment
                 return cut
     fewest = int(np.bincount(y).clip(1)[np.unique(y)].min()) if classes else n

@@ -62,10 +62,10 @@ def own_default(cls, entry: str) -> str:
 
 def vars_of(cls) -> dict:
     """Attributes of a class and its bases, those of the class first."""
-    found: dict = {}
+    attributes: dict = {}
     for base in reversed(cls.__mro__):
-        found |= vars(base)
-    return found
+        attributes |= vars(base)
+    return attributes
 
 
 def inherit_descriptions(cls) -> None:

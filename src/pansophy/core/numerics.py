@@ -54,8 +54,8 @@ def safe_log(p):
 def xlogy(x, y):
     """x log(y), with 0 log(0) = 0."""
     xp = namespace(x, y)
-    some = xp.where(x == 0, xp.ones_like(y), y)
-    return x * safe_log(some)
+    nonzero_y = xp.where(x == 0, xp.ones_like(y), y)
+    return x * safe_log(nonzero_y)
 
 
 def safe_divide(a, b, otherwise=0.0):

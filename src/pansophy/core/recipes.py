@@ -53,8 +53,8 @@ def remakeable(make: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(make)
     def remembered(*args: P.args, **kwargs: P.kwargs) -> T:
-        made = make(*args, **kwargs)
-        return remember_recipe(made, remembered, *args, **kwargs)
+        value = make(*args, **kwargs)
+        return remember_recipe(value, remembered, *args, **kwargs)
 
     return remembered
 

@@ -101,16 +101,16 @@ def c_step(X, at: Subsets, h, first=False):
     """
     if len(at.m) > 1 and at.m.size * len(X) > MAX_STACK_SIZE:  # one by one
         ones = [Subsets(*(part[[r]] for part in at)) for r in range(len(at.m))]
-        done = [c_step(X, one, h, first) for one in ones]
-        return np.concatenate([H for H, _ in done]), concatenated_subsets(
-            [a for _, a in done]
+        results = [c_step(X, subset, h, first) for subset in ones]
+        return np.concatenate([H for H, _ in results]), concatenated_subsets(
+            [a for _, a in results]
         )
     D = stacked_distances(X, at.m, at.S)
     H = np.argpartition(D, h - 1, axis=1)[:, :h] if h < len(X) else all_rows(D)
-    after = stacked_moments(X, H)
+    moments_after = stacked_moments(X, H)
     size = np.where(np.isfinite(at.log_det), np.abs(at.log_det), 0.0)
-    rose = (after.log_det > at.log_det + RISE * size) & (not first)
-    return H, after._replace(rose=at.rose | rose)
+    rose = (moments_after.log_det > at.log_det + RISE * size) & (not first)
+    return H, moments_after._replace(rose=at.rose | rose)
 
 
 def all_rows(D):
@@ -127,21 +127,23 @@ def smallest_determinants(at: Subsets, count) -> Subsets:
 
 def converged_c_steps(X, at: Subsets, h, count, first=False):
     """C-steps until no determinant falls: `count` best subsets, rows of the best."""
-    H, now = c_step(X, at, h, first)
+    H, current = c_step(X, at, h, first)
     for _ in range(MAX_C_STEPS):
-        going = now.log_det > -np.inf
-        G, after = c_step(X, now, h)
-        fell = going & (after.log_det < now.log_det - 1e-12 * np.abs(now.log_det))
+        going = current.log_det > -np.inf
+        G, following = c_step(X, current, h)
+        fell = going & (
+            following.log_det < current.log_det - 1e-12 * np.abs(current.log_det)
+        )
         if not fell.any():
             break
         H = np.where(fell[:, None], G, H)
-        now = Subsets(
-            np.where(fell[:, None], after.m, now.m),
-            np.where(fell[:, None, None], after.S, now.S),
-            np.where(fell, after.log_det, now.log_det),
-            after.rose,
+        current = Subsets(
+            np.where(fell[:, None], following.m, current.m),
+            np.where(fell[:, None, None], following.S, current.S),
+            np.where(fell, following.log_det, current.log_det),
+            following.rose,
         )
-    return smallest_determinants(now, count), H[np.argmin(now.log_det)]
+    return smallest_determinants(current, count), H[np.argmin(current.log_det)]
 
 
 def initial_subsets(X, h, starts, rng) -> Subsets:
@@ -149,16 +151,16 @@ def initial_subsets(X, h, starts, rng) -> Subsets:
     n, d = X.shape
     size = min(d + 1, n)
     order = np.argsort(rng.random((starts, n)), axis=1)
-    at = stacked_moments(X, order[:, :size])
-    while np.isneginf(at.log_det).any() and size < h:
+    subsets = stacked_moments(X, order[:, :size])
+    while np.isneginf(subsets.log_det).any() and size < h:
         size = min(2 * size, h)
-        flat = np.isneginf(at.log_det)
-        more = stacked_moments(X, order[flat, :size])
-        for old, new in zip(at, more, strict=True):
+        flat = np.isneginf(subsets.log_det)
+        larger = stacked_moments(X, order[flat, :size])
+        for old, new in zip(subsets, larger, strict=True):
             old[flat] = new
-    _, at = c_step(X, at, h, first=True)
-    _, at = c_step(X, at, h)
-    return smallest_determinants(at, BEST)
+    _, subsets = c_step(X, subsets, h, first=True)
+    _, subsets = c_step(X, subsets, h)
+    return smallest_determinants(subsets, BEST)
 
 
 def concatenated_subsets(parts) -> Subsets:
@@ -185,10 +187,10 @@ def fast_mcd(X, h, rng):
         parts = np.array_split(order, groups)
         share = lambda rows: max(d + 1, int(np.ceil(len(rows) * h / n)))
         tries = STARTS // groups
-        at = concatenated_subsets(
+        subsets = concatenated_subsets(
             [initial_subsets(X[g], share(g), tries, rng) for g in parts]
         )
-        pool, _ = pooled_c_steps(X[order], at, share(order))
+        pool, _ = pooled_c_steps(X[order], subsets, share(order))
         best, H = converged_c_steps(X, pool, h, 1, first=True)
         mask[H] = True
         rose = bool(best.rose.any())
@@ -197,17 +199,17 @@ def fast_mcd(X, h, rng):
 
 def pooled_c_steps(X, at, h):
     """The best subsets after two C-steps on the pooled rows."""
-    _, at = c_step(X, at, h, first=True)
-    H, at = c_step(X, at, h)
-    return smallest_determinants(at, BEST), H
+    _, subsets = c_step(X, at, h, first=True)
+    H, subsets = c_step(X, subsets, h)
+    return smallest_determinants(subsets, BEST), H
 
 
 def tightest_interval(x, h):
     """Eq. (1) for one column: the h neighbouring sorted rows of least variance."""
     order = np.argsort(x, kind="stable")
     s = x[order] - np.median(x)
-    one, two = (np.concatenate([[0.0], np.cumsum(v)]) for v in (s, s * s))
-    spread = (two[h:] - two[:-h]) - (one[h:] - one[:-h]) ** 2 / h
+    sums, square_sums = (np.concatenate([[0.0], np.cumsum(v)]) for v in (s, s * s))
+    spread = (square_sums[h:] - square_sums[:-h]) - (sums[h:] - sums[:-h]) ** 2 / h
     start = int(np.argmin(spread))
     return order[start : start + h]
 
@@ -264,11 +266,11 @@ def reweighted_mcd(
             "increase support_fraction"
         )
     D = stacked_distances(X, m[None], S[None])[0] / consistency_factor(d, raw.mean())
-    keep = chi2.ppf(0.975, d) > D
-    m2, S2 = mean_and_covariance(X[keep], assume_centered)
+    is_near = chi2.ppf(0.975, d) > D
+    m2, S2 = mean_and_covariance(X[is_near], assume_centered)
     S2 = S2 * consistency_factor(d, 0.975)
     square = scale * scale[:, None]
-    return RobustMoments(m * scale, S * square, raw, m2 * scale, S2 * square, keep)
+    return RobustMoments(m * scale, S * square, raw, m2 * scale, S2 * square, is_near)
 
 
 def power_of_two_scale(X):
@@ -372,8 +374,8 @@ def reweighted_moments(model, X):
     d = X.shape[1]
     S = consistent_covariance(model)
     D = stacked_distances(X, model.raw_location_[None], S[None])[0]
-    keep = chi2.ppf(0.975, d) > D
-    return *mean_and_covariance(X[keep], model.assume_centered), keep
+    is_near = chi2.ppf(0.975, d) > D
+    return *mean_and_covariance(X[is_near], model.assume_centered), is_near
 
 
 @dataclass(eq=False, repr=False)

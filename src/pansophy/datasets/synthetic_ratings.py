@@ -86,24 +86,26 @@ def draw_user_item_pairs(n, m, wanted, busy, popular, P, Q, rng):
     of single draws but need no search for each of them.
     """
     busy, popular = busy / busy.sum(), popular / popular.sum()
-    have = np.empty(0, np.int64)
-    while len(have) < wanted:
-        draw = int(2.2 * (wanted - len(have))) + 100
-        if len(have) > 0.9 * wanted or 4 * wanted > n * m:  # fill up with any cells
+    known_keys = np.empty(0, np.int64)
+    while len(known_keys) < wanted:
+        draw = int(2.2 * (wanted - len(known_keys))) + 100
+        if (
+            len(known_keys) > 0.9 * wanted or 4 * wanted > n * m
+        ):  # fill up with any cells
             u, i = rng.integers(0, n, draw), rng.integers(0, m, draw)
         else:
             u = np.repeat(np.arange(n), rng.multinomial(draw, busy))
             i = np.repeat(np.arange(m, dtype=np.int32), rng.multinomial(draw, popular))
             rng.shuffle(i)
         like = factor_products(P, Q, u, i)
-        keep = rng.random(draw) * (1 + np.exp(-like)) < 1
-        key = u[keep] * np.int64(m) + i[keep]
-        have = np.concatenate([have, key])
-        have.sort()
-        have = have[np.r_[True, have[1:] != have[:-1]]]
-    rng.shuffle(have)
-    u = have[:wanted] // m
-    return u, have[:wanted] - u * m
+        is_liked = rng.random(draw) * (1 + np.exp(-like)) < 1
+        key = u[is_liked] * np.int64(m) + i[is_liked]
+        known_keys = np.concatenate([known_keys, key])
+        known_keys.sort()
+        known_keys = known_keys[np.r_[True, known_keys[1:] != known_keys[:-1]]]
+    rng.shuffle(known_keys)
+    u = known_keys[:wanted] // m
+    return u, known_keys[:wanted] - u * m
 
 
 def factor_products(P, Q, u, i):

@@ -51,7 +51,7 @@ def collect_candidates(S, first, excluded, slack, k, limit, used, values, rows):
     size = values.shape[1]
     spare = np.empty(size, values.dtype)
     for i in range(b):
-        top, count, mine, at = limit[i], used[i], values[i], rows[i]
+        top, count, mine, columns = limit[i], used[i], values[i], rows[i]
         line = S[i]
         for start in range(0, m, STEP):
             stop = min(start + STEP, m)
@@ -63,7 +63,7 @@ def collect_candidates(S, first, excluded, slack, k, limit, used, values, rows):
                 top = kth_smallest(spare, count, k - 1) + slack[i]
                 kept = 0
                 for t in range(count):
-                    mine[kept], at[kept] = mine[t], at[t]
+                    mine[kept], columns[kept] = mine[t], columns[t]
                     kept += mine[t] <= top
                 count = kept
                 if count + STEP > size:
@@ -71,7 +71,7 @@ def collect_candidates(S, first, excluded, slack, k, limit, used, values, rows):
             for j in range(start, stop):
                 if line[j] <= top and first + j != excluded[i]:
                     mine[count] = line[j]
-                    at[count] = first + j
+                    columns[count] = first + j
                     count += 1
         limit[i], used[i] = top, count
     return True

@@ -190,21 +190,23 @@ def k_nearest(index: NeighborIndex, Q, k: int):
     rows : array of shape (m, k)
         Row numbers; of equally near rows the lower comes first.
     """
-    most = index.n - (Q is None)
-    if not 1 <= k <= most:
-        raise ValueError(f"k must be between 1 and the {most} rows there are, got {k}.")
+    max_k = index.n - (Q is None)
+    if not 1 <= k <= max_k:
+        raise ValueError(
+            f"k must be between 1 and the {max_k} rows there are, got {k}."
+        )
     if is_foreign(index.X):
         return k_nearest_tensor(index, Q, k)
-    same, (index, Q) = Q is None, prepare_queries(index, Q)
+    is_self, (index, Q) = Q is None, prepare_queries(index, Q)
     m = int(Q.shape[0])
-    own = np.arange(m) if same else np.full(m, -1)
+    own_rows = np.arange(m) if is_self else np.full(m, -1)
     if index.kind < 0:
-        return k_nearest_any_metric(index, Q, own, k)
+        return k_nearest_any_metric(index, Q, own_rows, k)
     if index.tree is not None:
-        queries = None if same else Q
+        queries = None if is_self else Q
         D, J = kd_tree.tree_k_nearest(index.reduced_metric, index.tree, queries, k)
     else:
-        D, J = k_nearest_by_products(index, Q, own, k)
+        D, J = k_nearest_by_products(index, Q, own_rows, k)
     return unreduced(D, index), J
 
 
@@ -299,11 +301,11 @@ def rows_within_radius(
     With `ordered` False the blocks may be arrays of query numbers instead, near ones
     together, which is faster in a tree.
     """
-    same, (index, Q) = Q is None, prepare_queries(index, Q)
+    is_self, (index, Q) = Q is None, prepare_queries(index, Q)
     m = int(Q.shape[0])
     radius = reduced_radii(r, index, m) if index.kind >= 0 else np.broadcast_to(r, (m,))
     if index.tree is not None and not ordered:
-        queries = None if same else Q
+        queries = None if is_self else Q
         parts = kd_tree.tree_within_blocks(
             index.reduced_metric, index.tree, queries, radius, block
         )
@@ -373,16 +375,16 @@ def k_nearest_tensor(index, Q, k):
     """`k_nearest` for tensors: tiles on their device, the winners done again."""
 
     X = index.X
-    same = Q is None
+    is_self = Q is None
     xp = namespace(X)
-    Q = X if same else asarray(Q, like=X)
+    Q = X if is_self else asarray(Q, like=X)
     n = index.n
     rows = xp.arange(n, dtype=xp.int64, device=getattr(X, "device", None))
     results = []
     for cut in block_slices(int(Q.shape[0]), max(1, (1 << 24) // n)):
         D = metric_tile(index, Q[cut, :], X)
-        if same:
+        if is_self:
             D = xp.where(rows[None, :] == rows[cut][:, None], xp.inf, D)
-        at = xp.argsort(D, axis=1, stable=True)[:, :k]
-        results.append((xp.take_along_axis(D, at, axis=1), at))
+        nearest = xp.argsort(D, axis=1, stable=True)[:, :k]
+        results.append((xp.take_along_axis(D, nearest, axis=1), nearest))
     return tuple(xp.concat(list(part)) for part in zip(*results, strict=True))

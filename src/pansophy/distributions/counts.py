@@ -39,8 +39,8 @@ from .base import (
 
 def binomial_log_terms(x, p, N=1.0):
     """x log p + (N - x) log(1 - p), with 0 log 0 = 0."""
-    both = x + 0 * p
-    return xlogy(both, p + 0 * x) + xlogy(N - both, 1 - p + 0 * x)
+    x_broadcast = x + 0 * p
+    return xlogy(x_broadcast, p + 0 * x) + xlogy(N - x_broadcast, 1 - p + 0 * x)
 
 
 def array_like_parameter(value, like):
@@ -246,8 +246,8 @@ class Poisson:
             total = arrays.namespace(X).sum
             known = total(self.rate, axis=1) + total(gammaln(X + 1), axis=1)[:, None]
             return counts_times_log_probability(X, self.rate) - known
-        one = lambda x, r: xlogy(x + 0 * r, r + 0 * x) - r - gammaln(x + 1)
-        return over_coordinates(one, X, self.rate)
+        log_term = lambda x, r: xlogy(x + 0 * r, r + 0 * x) - r - gammaln(x + 1)
+        return over_coordinates(log_term, X, self.rate)
 
     def sample(self, n: int, rng: np.random.Generator):
         """n draws: (n, *rate.shape)."""

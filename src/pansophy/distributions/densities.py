@@ -70,8 +70,8 @@ class Histogram:
         edges = np.histogram_bin_edges(arrays.to_numpy(x).astype(float), bins)
         edges = arrays.asarray(edges, like=x)
         b = edges.shape[0] - 1
-        even = cls(edges, arrays.asarray(np.full(b, 1 / b), like=x))
-        return even.from_stats(even.stats(x, weights))
+        uniform = cls(edges, arrays.asarray(np.full(b, 1 / b), like=x))
+        return uniform.from_stats(uniform.stats(x, weights))
 
     @property
     def widths(self):
@@ -103,16 +103,20 @@ class Histogram:
         x = X if arrays.is_foreign(X) else np.asarray(X)
         x = x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x
         x = arrays.asarray(x, like=self.edges)
-        at = xp.searchsorted(self.edges, x, side="right") - 1
-        at = xp.where(x == self.edges[-1], xp.full_like(at, self.mass.shape[0] - 1), at)
-        inside = (at >= 0) & (at < self.mass.shape[0])
-        return xp.clip(at, 0, self.mass.shape[0] - 1), inside
+        bin_index = xp.searchsorted(self.edges, x, side="right") - 1
+        bin_index = xp.where(
+            x == self.edges[-1],
+            xp.full_like(bin_index, self.mass.shape[0] - 1),
+            bin_index,
+        )
+        inside = (bin_index >= 0) & (bin_index < self.mass.shape[0])
+        return xp.clip(bin_index, 0, self.mass.shape[0] - 1), inside
 
     def density(self, X):
         """Eq. (2): (n,), 0 outside."""
         xp = arrays.namespace(self.edges)
-        at, inside = self.bins(X)
-        p = xp.take(self.mass / self.widths, at, axis=0)
+        bin_index, inside = self.bins(X)
+        p = xp.take(self.mass / self.widths, bin_index, axis=0)
         return xp.where(inside, p, xp.zeros_like(p))
 
     def log_prob(self, X):
@@ -123,17 +127,19 @@ class Histogram:
         """n draws: a bin, and a place in it."""
         p = arrays.to_numpy(self.mass).astype(float)
         edges = arrays.to_numpy(self.edges)
-        at = rng.choice(len(p), size=n, p=p / p.sum())
-        draws = edges[at] + rng.random(n) * np.diff(edges)[at]
+        bin_index = rng.choice(len(p), size=n, p=p / p.sum())
+        draws = edges[bin_index] + rng.random(n) * np.diff(edges)[bin_index]
         return arrays.asarray(draws, like=self.edges)
 
     def stats(self, X, weights=None) -> SufficientStatistics:
         """Weighted counts of the bins."""
-        at, inside = self.bins(X)
+        bin_index, inside = self.bins(X)
         require_all(inside, "a number is outside of the edges of the histogram.")
-        at = arrays.to_numpy(at)
+        bin_index = arrays.to_numpy(bin_index)
         w = None if weights is None else arrays.to_numpy(weights)
-        counts = np.bincount(at, w, minlength=int(self.mass.shape[0])).astype(float)
+        counts = np.bincount(bin_index, w, minlength=int(self.mass.shape[0])).astype(
+            float
+        )
         counts = arrays.asarray(counts, like=self.edges)
         return SufficientStatistics(arrays.namespace(counts).sum(counts), (counts,))
 

@@ -128,9 +128,11 @@ def grouped_mean(y, groups=None, weights=None):
         raise ValueError(f"{len(values)} numbers have {codes.size} groups.")
     w = np.ones(len(values)) if weights is None else arrays.to_numpy(weights)
     size = np.bincount(codes, w, minlength=len(names))
-    some = size > 0
-    means = np.bincount(codes, w * values, minlength=len(names))[some] / size[some]
-    return unwrap_scalar(arrays.asarray(means @ (size[some] / size.sum()), like=y))
+    is_used = size > 0
+    means = (
+        np.bincount(codes, w * values, minlength=len(names))[is_used] / size[is_used]
+    )
+    return unwrap_scalar(arrays.asarray(means @ (size[is_used] / size.sum()), like=y))
 
 
 def gaussian_integral(a, b=0.0, c=0.0, *, log: bool = False):

@@ -149,20 +149,20 @@ class HypothesisSet:
             return float(np.sum(arrays.to_numpy(h.log_prob(X))))
         if y is None:
             raise ValueError("hypotheses that predict labels need y.")
-        at = np.searchsorted(self.classes_, y)
-        return float(np.sum(safe_log(self._vote(h, X)[np.arange(len(y)), at])))
+        class_index = np.searchsorted(self.classes_, y)
+        return float(np.sum(safe_log(self._vote(h, X)[np.arange(len(y)), class_index])))
 
     def _vote(self, h, X):
         """P(v | x, h): (n, k)."""
         k = len(self.classes_)
         if hasattr(h, "predict_proba"):
             out = np.zeros((X.shape[0], k))
-            at = np.searchsorted(self.classes_, arrays.to_numpy(h.classes_))
-            out[:, at] = arrays.to_numpy(h.predict_proba(X))
+            class_index = np.searchsorted(self.classes_, arrays.to_numpy(h.classes_))
+            out[:, class_index] = arrays.to_numpy(h.predict_proba(X))
             return out
         hot = hypothesis_labels(h, X)[:, None] == self.classes_
-        other = self.noise / (k - 1) if k > 1 else 0.0
-        return np.where(hot, 1 - self.noise if k > 1 else 1.0, other)
+        other_share = self.noise / (k - 1) if k > 1 else 0.0
+        return np.where(hot, 1 - self.noise if k > 1 else 1.0, other_share)
 
     def votes(self, X):
         """P(v | x, h) of every hypothesis: (r, n, k)."""
@@ -178,18 +178,18 @@ class HypothesisSet:
 
     def predict(self, X):
         """The Bayes-optimal class of each row."""
-        at = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[at]
+        class_index = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[class_index]
 
     def predict_map(self, X):
         """The prediction of the hypothesis of highest posterior probability (MAP)."""
-        at = self.votes(X)[self.map_].argmax(axis=1)
-        return self.classes_[at]
+        class_index = self.votes(X)[self.map_].argmax(axis=1)
+        return self.classes_[class_index]
 
     def predict_ml(self, X):
         """The prediction of the hypothesis of highest likelihood."""
-        at = self.votes(X)[self.ml_].argmax(axis=1)
-        return self.classes_[at]
+        class_index = self.votes(X)[self.ml_].argmax(axis=1)
+        return self.classes_[class_index]
 
     def errors(self, X, y):
         """The share of rows each hypothesis gets wrong: (r,)."""

@@ -108,19 +108,21 @@ def finite_or_large(value: float) -> float:
 def difference_gradient(J, t, step=STEP):
     """Gradient by central differences; one-sided where the other side is infinite."""
     g = np.empty(len(t))
-    here = None
+    J_here = None
     for j in range(len(t)):
         h = step * max(abs(t[j]), 1.0)
-        up, down = t.copy(), t.copy()
-        up[j] += h
-        down[j] -= h
-        a, b = J(up), J(down)
+        t_up, t_down = t.copy(), t.copy()
+        t_up[j] += h
+        t_down[j] -= h
+        a, b = J(t_up), J(t_down)
         if a < AWAY and b < AWAY:
-            g[j] = (a - b) / (up[j] - down[j])
+            g[j] = (a - b) / (t_up[j] - t_down[j])
             continue
-        here = J(t) if here is None else here
+        J_here = J(t) if J_here is None else J_here
         g[j] = (
-            (a - here) / (up[j] - t[j]) if a < AWAY else (here - b) / (t[j] - down[j])
+            (a - J_here) / (t_up[j] - t[j])
+            if a < AWAY
+            else (J_here - b) / (t[j] - t_down[j])
         )
     return g
 
@@ -131,10 +133,10 @@ def difference_hessian(gradient, t, step=CURVE):
     H = np.empty((k, k))
     for j in range(k):
         h = step * max(abs(t[j]), 1.0)
-        up, down = t.copy(), t.copy()
-        up[j] += h
-        down[j] -= h
-        H[j] = (gradient(up) - gradient(down)) / (up[j] - down[j])
+        t_up, t_down = t.copy(), t.copy()
+        t_up[j] += h
+        t_down[j] -= h
+        H[j] = (gradient(t_up) - gradient(t_down)) / (t_up[j] - t_down[j])
     return (H + H.T) / 2
 
 

@@ -145,21 +145,21 @@ def natural_features(X, coordinates: Coordinates):
     """t(X) on any backend."""
     xp = arrays.namespace(X)
     like = as_double(X)
-    put = lambda a: arrays.asarray(a, like=like)
-    U = (like - put(coordinates.c)) / put(coordinates.s)
+    like_X = lambda a: arrays.asarray(a, like=like)
+    U = (like - like_X(coordinates.c)) / like_X(coordinates.s)
     if coordinates.rotated:
-        U = xp.matmul(U, put(coordinates.W))
-    one = xp.ones((U.shape[0], 1), dtype=U.dtype, device=arrays.device(U))
+        U = xp.matmul(U, like_X(coordinates.W))
+    ones = xp.ones((U.shape[0], 1), dtype=U.dtype, device=arrays.device(U))
     if coordinates.kind == LINEAR:
-        return xp.concat([one, U], axis=1)
+        return xp.concat([ones, U], axis=1)
     if coordinates.kind == SPHERE:
-        return xp.concat([one, U, xp.sum(U * U, axis=1)[:, None]], axis=1)
+        return xp.concat([ones, U, xp.sum(U * U, axis=1)[:, None]], axis=1)
     if coordinates.kind == SQUARES:
-        return xp.concat([one, U, U * U], axis=1)
+        return xp.concat([ones, U, U * U], axis=1)
     a, b = np.triu_indices(U.shape[1])
     index = lambda i: xp.asarray(i, device=arrays.device(U))
     pairs = xp.take(U, index(a), axis=1) * xp.take(U, index(b), axis=1)
-    return xp.concat([one, U, pairs], axis=1)
+    return xp.concat([ones, U, pairs], axis=1)
 
 
 def weighted_responsibilities(L, w=None, y=None, owner=None, hard=False):
@@ -170,9 +170,9 @@ def weighted_responsibilities(L, w=None, y=None, owner=None, hard=False):
     """
     xp = arrays.namespace(L)
     if y is not None:
-        put = lambda a: xp.asarray(a, device=arrays.device(L))
-        y = put(y)[:, None]
-        ruled_out = (y >= 0) & (put(owner)[None, :] != y)
+        like_L = lambda a: xp.asarray(a, device=arrays.device(L))
+        y = like_L(y)[:, None]
+        ruled_out = (y >= 0) & (like_L(owner)[None, :] != y)
         L = xp.where(ruled_out, xp.full_like(L, -xp.inf), L)
     if hard:
         norm = xp.max(L, axis=1)
@@ -202,13 +202,13 @@ def expect_block(X, w, y, coordinates: Coordinates, B, owner=None, hard=False):
     if arrays.is_numpy(X):
         from . import _natural_parameters as loops
 
-        none = np.empty(0, np.int64)
+        no_index = np.empty(0, np.int64)
         return loops.expectation_pass(
             np.ascontiguousarray(X),
             np.empty(0) if w is None else np.asarray(w, float),
             w is not None,
-            none if y is None else np.asarray(y, np.int64),
-            none if owner is None else np.asarray(owner, np.int64),
+            no_index if y is None else np.asarray(y, np.int64),
+            no_index if owner is None else np.asarray(owner, np.int64),
             y is not None,
             hard,
             feature_map(coordinates),

@@ -99,9 +99,9 @@ def fit_gamma_shape(gap, max_iter=100, tol=1e-13):
     for _ in range(max_iter):
         slope = 1 / a - trigamma(a)
         new = 1 / (1 / a + (np.log(a) - digamma(a) - s) / (a * a * slope))
-        done = np.abs(new - a).max() <= tol * np.abs(new).max()
+        is_converged = np.abs(new - a).max() <= tol * np.abs(new).max()
         a = new
-        if done:
+        if is_converged:
             break
     return np.where(is_large, large, a)
 
@@ -209,8 +209,8 @@ class Dirichlet:
             return Dirichlet(self.concentration + X.total[0])
         m = int(self.concentration.shape[-1])
         X = X if arrays.is_foreign(X) else np.asarray(X)
-        even = np.full(m, 1 / m)
-        family = Categorical(even) if X.ndim == 1 else Multinomial(even)
+        uniform = np.full(m, 1 / m)
+        family = Categorical(uniform) if X.ndim == 1 else Multinomial(uniform)
         counts = family.stats(X, weights).total[0]
         return Dirichlet(self.concentration + arrays.asarray(counts, like=self.mean))
 
@@ -273,8 +273,8 @@ class Beta:
     @property
     def variance(self):
         total = self.a + self.b
-        below = total * total * (total + 1)
-        return safe_divide(self.a * self.b, below, float("nan"))
+        divisor = total * total * (total + 1)
+        return safe_divide(self.a * self.b, divisor, float("nan"))
 
     @property
     def mode(self):
@@ -435,9 +435,9 @@ def observed_statistics(X, parameter, weights, low, high, what):
     X = as_events(X, int(parameter.shape[-1]) if parameter.ndim else 1)
     X = arrays.asarray(X, like=parameter)
     xp = arrays.namespace(X)
-    whole = (xp.floor(X) == X) & (low <= X) & (high >= X)
+    is_whole = (xp.floor(X) == X) & (low <= X) & (high >= X)
     wanted = what if high in (1, np.inf) else f"whole numbers from {low} to {high}"
-    require_all(whole, f"the rows of a posterior must hold {wanted}.")
+    require_all(is_whole, f"the rows of a posterior must hold {wanted}.")
     stats = sufficient_statistics(X, weights, lambda x: x)
     if parameter.ndim:
         return stats

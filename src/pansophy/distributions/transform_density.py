@@ -65,8 +65,8 @@ class TransformedDensity(NamedTuple):
             raise ValueError(f"cdf is of one column, got shape {y.shape}.")
         x = np.asarray(self.inverse(y), dtype=float)
         rises = central_difference(self.inverse, y, 1.0) > 0
-        below = np.asarray(self.base.cdf(x), dtype=float).reshape(x.shape)
-        return np.where(rises, below, 1 - below)
+        base_cdf = np.asarray(self.base.cdf(x), dtype=float).reshape(x.shape)
+        return np.where(rises, base_cdf, 1 - base_cdf)
 
     def sample(self, n: int, random_state=None) -> np.ndarray:
         """n values g(x); `forward` must have been given."""
@@ -131,5 +131,7 @@ def central_difference(f, y, direction):
     scale = np.maximum(np.abs(y), LEAST_SCALE)
     scale = scale if y.ndim == 1 else scale.max(axis=1, keepdims=True)
     step = DIFFERENCE_STEP * scale
-    at = lambda k: np.asarray(f(y + k * step * direction), dtype=float)
-    return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step)
+    value_at = lambda k: np.asarray(f(y + k * step * direction), dtype=float)
+    return (8 * (value_at(1) - value_at(-1)) - (value_at(2) - value_at(-2))) / (
+        12 * step
+    )

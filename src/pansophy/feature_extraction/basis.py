@@ -115,8 +115,8 @@ class BasisFeatures(Transformer, Estimator):
 
     def _texts(self):
         texts = self.formulas
-        one = isinstance(texts, str) or callable(texts)
-        return [texts] if one else list(texts)
+        is_single = isinstance(texts, str) or callable(texts)
+        return [texts] if is_single else list(texts)
 
     def _columns(self, d):
         """Name -> number of the column: x0, x1, ..., and names that are identifiers."""
@@ -132,10 +132,14 @@ class BasisFeatures(Transformer, Estimator):
         The columns of a function are called after it.
         """
         d = self.n_features_in_
-        given = getattr(self, "feature_names_in_", None)
-        given = given if input_features is None else input_features
-        given = [f"x{j}" for j in range(d)] if given is None else list(map(str, given))
-        out = list(given) if self.append else []
+        input_names = getattr(self, "feature_names_in_", None)
+        input_names = input_names if input_features is None else input_features
+        input_names = (
+            [f"x{j}" for j in range(d)]
+            if input_names is None
+            else list(map(str, input_names))
+        )
+        out = list(input_names) if self.append else []
         for text, width in zip(self._texts(), self.widths_, strict=True):
             if callable(text):
                 name = getattr(text, "__name__", type(text).__name__)
@@ -144,7 +148,7 @@ class BasisFeatures(Transformer, Estimator):
                 continue
             used = names_in_formula(parse_formula(text)) - set(self._columns(d))
             out += (
-                [formula_of_column(text, name) for name in given]
+                [formula_of_column(text, name) for name in input_names]
                 if "x" in used
                 else [text]
             )

@@ -73,10 +73,14 @@ class AbstractCentred(Transformer, Estimator):
         return X, X - arrays.asarray(self.center_, like=X)
 
     def _names(self, input_features):
-        given = getattr(self, "feature_names_in_", None)
-        given = given if input_features is None else input_features
+        input_names = getattr(self, "feature_names_in_", None)
+        input_names = input_names if input_features is None else input_features
         d = self.n_features_in_
-        return [f"x{j}" for j in range(d)] if given is None else list(map(str, given))
+        return (
+            [f"x{j}" for j in range(d)]
+            if input_names is None
+            else list(map(str, input_names))
+        )
 
 
 @dataclass(eq=False, repr=False)

@@ -93,10 +93,10 @@ class ExhaustiveSelector(AbstractSelector):
             self.estimator, X, y, self.cv, scoring=self.scoring, n_jobs=self.n_jobs
         )
         masks = np.zeros((count, d), bool)
-        every = (
+        subsets = (
             s for k in range(low, high + 1) for s in itertools.combinations(range(d), k)
         )
-        for mask, columns in zip(masks, every, strict=True):
+        for mask, columns in zip(masks, subsets, strict=True):
             mask[list(columns)] = True
         self.scores_ = np.array([score(mask) for mask in masks])
         self.subsets_ = masks

@@ -68,8 +68,8 @@ def correlation_ratio(X, codes, w=None):
     mass = np.bincount(codes, weights=w, minlength=k)
     sums = np.zeros((k, X.shape[1]))
     np.add.at(sums, codes, x * w[:, None])
-    between = np.sum(safe_divide(sums**2, mass[:, None] + 0 * sums), axis=0)
-    return np.sqrt(np.clip(safe_divide(between, w @ (x * x)), 0, 1))
+    between_classes = np.sum(safe_divide(sums**2, mass[:, None] + 0 * sums), axis=0)
+    return np.sqrt(np.clip(safe_divide(between_classes, w @ (x * x)), 0, 1))
 
 
 def quantile_bins(x, n_bins, w=None):
@@ -121,15 +121,15 @@ class AbstractFilter(AbstractSelector):
         return self
 
     def _warn_duplicates(self, X):
-        at = np.flatnonzero(self.support_ & varying_columns(X))
-        if len(at) < 2 or len(at) > 1000:
+        varying = np.flatnonzero(self.support_ & varying_columns(X))
+        if len(varying) < 2 or len(varying) > 1000:
             return
-        C = np.abs(np.corrcoef(centred_unit_columns(X[:, at], None).T))
+        C = np.abs(np.corrcoef(centred_unit_columns(X[:, varying], None).T))
         i, j = np.nonzero(np.triu(C, 1) > DUPLICATE_CORRELATION)
         if len(i):
             warnings.warn(
-                f"{type(self).__name__} kept {self._column_name(at[i[0]])} and "
-                f"{self._column_name(at[j[0]])}, which all but repeat each other.",
+                f"{type(self).__name__} kept {self._column_name(varying[i[0]])} and "
+                f"{self._column_name(varying[j[0]])}, which all but repeat each other.",
                 FilterWarning,
                 stacklevel=3,
             )
@@ -147,25 +147,27 @@ class AbstractFilter(AbstractSelector):
             return
         order = np.argsort(-self.scores_, kind="stable")
         kept = [j for j in order if self.support_[j] and varies[j]]
-        at = np.concatenate([dropped, np.array(kept[:MAX_PAIRED_COLUMNS], int)])
-        i, j = np.triu_indices(len(at), 1)
+        candidates = np.concatenate([dropped, np.array(kept[:MAX_PAIRED_COLUMNS], int)])
+        i, j = np.triu_indices(len(candidates), 1)
         pairs = i < len(dropped)
         i, j = i[pairs], j[pairs]
         if len(i) == 0:
             return
-        Z = centred_unit_columns(X[:, at], w)
+        Z = centred_unit_columns(X[:, candidates], w)
         score = correlation_ratio if classes else absolute_correlation
-        alone = score(Z, t, w)
-        together = score(Z[:, i] * Z[:, j], t, w)
-        single = np.maximum(alone[i], alone[j])
+        single_scores = score(Z, t, w)
+        product_scores = score(Z[:, i] * Z[:, j], t, w)
+        single = np.maximum(single_scores[i], single_scores[j])
         n = len(X) if w is None else float(w.sum())
         chance = np.sqrt(2 * np.log(100 * len(i)) / n)
-        telling = (together > max(INFORMATIVE_PAIR, chance)) & (together > 2 * single)
-        telling |= (together > 1 - 1e-9) & (single < 1e-9) & (n >= 4)
+        telling = (product_scores > max(INFORMATIVE_PAIR, chance)) & (
+            product_scores > 2 * single
+        )
+        telling |= (product_scores > 1 - 1e-9) & (single < 1e-9) & (n >= 4)
         if not telling.any():
             return
-        best = int(np.argmax(np.where(telling, together, -1.0)))
-        first, second = (self._column_name(at[k[best]]) for k in (i, j))
+        best = int(np.argmax(np.where(telling, product_scores, -1.0)))
+        first, second = (self._column_name(candidates[k[best]]) for k in (i, j))
         verb = "dropped" if j[best] < len(dropped) else "separated"
         warnings.warn(
             f"{type(self).__name__} {verb} {first} and {second}, which say little "

@@ -120,8 +120,8 @@ class LeastSquaresScore:
     def __call__(self, mask) -> float:
         key = mask.tobytes()
         if key not in self.known:
-            at = np.flatnonzero(mask)
-            scores = [self.score_fold(fold, at) for fold in self.folds]
+            columns = np.flatnonzero(mask)
+            scores = [self.score_fold(fold, columns) for fold in self.folds]
             self.known[key] = float(np.mean(scores))
         return self.known[key]
 
@@ -317,13 +317,15 @@ class SequentialFeatureSelector(AbstractSelector):
     def get_metadata_routing(self):
         """Metadata that the estimator, the splitter and the scorer ask for."""
         inner = estimator_or_least_squares(self.estimator)
-        to = lambda callee: MethodMapping().add(caller="fit", callee=callee)
+        calling_from_fit = lambda callee: MethodMapping().add(
+            caller="fit", callee=callee
+        )
         router = MetadataRouter(owner=self)
-        router.add(estimator=inner, method_mapping=to("fit"))
+        router.add(estimator=inner, method_mapping=calling_from_fit("fit"))
         folds = check_cv(self.cv, classifier=is_classifier(inner))
-        router.add(splitter=folds, method_mapping=to("split"))
+        router.add(splitter=folds, method_mapping=calling_from_fit("split"))
         scorer = check_scoring(inner, scoring=self.scoring)
-        router.add(scorer=scorer, method_mapping=to("score"))
+        router.add(scorer=scorer, method_mapping=calling_from_fit("score"))
         return router
 
     def _allows_nan(self):

@@ -146,8 +146,8 @@ class StabilitySelection(AbstractSelector):
         rng = make_rng(self.random_state)
         with threads.limit_threads(self.n_jobs):
             tasks = (
-                (lambda at=at: lasso_selected(X[at], T[at], self.alphas_))
-                for at in complementary_halves(len(X), self.n_pairs, rng)
+                (lambda at=half: lasso_selected(X[at], T[at], self.alphas_))
+                for half in complementary_halves(len(X), self.n_pairs, rng)
             )
             results = list(threads.run_tasks(tasks, blas=True))
         self.stability_ = np.mean(results, axis=0)

@@ -297,14 +297,14 @@ class SubsetSelector(AbstractSelector):
             wa = None if w is None else w[train]
             wb = np.ones(len(test)) if w is None else w[test]
             A, n = centred_cross_products(Xa, ya, wa, intercept=self.fit_intercept)
-            most = min(sizes - 1, max(int(n) - 1 - self.fit_intercept, 0))
-            result = search_subsets(A, self.method, most)
+            max_size = min(sizes - 1, max(int(n) - 1 - self.fit_intercept, 0))
+            result = search_subsets(A, self.method, max_size)
             for k in range(sizes):
-                at = result.sets[k] if k <= most else None
-                if at is None or not np.isfinite(result.rss[k]):
+                chosen = result.sets[k] if k <= max_size else None
+                if chosen is None or not np.isfinite(result.rss[k]):
                     error[k] = np.inf
                     continue
-                e = y[test] - self._predict_subset(Xa, ya, wa, A, at, X[test])
+                e = y[test] - self._predict_subset(Xa, ya, wa, A, chosen, X[test])
                 error[k] += float(wb @ (e * e))
             mass += float(wb.sum())
         return error / mass
@@ -319,10 +319,10 @@ class SubsetSelector(AbstractSelector):
 
     def _stepwise(self, A, n, k, limit):
         if self.criterion == "cv" or k is not None:
-            what = "criterion='cv'" if k is None else "n_features_to_select"
+            parameter = "criterion='cv'" if k is None else "n_features_to_select"
             raise ParameterError(
-                f"method='stepwise' of SubsetSelector stops by a price: {what} cannot "
-                "be combined with it."
+                f"method='stepwise' of SubsetSelector stops by a price: {parameter} "
+                "cannot be combined with it."
             )
         self.support_, path = stepwise_search(A, n, self._price(n), limit)
         self.rss_path_ = np.full(limit + 1, np.inf)

@@ -58,15 +58,15 @@ def squared_errors(w, ar, ma, e):
     total = 0.0
     count = 0
     for t in range(len(w)):
-        one = 0.0
+        mean = 0.0
         for i in range(min(len(ar), t)):
             if ar[i] != 0.0:
                 x = w[t - 1 - i]
-                one += ar[i] * (x if x == x else 0.0)
+                mean += ar[i] * (x if x == x else 0.0)
         for j in range(min(len(ma), t)):
             if ma[j] != 0.0:
-                one += ma[j] * e[t - 1 - j]
-        e[t] = w[t] - one
+                mean += ma[j] * e[t - 1 - j]
+        e[t] = w[t] - mean
         if e[t] == e[t]:
             total += e[t] * e[t]
             count += 1
@@ -93,11 +93,11 @@ def least_squares_arma(w, orders, m, limit):
     search = make_simplex_search(d, limit)
     start_search(search, free, np.full(d, 0.3))
     count = 0
-    done = False
-    while not done:
+    is_done = False
+    while not is_done:
         expand_polynomials(search.point, orders, m, work, ar, ma)
         value, count = squared_errors(w, ar, ma, e)
-        done = take_value(search, value, 1e-8)
+        is_done = take_value(search, value, 1e-8)
     for k in range(d):
         free[k] = search.simplex[0, k]
     return free, search.values[0], count

@@ -47,12 +47,12 @@ def one_step(form, phi, state, season):
     elif form[TREND] == MUL:
         grown = b**phi if form[DAMPED] else b
         q = level * grown
-    one = q
+    mean = q
     if form[SEASONAL] == ADD:
-        one = q + state[2 + season]
+        mean = q + state[2 + season]
     elif form[SEASONAL] == MUL:
-        one = q * state[2 + season]
-    return q, grown, one
+        mean = q * state[2 + season]
+    return q, grown, mean
 
 
 @compiled(inner=True)
@@ -85,21 +85,21 @@ def run_smoothing(y, form, w, state, m, fitted):
     n = 0
     for t in range(len(y)):
         season = t % m
-        q, grown, one = one_step(form, w[PHI], state, season)
+        q, grown, mean = one_step(form, w[PHI], state, season)
         if t < len(fitted):
-            fitted[t] = one
+            fitted[t] = mean
         x = y[t]
         if x != x:
             state[0] = q
             if form[TREND] != NONE:
                 state[1] = grown
             continue
-        e = x - one
+        e = x - mean
         if form[ERROR] == MUL:
-            if not abs(one) > 1e-10:
+            if not abs(mean) > 1e-10:
                 return np.inf, np.inf, n
-            e /= one
-            logs += np.log(abs(one))
+            e /= mean
+            logs += np.log(abs(mean))
         squares += e * e
         n += 1
         if not squares < 1e200:
@@ -272,15 +272,15 @@ def search_weights(y, form, m, scale, whole, search, work, heuristic, first, tol
 
     `work` holds (weights, state, point, step). False if nothing finite was found.
     """
-    w, state, point, step, nothing = work
+    w, state, point, step, no_fitted = work
     d = pack_point(form, m, scale, whole, first, heuristic, point, step)
     start_search(search, point[:d], step[:d])
-    done = False
-    while not done:
+    is_done = False
+    while not is_done:
         value = np.inf
         if unpack_point(search.point, form, m, scale, whole, w, state, heuristic):
-            value, _squares, _n = run_smoothing(y, form, w, state, m, nothing)
-        done = take_value(search, value, tol)
+            value, _squares, _n = run_smoothing(y, form, w, state, m, no_fitted)
+        is_done = take_value(search, value, tol)
     if not search.values[0] < np.inf:
         return False
     unpack_point(search.simplex[0], form, m, scale, whole, w, state, heuristic)
@@ -328,18 +328,27 @@ def fit_forms(y, offsets, m, forms, allowed, stages, limit, fits):
             first[BETA] = 0.05
             first[GAMMA] = 0.1
             first[PHI] = 0.93
-            found = True
+            is_found = True
             for stage in range(stages):
-                whole = stage == 1
-                if whole and form[SEASONAL] == NONE:
+                with_season = stage == 1
+                if with_season and form[SEASONAL] == NONE:
                     continue
                 d = 2 + 2 * (form[TREND] != NONE) + (form[DAMPED] != 0)
-                d += (form[SEASONAL] != NONE) * (1 + (m - 1) * whole)
+                d += (form[SEASONAL] != NONE) * (1 + (m - 1) * with_season)
                 search = make_simplex_search(d, limit)
-                found = found and search_weights(
-                    part, form, m, scale, whole, search, work, heuristic, first, 1e-9
+                is_found = is_found and search_weights(
+                    part,
+                    form,
+                    m,
+                    scale,
+                    with_season,
+                    search,
+                    work,
+                    heuristic,
+                    first,
+                    1e-9,
                 )
-            if not found:
+            if not is_found:
                 continue
             for k in range(size):
                 state[k] = heuristic[k]
@@ -390,10 +399,10 @@ def forecast_forms(lengths, m, fits, ahead):
         for k in range(2 + m):
             state[k] = fits.state[i, k]
         for h in range(ahead.shape[1]):
-            q, grown, one = one_step(
+            q, grown, mean = one_step(
                 form, fits.weights[i, PHI], state, (lengths[i] + h) % m
             )
-            ahead[i, h] = one
+            ahead[i, h] = mean
             state[0] = q
             if form[TREND] != NONE:
                 state[1] = grown
@@ -411,9 +420,9 @@ def simulate_forms(lengths, m, fits, shocks, paths):
                 state[k] = fits.state[i, k]
             for h in range(paths.shape[2]):
                 season = (lengths[i] + h) % m
-                q, grown, one = one_step(form, fits.weights[i, PHI], state, season)
+                q, grown, mean = one_step(form, fits.weights[i, PHI], state, season)
                 e = sigma * shocks[i if len(shocks) > 1 else 0, p, h]
-                x = one * max(1.0 + e, 1e-3) if form[ERROR] == MUL else one + e
+                x = mean * max(1.0 + e, 1e-3) if form[ERROR] == MUL else mean + e
                 paths[i, p, h] = x
                 advance_state(form, fits.weights[i], state, season, q, grown, x)
 

@@ -79,12 +79,12 @@ def smoothing_error(x, alpha):
 def best_smoothing(x):
     """The weight alpha of least error: a grid, then golden sections around its best."""
     best = LOW_ALPHA
-    least = np.inf
+    least_error = np.inf
     for k in range(GRID + 1):
         alpha = LOW_ALPHA + (HIGH_ALPHA - LOW_ALPHA) * k / GRID
         error, _ = smoothing_error(x, alpha)
-        if error < least:
-            least = error
+        if error < least_error:
+            least_error = error
             best = alpha
     width = (HIGH_ALPHA - LOW_ALPHA) / GRID
     low = max(best - width, LOW_ALPHA)
@@ -100,7 +100,7 @@ def best_smoothing(x):
             low = a
     middle = 0.5 * (low + high)
     error, _first = smoothing_error(x, middle)
-    return middle if error < least else best
+    return middle if error < least_error else best
 
 
 @compiled
@@ -127,10 +127,10 @@ def standard_theta(y, offsets, theta, learn, fits):
         squares = 0.0
         count = 0
         for t in range(len(part)):
-            one = weight * level + (1.0 - weight) * (a + b * (t + 1.0))
-            fits.fitted[begin + t] = one
+            mean = weight * level + (1.0 - weight) * (a + b * (t + 1.0))
+            fits.fitted[begin + t] = mean
             if part[t] == part[t]:
-                squares += (part[t] - one) ** 2
+                squares += (part[t] - mean) ** 2
                 count += 1
                 level += alpha * (line[t] - level)
         fits.level[i] = level
@@ -153,20 +153,22 @@ def run_dynamic(y, alpha, initial, theta, fitted, ahead):
     count = 0
     for t in range(len(y) + len(ahead)):
         power_next = power * (1.0 - alpha)
-        one = level + (1.0 - 1.0 / theta) * (power * A + (1.0 - power_next) / alpha * B)
+        step_mean = level + (1.0 - 1.0 / theta) * (
+            power * A + (1.0 - power_next) / alpha * B
+        )
         if t == 0:
-            one = initial
-        x = one
+            step_mean = initial
+        x = step_mean
         if t < len(y):
             if t < len(fitted):
-                fitted[t] = one
+                fitted[t] = step_mean
             if y[t] == y[t]:
                 x = y[t]
                 if t >= 2:
-                    total += (x - one) ** 2
+                    total += (x - step_mean) ** 2
                     count += 1
         else:
-            ahead[t - len(y)] = one
+            ahead[t - len(y)] = step_mean
         level = alpha * x + (1.0 - alpha) * level
         k = t + 1.0
         B = ((k - 2.0) * B + 6.0 * (x - mean) / k) / (k + 1.0) if t > 0 else 0.0
@@ -195,7 +197,7 @@ def dynamic_theta(y, offsets, learn, fits, ahead):
     search = make_simplex_search(3, SEARCH_LIMIT)
     first = np.empty(3)
     step = np.array([0.2, 0.7, 0.2])
-    nothing = np.empty(0)
+    no_fitted = np.empty(0)
     for i in range(len(offsets) - 1):
         begin = offsets[i]
         part = y[begin : offsets[i + 1]]
@@ -213,9 +215,9 @@ def dynamic_theta(y, offsets, learn, fits, ahead):
             first[1] = np.log(2.0)
             first[2] = 0.5 * start / scale
             start_search(search, first, step)
-            value = dynamic_objective(part, scale, search.point, nothing)
+            value = dynamic_objective(part, scale, search.point, no_fitted)
             while not take_value(search, value, 1e-10):
-                value = dynamic_objective(part, scale, search.point, nothing)
+                value = dynamic_objective(part, scale, search.point, no_fitted)
             best = search.simplex[0]
             fits.alpha[i] = best[0]
             fits.theta[i] = np.exp(best[1])

@@ -153,10 +153,10 @@ class AbstractForecaster(Estimator):
         if len(panel) == 0:
             raise ValueError(f"{type(self).__name__} needs at least one series.")
         observed = panel.observed()
-        least = np.broadcast_to(self._least_values(panel), len(panel))
-        self.able_ = observed >= np.maximum(least, 1)
+        min_values = np.broadcast_to(self._least_values(panel), len(panel))
+        self.able_ = observed >= np.maximum(min_values, 1)
         season = season_of(panel, getattr(self, "season_length", None))
-        self.fallback_ = fallback_reasons(observed, least, self.able_)
+        self.fallback_ = fallback_reasons(observed, min_values, self.able_)
         self.panel_ = panel
         self.fallback_season_ = season
         if self.able_.any():
@@ -177,9 +177,13 @@ class AbstractForecaster(Estimator):
         """
         check_is_fitted(self, "panel_")
         panel = self.panel_.extended(new)
-        least = np.broadcast_to(self._least_values(panel), len(panel))
-        same = np.array_equal(panel.observed() >= np.maximum(least, 1), self.able_)
-        return self._learn(panel, self._refresh_panel if same else self._fit_panel)
+        min_values = np.broadcast_to(self._least_values(panel), len(panel))
+        is_unchanged = np.array_equal(
+            panel.observed() >= np.maximum(min_values, 1), self.able_
+        )
+        return self._learn(
+            panel, self._refresh_panel if is_unchanged else self._fit_panel
+        )
 
     def predict(
         self, horizon, X_future=None, level: Sequence[float] = (80, 95)
@@ -241,9 +245,9 @@ class AbstractForecaster(Estimator):
             out[:, able] = self._paths(horizon, X_future, n_paths, rng)
         rest = np.flatnonzero(~able)
         if len(rest):
-            one = [2 * 0.8413447460685429 - 1]  # a standard deviation on each side
+            levels = [2 * 0.8413447460685429 - 1]  # a standard deviation on each side
             mean, ends = last_season_forecast(
-                panel[rest], self.fallback_season_, horizon, one
+                panel[rest], self.fallback_season_, horizon, levels
             )
             step = np.diff(ends[:, :1, 0], axis=-1)[:, :, 0] / 2
             shocks = rng.standard_normal((n_paths, *mean.shape)) * step

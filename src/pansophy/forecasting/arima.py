@@ -210,13 +210,13 @@ def fit_exactly(y, X, orders, free) -> ARIMAFit:
 
     if len(free):
         free = np.clip(free, -3, 3)
-        found = bfgs(
+        optimum = bfgs(
             lambda v: (objective(v), numeric_gradient(objective, v)),
             free,
             max_iter=EXACT_STEPS,
             tol=1e-5,
         )
-        free = np.asarray(found.state.position)
+        free = np.asarray(optimum.state.position)
     best = run(free)
     ar, ma = full_polynomials(free, orders)
     count = int((~np.isnan(y)).sum()) - len(weights)
@@ -365,7 +365,7 @@ def choose_harmonics(y, period) -> int:
     """The number of pairs with the least AICc of least squares on the differences."""
     n = len(y)
     best = 0
-    least = np.inf
+    least_score = np.inf
     t = np.arange(n)
     w = np.diff(y)
     known = ~np.isnan(w)
@@ -380,9 +380,9 @@ def choose_harmonics(y, period) -> int:
         count = known.sum()
         score = count * np.log(max(rest @ rest / count, 1e-300))
         score += 2 * p * count / (count - p - 1)
-        if score < least:
+        if score < least_score:
             best = k
-            least = score
+            least_score = score
     return best
 
 
@@ -506,11 +506,18 @@ class ARIMA(AbstractForecaster):
         weights = difference_weights(orders)
         w = y if gaps else difference_series(y, orders)
         model = arima_model(ar, ma, weights if gaps else weights[:0])
-        found = whiten_series(model, w, X if gaps else difference_series(X, orders))
+        whitened = whiten_series(model, w, X if gaps else difference_series(X, orders))
         fitted = np.full(len(y), np.nan)
-        fitted[len(y) - len(w) :] = y[len(y) - len(w) :] - found.residual
+        fitted[len(y) - len(w) :] = y[len(y) - len(w) :] - whitened.residual
         return ARIMAFit(
-            orders, ar, ma, found.coef, found.variance, found.loglik, np.nan, fitted
+            orders,
+            ar,
+            ma,
+            whitened.coef,
+            whitened.variance,
+            whitened.loglik,
+            np.nan,
+            fitted,
         )
 
     def _mean_of(self, i, horizon, X_future) -> np.ndarray:

@@ -252,14 +252,14 @@ class ExponentialSmoothing(AbstractForecaster):
 
     def _ends(self, horizon, mean, levels):
         ends = super()._ends(horizon, mean, levels)
-        others = np.flatnonzero(self.fits_.form[:, [0, 1, 3]].max(axis=1) == 2)
-        if not len(others) or not levels:
+        simulated = np.flatnonzero(self.fits_.form[:, [0, 1, 3]].max(axis=1) == 2)
+        if not len(simulated) or not levels:
             return ends
         rng = np.random.default_rng(SEED)
         shocks = rng.standard_normal((1, N_PATHS, horizon))
         tails = np.array([(1 - q) / 2 for q in levels] + [(1 + q) / 2 for q in levels])
         width = ends[..., 1] - ends[..., 0]
-        for block in np.array_split(others, -(-len(others) // 256)):
+        for block in np.array_split(simulated, -(-len(simulated) // 256)):
             paths = np.empty((len(block), N_PATHS, horizon))
             part = loops.SmoothingFits._make(
                 [*(v[block] for v in self.fits_[:-1]), np.empty(0)]
@@ -273,8 +273,8 @@ class ExponentialSmoothing(AbstractForecaster):
                 )
             q = q.transpose(2, 3, 1, 0)
             wide = q[..., 1] - q[..., 0] > WIDEST * (width[block] + 1e-300)
-            keep = np.isfinite(q).all((1, 2, 3)) & ~wide.any((1, 2))
-            ends[block[keep]] = q[keep]
+            is_finite = np.isfinite(q).all((1, 2, 3)) & ~wide.any((1, 2))
+            ends[block[is_finite]] = q[is_finite]
         return ends
 
     def _paths(self, horizon, X_future, n_paths, rng):
@@ -334,6 +334,6 @@ def allowed_forms(panel, forms, m) -> np.ndarray:
     simplest = min(
         range(len(forms)), key=lambda k: (not forms[k].adds, form_size(forms[k], m))
     )
-    none = ~out.any(axis=1)
-    out[none, simplest] = positive[none] | forms[simplest].adds
+    has_none = ~out.any(axis=1)
+    out[has_none, simplest] = positive[has_none] | forms[simplest].adds
     return out

@@ -48,8 +48,8 @@ class Frequency(NamedTuple):
             steps = np.floor((stamps - self.anchor) / self.count)
             return steps.astype(np.int64)
         if self.unit == "second":
-            whole = np.round(stamps - self.anchor).astype(np.int64)
-            return whole // self.count
+            units = np.round(stamps - self.anchor).astype(np.int64)
+            return units // self.count
         if self.unit == "business day":
             days = np.floor(stamps / DAY).astype(np.int64) + 3  # from a Monday
             return 5 * (days // 7) + np.minimum(days % 7, 4)

@@ -64,13 +64,13 @@ class PanelFindings(NamedTuple):
         """The findings in words."""
         out = []
         if self.gaps:
-            more = self.gaps > self.rows
+            is_sparse = self.gaps > self.rows
             out.append(
                 f"{counted_noun(self.gaps, 'grid point')} in {self.series_with_gaps} "
                 f"of {self.series} series {'has' if self.gaps == 1 else 'have'} no row "
                 f"and stay{'s' if self.gaps == 1 else ''} missing"
-                f"{': more than there are rows; do they mix frequencies?' * more}"
-                f"{'' if more else '.'}"
+                f"{': more than there are rows; do they mix frequencies?' * is_sparse}"
+                f"{'' if is_sparse else '.'}"
             )
         if self.missing_values:
             verb = "has" if self.missing_values == 1 else "have"
@@ -346,10 +346,10 @@ class Panel:
         ahead = self.known.lengths - self.lengths
         if (ahead < horizon).any():
             first = int(np.argmax(ahead < horizon))
-            where = f" in series {self.names[first]}" if len(self) > 1 else ""
+            location = f" in series {self.names[first]}" if len(self) > 1 else ""
             raise ValueError(
                 f"known columns must reach {counted_noun(horizon, 'step')} beyond the "
-                f"last value, but reach {ahead[first]}{where}: add rows without the "
+                f"last value, but reach {ahead[first]}{location}: add rows without the "
                 "target that give them."
             )
         rows = self.known.offsets[:-1, None] + self.lengths[:, None]
@@ -462,7 +462,7 @@ def common_frequency(stamps, codes, names, has_dates) -> tuple[Frequency, tuple]
 
     `stamps` (n,) and `codes` (n,), the series of each row. ValueError if many differ.
     """
-    found: dict[tuple, list[int]] = {}
+    guess_members: dict[tuple, list[int]] = {}
     order = np.argsort(codes, kind="stable")
     bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
     guesses = {}
@@ -471,12 +471,12 @@ def common_frequency(stamps, codes, names, has_dates) -> tuple[Frequency, tuple]
         guess = infer_frequency(stamps[rows], has_dates=has_dates)
         if guess is not None:
             guesses[i] = guess
-            found.setdefault((guess.unit, guess.count), []).append(i)
-    if not found:
-        together = infer_frequency(stamps, has_dates=has_dates)
+            guess_members.setdefault((guess.unit, guess.count), []).append(i)
+    if not guess_members:
+        guess_of_all = infer_frequency(stamps, has_dates=has_dates)
         default = Frequency("second", 86400) if has_dates else Frequency()
-        return together or default, ()
-    ranked = sorted(found.items(), key=lambda pair: -len(pair[1]))
+        return guess_of_all or default, ()
+    ranked = sorted(guess_members.items(), key=lambda pair: -len(pair[1]))
     trusted = [pair for pair in ranked if len(pair[1]) > 0.1 * len(guesses)]
     kinds = {
         "step" if unit == "step" else (unit, count) for (unit, count), _ in trusted
@@ -489,7 +489,7 @@ def common_frequency(stamps, codes, names, has_dates) -> tuple[Frequency, tuple]
         for i in pair[1]
     )
     if kinds == business:
-        return guesses[found["second", 86400][0]], odd
+        return guesses[guess_members["second", 86400][0]], odd
     if len(kinds) > 1:
         listed = "; ".join(
             f"{len(members)} {guesses[members[0]].name} (such as {names[members[0]]})"

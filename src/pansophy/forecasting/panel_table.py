@@ -78,20 +78,21 @@ def read_panel(cls, source, time, target, series, known, frequency, merge) -> Pa
         grid, odd = common_frequency(stamps, codes, names, has_dates)
     if not isinstance(grid, Frequency):
         raise ValueError("frequency must be a Frequency or None.")
-    off = grid.off_grid(stamps)
-    if frequency is None and off.mean() > MOST_OFF_GRID:
+    is_off_grid = grid.off_grid(stamps)
+    if frequency is None and is_off_grid.mean() > MOST_OFF_GRID:
         raise TableError(
-            f"{off.sum():,} of {len(off):,} stamps in {time!r} do not fit one grid "
-            f"({grid.name} is the nearest): sum the rows up by day, week or month, or "
-            "write fiscal months as 2024-01."
+            f"{is_off_grid.sum():,} of {len(is_off_grid):,} stamps in {time!r} do not "
+            f"fit one grid ({grid.name} is the nearest): sum the rows up by day, week "
+            "or month, or write fiscal months as 2024-01."
         )
     ordinals = grid.ordinals(stamps)
-    found = PanelFindings(
+    findings = PanelFindings(
         rows=len(y),
         series=len(names),
-        off_grid=int(off.sum()),
+        off_grid=int(is_off_grid.sum()),
         off_grid_examples=tuple(
-            stamp_text(s, has_dates) for s in stamps[np.flatnonzero(off)[:EXAMPLES]]
+            stamp_text(s, has_dates)
+            for s in stamps[np.flatnonzero(is_off_grid)[:EXAMPLES]]
         ),
         reading=reading,
         number_form=number_form,
@@ -102,9 +103,9 @@ def read_panel(cls, source, time, target, series, known, frequency, merge) -> Pa
     rows = GridRows(
         codes[order], ordinals[order], y[order], X[order] if known else None
     )
-    rows, merged = rows.merged(merge, names, grid, time, bool(off.any()))
-    found = found._replace(merged=merged)
-    return rows.panel(cls, names, keys, grid, tuple(known), found)
+    rows, merged = rows.merged(merge, names, grid, time, bool(is_off_grid.any()))
+    findings = findings._replace(merged=merged)
+    return rows.panel(cls, names, keys, grid, tuple(known), findings)
 
 
 def check_table_columns(table, names):
@@ -152,18 +153,18 @@ def stamp_column(
     texts = pc.utf8_trim_whitespace(column.cast(pa.string()))
     texts = pc.if_else(pc.equal(texts, ""), None, texts)
     written = texts.to_pylist()
-    found, reading = calendar_stamps(written)
-    if found is not None:
-        return found, True, reading
+    stamps, reading = calendar_stamps(written)
+    if stamps is not None:
+        return stamps, True, reading
     zoned, reading = zoned_stamps(written)
     if zoned is not None:
         return zoned, True, reading
-    given = texts.drop_null()
-    form = find_date(given.combine_chunks()) if len(given) else None
+    known_texts = texts.drop_null()
+    form = find_date(known_texts.combine_chunks()) if len(known_texts) else None
     if form is None or not is_date_form(form.form):
         raise TableError(
             f"Column {name!r} must hold dates, such as 2024-03-15, 2024-W11, 2024-03 "
-            f"or 2024Q1, or whole numbers{not_a_date(given.to_pylist())}."
+            f"or 2024Q1, or whole numbers{not_a_date(known_texts.to_pylist())}."
         )
     return column_as_floats(texts, name, form.form), True, ""
 
@@ -173,10 +174,12 @@ def not_a_date(texts) -> str:
     if not texts:
         return "; it is empty"
     for text in texts:
-        one = pa.array([text])
-        alone = find_date(one)
+        single = pa.array([text])
+        form_alone = find_date(single)
         is_calendar = calendar_stamps([text])[0] is not None
-        if not is_calendar and (alone is None or not is_date_form(alone.form)):
+        if not is_calendar and (
+            form_alone is None or not is_date_form(form_alone.form)
+        ):
             return f", but has {text!r}"
     return ", all of them written alike"
 
@@ -346,8 +349,8 @@ def numbers_of_column(column, name) -> tuple[np.ndarray, str]:
         return column_as_floats(column, name), ""
     texts = pc.utf8_trim_whitespace(column.cast(pa.string()))
     texts = pc.if_else(pc.equal(texts, ""), None, texts)
-    given = texts.drop_null()
-    form = find_number(given.combine_chunks()) if len(given) else None
+    known_texts = texts.drop_null()
+    form = find_number(known_texts.combine_chunks()) if len(known_texts) else None
     if form is None:
         return column_as_floats(texts, name), ""
     values = column_as_floats(texts, name, form.form, form.missing)
@@ -399,40 +402,40 @@ class GridRows:
         self, merge, names, grid, time, off_grid=False
     ) -> tuple["GridRows", int]:
         """Rows with one row a grid point, and how many were merged."""
-        same = (np.diff(self.codes) == 0) & (np.diff(self.ordinals) == 0)
-        if not same.any():
+        is_repeated = (np.diff(self.codes) == 0) & (np.diff(self.ordinals) == 0)
+        if not is_repeated.any():
             return self, 0
         if merge is None:
-            places = np.flatnonzero(same)[:EXAMPLES]
+            places = np.flatnonzero(is_repeated)[:EXAMPLES]
             listed = "; ".join(
                 stamp_text(stamp, grid.has_dates)
                 + (f" of {names[self.codes[i]]}" if len(names) > 1 else "")
                 for i, stamp in zip(places, grid.stamps(self.ordinals[places]))
             )
-            one = bool(same.sum() == 1)
+            is_one = bool(is_repeated.sum() == 1)
             if off_grid:
-                shared = (
-                    f"fall{'s' * one} on the same point of the grid ({grid.name}) as"
-                )
+                verb = f"fall{'s' * is_one}"
+                shared = f"{verb} on the same point of the grid ({grid.name}) as"
             else:
-                shared = f"share{'s' * one} {'its' if one else 'their'} {time!r} with"
+                verb = f"share{'s' * is_one} {'its' if is_one else 'their'}"
+                shared = f"{verb} {time!r} with"
             raise TableError(
-                f"{counted_noun(same.sum(), 'row')} {shared} another row of the same "
-                f"series: {listed}. Name the columns that tell the series apart, or "
-                "merge them with merge='sum' or merge='mean' (--merge)."
+                f"{counted_noun(is_repeated.sum(), 'row')} {shared} another row of the "
+                f"same series: {listed}. Name the columns that tell the series apart, "
+                "or merge them with merge='sum' or merge='mean' (--merge)."
             )
-        group = np.r_[0, np.cumsum(~same)]
-        begins = np.r_[0, np.flatnonzero(~same) + 1]
-        given = np.bincount(group, ~np.isnan(self.y))
+        group = np.r_[0, np.cumsum(~is_repeated)]
+        begins = np.r_[0, np.flatnonzero(~is_repeated) + 1]
+        n_known = np.bincount(group, ~np.isnan(self.y))
         total = np.bincount(group, np.nan_to_num(self.y))
-        y = np.where(given > 0, total, np.nan)
+        y = np.where(n_known > 0, total, np.nan)
         if merge == "mean":
-            y = y / np.maximum(given, 1)
+            y = y / np.maximum(n_known, 1)
         X = None if self.X is None else self.X[begins]
         rows = GridRows(self.codes[begins], self.ordinals[begins], y, X)
         return rows, len(self.y) - len(y)
 
-    def panel(self, cls, names, keys, grid, known_names, found) -> Panel:
+    def panel(self, cls, names, keys, grid, known_names, findings) -> Panel:
         """The rows on their grid."""
         S = len(names)
         first = np.searchsorted(self.codes, np.arange(S))
@@ -459,12 +462,12 @@ class GridRows:
             X[place] = self.X
             refuse_missing_known(X, has_row, known_names)
             known = Ragged(X, offsets)
-            found = found._replace(known_filled=int((~has_row).sum()))
+            findings = findings._replace(known_filled=int((~has_row).sum()))
         inside = np.zeros(offsets[-1], dtype=bool)
         inside[rows] = True
         gaps = np.bincount(np.repeat(np.arange(S), spans), inside & ~has_row, S)
         ends = start + lengths
-        found = found._replace(
+        findings = findings._replace(
             gaps=int(gaps.sum()),
             series_with_gaps=int((gaps > 0).sum()),
             missing_values=int((np.isnan(values) & inside & has_row).sum()),
@@ -476,7 +479,7 @@ class GridRows:
         series = Ragged(values[rows], np.r_[0, np.cumsum(lengths)])
         if known is not None and np.isnan(known.values).any():
             known = Ragged(forward_filled(known), offsets)
-        return cls(series, start, grid, keys, known, known_names, found)
+        return cls(series, start, grid, keys, known, known_names, findings)
 
 
 def last_value_lengths(values, offsets) -> np.ndarray:
@@ -501,6 +504,6 @@ def forward_filled(known) -> np.ndarray:
     """Covariates with the value before where a grid point has no row."""
     X = known.values.copy()
     begins = np.repeat(known.offsets[:-1], known.lengths)
-    given = ~np.isnan(X[:, 0])
-    place = np.maximum.accumulate(np.where(given, np.arange(len(X)), -1))
+    is_known = ~np.isnan(X[:, 0])
+    place = np.maximum.accumulate(np.where(is_known, np.arange(len(X)), -1))
     return X[np.maximum(place, begins)]

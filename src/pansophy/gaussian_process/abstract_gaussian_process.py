@@ -80,14 +80,14 @@ def fit_process(kernel, choice: SolverChoice, data, options, rng) -> FittedProce
     rows = solver.training_rows(sample_count(data.X), rng)
     chosen = data if rows is None else data.take(rows)
     result = search_parameters(family, solver, chosen, options, rng)
-    ours = family.at(result.theta)
+    own_kernel = family.at(result.theta)
     data = data._replace(likelihood=result.likelihood)
-    posterior = solver.condition(ours, data, rng, result.solver_params)
+    posterior = solver.condition(own_kernel, data, rng, result.solver_params)
     value = result.value
     if value is None:
         chosen = chosen._replace(likelihood=result.likelihood)
         value = solver.evidence(
-            ours, chosen, result.solver_params, gradient=False
+            own_kernel, chosen, result.solver_params, gradient=False
         ).value
     return FittedProcess(
         family.public(result.theta),

@@ -128,10 +128,11 @@ def chain_terms(kernel) -> list[ChainTerm] | None:
         if inner is None or isinstance(kernel, Columns):
             return inner
         kept = list(kernel._kept)
-        take = lambda slope: np.asarray(slope)[kept]
+        take_kept = lambda slope: np.asarray(slope)[kept]
         return [
             t._replace(
-                variance_slope=take(t.variance_slope), scale_slope=take(t.scale_slope)
+                variance_slope=take_kept(t.variance_slope),
+                scale_slope=take_kept(t.scale_slope),
             )
             for t in inner
         ]
@@ -161,12 +162,12 @@ def multiply_terms(a: ChainTerm, b: ChainTerm):
     White noise times a Matern kernel is white noise, of its variance at distance 0.
     """
     if "constant" in (a.kind, b.kind):
-        other = b if a.kind == "constant" else a
+        kept_term = b if a.kind == "constant" else a
     elif "white" in (a.kind, b.kind):
-        other = a if a.kind == "white" else b
+        kept_term = a if a.kind == "white" else b
     else:
         return None
-    return other._replace(
+    return kept_term._replace(
         variance=a.variance * b.variance,
         variance_slope=a.variance_slope + b.variance_slope,
     )
@@ -226,10 +227,10 @@ def chain_model(terms, x, noise) -> ChainParts:
     P, H = np.zeros((k, k)), np.zeros((1, k))
     gaps = np.diff(x, prepend=x[0])
     slices, units = [], []
-    at = 0
+    start = 0
     for term in moving:
-        cut = slice(at, at + term.size)
-        at += term.size
+        cut = slice(start, start + term.size)
+        start += term.size
         H[0, cut.start] = 1.0
         slices.append(cut)
         if term.kind == "constant":

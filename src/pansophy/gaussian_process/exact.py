@@ -62,8 +62,8 @@ class GPData(NamedTuple):
         """Some rows, by a slice or their numbers."""
         if is_foreign(self.X):
             xp = namespace(self.X)
-            at = xp.asarray(rows, device=device(self.X))
-            pick = lambda values: xp.take(values, at, axis=0)
+            indices = xp.asarray(rows, device=device(self.X))
+            pick = lambda values: xp.take(values, indices, axis=0)
         else:
             pick = lambda values: values[rows]
         return self._replace(X=pick(self.X), Y=pick(self.Y), noise=pick(self.noise))

@@ -74,9 +74,9 @@ def separable_kernel(kernel, d) -> SeparableKernel | None:
     smooth = [part for part in summands if not is_white(part[0])]
     if len(smooth) != 1 or any(part.has_white_noise for part, _ in smooth):
         return None
-    product, where = smooth[0]
+    product, smooth_columns = smooth[0]
     factors: list[GridFactor] = []
-    for part, places in split_kernel(product, Product, where):
+    for part, places in split_kernel(product, Product, smooth_columns):
         result = factors_of(part, places, d)
         if result is None:
             return None
@@ -130,15 +130,21 @@ def factors_of(part, places, d) -> list[GridFactor] | None:
     inner = part.kernel if isinstance(part, Fixed) else part
     if d > 1 and isinstance(inner, RBF):
         scales = np.broadcast_to(inner.length_scale, d)
-        several = isinstance(inner.length_scale, tuple)
+        has_own_scales = isinstance(inner.length_scale, tuple)
         kept = list(part._kept) if isinstance(part, Fixed) else list(range(len(places)))
         factors = []
         for j in range(d):
-            at = j if several else 0
-            one = RBF(float(scales[j]))
-            here = places[kept.index(at)] if at in kept else None
-            own = places[:0] if here is None else np.array([here])
-            factors.append(GridFactor((j,), one.fixed() if here is None else one, own))
+            scale_index = j if has_own_scales else 0
+            factor_kernel = RBF(float(scales[j]))
+            place = places[kept.index(scale_index)] if scale_index in kept else None
+            own_places = places[:0] if place is None else np.array([place])
+            factors.append(
+                GridFactor(
+                    (j,),
+                    factor_kernel.fixed() if place is None else factor_kernel,
+                    own_places,
+                )
+            )
         return factors
     return [GridFactor(tuple(range(d)), part, places)]
 
@@ -159,9 +165,9 @@ def find_grid(X, groups) -> Grid | None:
     """The grid that the rows fill, each axis one group of columns, or None."""
     points, index = [], []
     for columns in groups:
-        values, at = np.unique(X[:, list(columns)], axis=0, return_inverse=True)
+        values, axis_index = np.unique(X[:, list(columns)], axis=0, return_inverse=True)
         points.append(values)
-        index.append(at.ravel())
+        index.append(axis_index.ravel())
     shape = tuple(len(p) for p in points)
     if np.prod(shape, dtype=float) != len(X):
         return None
@@ -255,13 +261,13 @@ def grid_structure(kernel, X):
 
 def grid_system(kernel, data) -> GridSystem:
     """Eigenvectors of every axis, eq. (1)."""
-    result, why = grid_structure(kernel, data.X)
+    result, reason = grid_structure(kernel, data.X)
     if result is None:
-        raise ParameterError(f"solver='grid' cannot be used: {why}.")
+        raise ParameterError(f"solver='grid' cannot be used: {reason}.")
     if np.ptp(data.noise) > 0:
         raise ParameterError("solver='grid' needs the same alpha for all rows.")
     separable, grid = result
-    one = np.zeros((1, 1))
+    unit_row = np.zeros((1, 1))
     axes = []
     for j, columns in enumerate(grid.columns):
         own_factors = [f for f in separable.factors if belongs(f, columns, j)]
@@ -275,7 +281,7 @@ def grid_system(kernel, data) -> GridSystem:
         axes.append(
             GridAxis(axis_kernel, places, grid.points[j], K, U, np.maximum(values, 0.0))
         )
-    white = sum(float(k.diag(one)[0]) for k, _ in separable.noise)
+    white = sum(float(k.diag(unit_row)[0]) for k, _ in separable.noise)
     noise = float(data.noise[0]) + white
     products = reduce(np.multiply.outer, [axis.values for axis in axes])
     level = len(data.X) * EPS * float(products.mean())
@@ -314,9 +320,9 @@ def grid_evidence(kernel, data, *, gradient=True) -> MarginalLikelihood:
     for j, axis in enumerate(system.axes):
         if not len(axis.places):
             continue
-        other = system.along_axes(matrices, A, skip=j)
+        other_axes = system.along_axes(matrices, A, skip=j)
         flat = lambda S, j=j: np.moveaxis(S, j, 0).reshape(S.shape[j], -1)
-        W = flat(A) @ flat(other).T
+        W = flat(A) @ flat(other_axes).T
         share = inverse
         for i, neighbour in enumerate(system.axes):
             if i != j:
@@ -325,8 +331,8 @@ def grid_evidence(kernel, data, *, gradient=True) -> MarginalLikelihood:
                 share = share * neighbour.values.reshape(shape)
         c = np.moveaxis(share, j, 0).reshape(len(axis.points), -1).sum(axis=1)
         W = 0.5 * (W - t * (axis.U * c) @ axis.U.T)
-        own = axis.kernel.contract(axis.points, None, 0.5 * (W + W.T))
-        np.add.at(slope, axis.places, own)
+        own_slope = axis.kernel.contract(axis.points, None, 0.5 * (W + W.T))
+        np.add.at(slope, axis.places, own_slope)
     by_noise = 0.5 * (float(np.sum(A * A)) - t * float(np.sum(inverse)))
     row = np.zeros((1, 1))
     for part, places in system.separable.noise:

@@ -138,7 +138,7 @@ def inducing_evidence(kernel, data, Z, *, gradient=True) -> MarginalLikelihood:
     b = solve_triangular(T, c, transposed=True)
     eye = np.eye(m)
     inverse = solve_triangular(T, solve_triangular(T, eye), transposed=True)
-    keep = eye - inverse
+    complement = eye - inverse
     slope = np.zeros(len(kernel.theta))
     by_Z = np.zeros_like(Z)
     by_D = np.empty(len(D))
@@ -147,7 +147,7 @@ def inducing_evidence(kernel, data, Z, *, gradient=True) -> MarginalLikelihood:
         A = scaled_projection(kernel, Z, L, x, d)
         root = np.sqrt(d)
         a = (Y[cut] / root[:, None] - A.T @ b) / root[:, None]
-        W = b @ a.T + t * (keep @ A) / root
+        W = b @ a.T + t * (complement @ A) / root
         W = solve_triangular(L, W, transposed=True)
         slope += kernel.contract(Z, x, W)
         by_Z += kernel.contract_inputs(Z, x, W)

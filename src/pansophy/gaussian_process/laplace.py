@@ -130,9 +130,9 @@ class SoftmaxCurvature(NamedTuple):
     half_log_det: float
 
     def apply(self, v):
-        own = np.stack([E @ v[:, c] for c, E in enumerate(self.E)], axis=1)
-        shared = solve_cholesky(self.M, own.sum(axis=1))
-        return own - np.stack([E @ shared for E in self.E], axis=1)
+        own_part = np.stack([E @ v[:, c] for c, E in enumerate(self.E)], axis=1)
+        shared = solve_cholesky(self.M, own_part.sum(axis=1))
+        return own_part - np.stack([E @ shared for E in self.E], axis=1)
 
     def class_matrix(self, c):
         """R_cc, (n, n)."""
@@ -147,8 +147,8 @@ class SoftmaxCurvature(NamedTuple):
         for c in range(k):
             for d in range(c + 1):
                 out[:, c, d] = out[:, d, c] = np.einsum("ij,ij->j", V[c], V[d])
-            own = np.einsum("ij,ij->i", K @ self.E[c], K)
-            out[:, c, c] += np.diagonal(K) - own
+            own_variance = np.einsum("ij,ij->i", K @ self.E[c], K)
+            out[:, c, c] += np.diagonal(K) - own_variance
         return out
 
 
@@ -275,8 +275,8 @@ def laplace_gradient(kernel, X, K, y, likelihood, state):
         S = system.posterior_blocks(K)
         P = system.P
         SP = np.einsum("ncd,nd->nc", S, P)
-        own = np.einsum("ncc->nc", S)
-        inner = own - np.sum(P * own, axis=1, keepdims=True)
+        own_variance = np.einsum("ncc->nc", S)
+        inner = own_variance - np.sum(P * own_variance, axis=1, keepdims=True)
         inner = inner - 2 * (SP - np.sum(P * SP, axis=1, keepdims=True))
         v = -0.5 * P * inner
         u = v - system.apply(K @ v)
@@ -440,10 +440,10 @@ class SoftmaxPosterior(NamedTuple):
             V = [solve_triangular(self.M, E @ K.T) for E in self.E]
             for c in range(k):
                 for d in range(c + 1):
-                    both = np.einsum("ij,ij->j", V[c], V[d])
-                    out[cut, c, d] = out[cut, d, c] = both
-                own = np.einsum("ij,ij->i", K @ self.E[c], K)
-                out[cut, c, c] += prior[cut] - own
+                    covariances = np.einsum("ij,ij->j", V[c], V[d])
+                    out[cut, c, d] = out[cut, d, c] = covariances
+                own_variance = np.einsum("ij,ij->i", K @ self.E[c], K)
+                out[cut, c, c] += prior[cut] - own_variance
         return out
 
 

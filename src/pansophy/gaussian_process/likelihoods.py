@@ -287,15 +287,15 @@ def loss_likelihood(loss: Loss, scale=1.0) -> Likelihood:
         )
     if loss.name == "student_t":
         return student_t_likelihood(loss.parameter, scale)
-    at = lambda r: float(np.exp(-loss.value(np.zeros(1), np.array([r]))[0]))
-    if at(1e8) > 0:
+    density_at = lambda r: float(np.exp(-loss.value(np.zeros(1), np.array([r]))[0]))
+    if density_at(1e8) > 0:
         raise ParameterError(
             f"{loss!r} is bounded: its exponential has no finite integral, so that no "
             "likelihood is made of it."
         )
-    mass, _ = scipy.integrate.quad(at, -np.inf, np.inf, limit=500)
+    mass, _ = scipy.integrate.quad(density_at, -np.inf, np.inf, limit=500)
     square, _ = scipy.integrate.quad(
-        lambda r: r * r * at(r), -np.inf, np.inf, limit=500
+        lambda r: r * r * density_at(r), -np.inf, np.inf, limit=500
     )
     named = loss.name in losses.FACTORIES or loss in losses.LOSSES
     return Likelihood(

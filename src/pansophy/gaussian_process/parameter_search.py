@@ -83,13 +83,15 @@ class HyperparameterVector:
 
         def evidence(x, gradient):
             theta, likelihood, solver_params = self.split(x)
-            found = solver.evidence(
+            evidence_found = solver.evidence(
                 self.family.at(theta),
                 data._replace(likelihood=likelihood),
                 solver_params,
                 gradient=gradient,
             )
-            return found.value, self.pull_back(found) if gradient else None
+            return evidence_found.value, self.pull_back(
+                evidence_found
+            ) if gradient else None
 
         return evidence
 
@@ -253,11 +255,11 @@ def warn_if_unrelated(family, theta, X):
         return
     for values in (family.theta, theta):
         kernel = family.at(values).without_noise()
-        at = np.linspace(0, len(X) - 1, min(len(X), LOOKED_AT)).astype(int)
-        near = np.abs(kernel(X[at], X))
-        near[np.arange(len(at)), at] = 0.0
+        looked_at = np.linspace(0, len(X) - 1, min(len(X), LOOKED_AT)).astype(int)
+        near = np.abs(kernel(X[looked_at], X))
+        near[np.arange(len(looked_at)), looked_at] = 0.0
         size = np.sqrt(np.abs(kernel.diag(X)))
-        if len(X) < 2 or (near > UNRELATED * size[at][:, None] * size).any():
+        if len(X) < 2 or (near > UNRELATED * size[looked_at][:, None] * size).any():
             return
     warnings.warn(
         "the kernel relates no row of X to any other, so that its length scales could "
@@ -353,9 +355,9 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
         return FoundParameters(family.theta, data.likelihood, z, None, 0)
     fewer = None
     # batches refine what few rows have found: Adam's steps are short
-    least = COARSE_ROWS + 1 if solver.is_stochastic(data) else COARSE_FROM
-    many = sample_count(data.X) >= least
-    if many and not callable(options.optimizer):
+    min_samples = COARSE_ROWS + 1 if solver.is_stochastic(data) else COARSE_FROM
+    is_large = sample_count(data.X) >= min_samples
+    if is_large and not callable(options.optimizer):
         fewer = coarse_search(vector, solver, data, options, rng)
     best = vector.start if fewer is None or fewer.theta is None else fewer.theta
     theta, likelihood, _ = vector.split(best)

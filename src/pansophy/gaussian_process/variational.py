@@ -98,15 +98,15 @@ def expected_softmax_likelihood(likelihood, y, mean, variance) -> Expectations:
     points = normal_points(mean.shape[1], POINTS)
     std = np.sqrt(variance)
     n, k = mean.shape
-    own = np.eye(k)[y.astype(int)]
+    one_hot = np.eye(k)[y.astype(int)]
     total = np.zeros(n)
     g = np.zeros_like(mean)
     w = np.zeros_like(mean)
     for cut in block_slices(POINTS, max(1, NUMBERS // mean.size)):
         z = points[cut, None, :]
         f = mean + std * z
-        slope = own - softmax(f)
-        labels = np.broadcast_to(own, f.shape).reshape(-1, k)
+        slope = one_hot - softmax(f)
+        labels = np.broadcast_to(one_hot, f.shape).reshape(-1, k)
         total += likelihood.log_prob(labels, f.reshape(-1, k)).reshape(-1, n).sum(0)
         g += slope.sum(axis=0)
         w -= (slope * z).sum(axis=0) / std

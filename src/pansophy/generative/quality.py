@@ -269,8 +269,8 @@ def precision_recall(
     holders = np.empty(len(Z))  # real balls that hold each generated row
     held = np.zeros(len(X), bool)  # real rows inside a generated ball
     full = np.zeros(len(X), bool)  # real balls that hold a generated row
-    for at in range(0, len(Z), BLOCK_ROWS):
-        cut = slice(at, at + BLOCK_ROWS)
+    for start in range(0, len(Z), BLOCK_ROWS):
+        cut = slice(start, start + BLOCK_ROWS)
         far = euclidean(Z[cut], X)
         inside = far <= real_radius
         holders[cut] = inside.sum(axis=1)
@@ -330,7 +330,7 @@ def classifier_two_sample_accuracy(
     folds = check_count("folds", folds, 2)
     X, Z = real_and_fake(real, fake)
     rng = make_rng(random_state)
-    both = np.vstack([X, Z])
+    pooled = np.vstack([X, Z])
     side = np.repeat([0, 1], [len(X), len(Z)])
     parts = []
     totals = []
@@ -343,7 +343,7 @@ def classifier_two_sample_accuracy(
         parts.append(w)
         totals.append(float(w.sum()))
     n_effective = sum(effective_sample_size(part) for part in parts)
-    _, groups = np.unique(both, axis=0, return_inverse=True)
+    _, groups = np.unique(pooled, axis=0, return_inverse=True)
     groups = groups.reshape(-1)
     folds = min(folds, int(groups.max()) + 1)
     if folds < 2:  # all rows are equal
@@ -357,7 +357,7 @@ def classifier_two_sample_accuracy(
     shares = np.concatenate([w / t for w, t in zip(parts, totals, strict=True)])
     answers = cross_val_predict(
         clone(classifier),
-        both,
+        pooled,
         side,
         groups=groups,
         cv=GroupKFold(folds, shuffle=True, random_state=draw_seed(rng)),

@@ -65,14 +65,14 @@ def layered_layout(parents, widths, height: float = 32.0) -> LayeredLayout:
             chain.append(i)
             chains[p, i] = chain
             links += list(pairwise(chain))
-    up: list[list[int]] = [[] for _ in depth]
-    down: list[list[int]] = [[] for _ in depth]
+    parents_of: list[list[int]] = [[] for _ in depth]
+    children_lists: list[list[int]] = [[] for _ in depth]
     for a, b in links:
-        up[b].append(a)
-        down[a].append(b)
+        parents_of[b].append(a)
+        children_lists[a].append(b)
     rows = [[i for i, k in enumerate(depth) if k == r] for r in range(max(depth) + 1)]
-    rows = order_layers(rows, up, down)
-    x = place_nodes(rows, up, down, np.array(node_widths))
+    rows = order_layers(rows, parents_of, children_lists)
+    x = place_nodes(rows, parents_of, children_lists, np.array(node_widths))
     y = np.array(depth) * (height + LAYER_GAP) + height / 2
     half = np.array(node_widths) / 2
     x -= (x - half).min()

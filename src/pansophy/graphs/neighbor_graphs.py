@@ -106,13 +106,13 @@ def radius_graph(
         numbers = np.arange(n)[rows] if isinstance(rows, slice) else np.asarray(rows)
         n_neighbors = np.diff(indptr)
         if not include_self:
-            of = np.repeat(numbers, n_neighbors)
-            keep = indices != of
+            row_of_edge = np.repeat(numbers, n_neighbors)
+            is_edge = indices != row_of_edge
             n_neighbors = n_neighbors - np.bincount(
-                np.repeat(np.arange(len(n_neighbors)), n_neighbors)[~keep],
+                np.repeat(np.arange(len(n_neighbors)), n_neighbors)[~is_edge],
                 minlength=len(n_neighbors),
             )
-            indices, dist = indices[keep], dist[keep]
+            indices, dist = indices[is_edge], dist[is_edge]
         counts.append(n_neighbors)
         neighbors.append(indices)
         lengths.append(dist)
@@ -137,10 +137,10 @@ def threshold_graph(X, t, *, mode="connectivity", metric="euclidean", p=2.0):
     check_edge_mode(mode)
     if sp.issparse(X):
         G = sp.coo_array(X)
-        keep = (G.data <= t) & (G.row != G.col)
-        i = G.row[keep]
-        j = G.col[keep]
-        d = G.data[keep]
+        is_edge = (G.data <= t) & (G.row != G.col)
+        i = G.row[is_edge]
+        j = G.col[is_edge]
+        d = G.data[is_edge]
     else:
         D = np.asarray(X)
         if D.ndim != 2 or D.shape[0] != D.shape[1]:
@@ -163,21 +163,21 @@ def symmetrize_graph(G, method):
         )
     n = G.shape[0]
     row = np.repeat(np.arange(n), np.diff(G.indptr))
-    one = np.minimum(row, G.indices) * np.int64(n) + np.maximum(row, G.indices)
-    pairs, first, times = np.unique(one, return_index=True, return_counts=True)
+    pair_keys = np.minimum(row, G.indices) * np.int64(n) + np.maximum(row, G.indices)
+    pairs, first, times = np.unique(pair_keys, return_index=True, return_counts=True)
     self_edge = pairs // n == pairs % n
     if method == "mutual":
-        keep = (times == 2) | self_edge
-        pairs = pairs[keep]
-        first = first[keep]
-        self_edge = self_edge[keep]
+        is_kept = (times == 2) | self_edge
+        pairs = pairs[is_kept]
+        first = first[is_kept]
+        self_edge = self_edge[is_kept]
     i = pairs // n
     j = pairs % n
     v = G.data[first]
     not_loop = ~self_edge
     data = np.concatenate([v, v[not_loop]])
-    at = (np.concatenate([i, j[not_loop]]), np.concatenate([j, i[not_loop]]))
-    return sp.csr_array((data, at), shape=G.shape)
+    indices = (np.concatenate([i, j[not_loop]]), np.concatenate([j, i[not_loop]]))
+    return sp.csr_array((data, indices), shape=G.shape)
 
 
 def assemble_csr(counts, neighbors, lengths, n, mode):

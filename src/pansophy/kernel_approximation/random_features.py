@@ -196,14 +196,14 @@ class PolynomialCountSketch(PrefixedOutput, Transformer, Estimator):
         refuse_overflowing_squares(self, X)
         A = X * math.sqrt(self.gamma)
         if self.coef0 != 0:
-            one = np.full((A.shape[0], 1), math.sqrt(self.coef0), A.dtype)
+            constant = np.full((A.shape[0], 1), math.sqrt(self.coef0), A.dtype)
             join = sparse.hstack if sparse.issparse(A) else np.hstack
-            A = join([A, one])
+            A = join([A, constant])
         total = None
         width = A.shape[1]
-        for at, signs in zip(self.indexHash_, self.bitHash_, strict=True):
+        for hashed_index, signs in zip(self.indexHash_, self.bitHash_, strict=True):
             S = sparse.csr_array(
-                (signs.astype(A.dtype), (np.arange(width), at)),
+                (signs.astype(A.dtype), (np.arange(width), hashed_index)),
                 shape=(width, self.n_components),
             )
             sketch = A @ S

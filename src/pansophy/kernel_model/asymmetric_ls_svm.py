@@ -147,8 +147,8 @@ class AsymmetricLSSVM(Classifier, AbstractKernelModel):
 
     def _make_kernel(self, X) -> Any:
         kernel: Any = self.kernel
-        ours = isinstance(kernel, (str, AbstractKernel)) or is_sklearn_kernel(kernel)
-        if ours:
+        is_own = isinstance(kernel, (str, AbstractKernel)) or is_sklearn_kernel(kernel)
+        if is_own:
             return super()._make_kernel(X)
         return kernel if isinstance(kernel, Asymmetric) else Asymmetric(kernel)
 

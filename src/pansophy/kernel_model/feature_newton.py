@@ -82,11 +82,11 @@ def nystroem_features(kernel, X, centers) -> KernelFeatures:
     """Eq. (4) for a kernel on the rows X, with the rows `centers` of them."""
     rows, _ = kernel.as_rows(X)
     factor = pivoted_factor(kernel(rows[centers]))
-    at = centers[factor.pivots]
+    pivots = centers[factor.pivots]
     top = factor.L[factor.pivots]  # K_mm = top top^T, T = top^T
-    Z = rows[at]
+    Z = rows[pivots]
     n = int(rows.shape[0])
-    r = len(at)
+    r = len(pivots)
     # the features of all centres, a sample of those of all rows
     sample = factor.L
     times = n / len(centers)
@@ -110,7 +110,7 @@ def nystroem_features(kernel, X, centers) -> KernelFeatures:
         moments=moments,
         coefficients=lambda V: solve_triangular(top, V, transposed=True),
         rank=r,
-        rows=at,
+        rows=pivots,
     )
 
 
@@ -172,16 +172,16 @@ class SmoothProblem(NamedTuple):
         """The function v -> H v at x, eq. (2)."""
         F = self.scores(x)
         D = self.curvatures(F)
-        several = self.loss is softmax
+        is_multiclass = self.loss is softmax
         P = D
-        if several:
+        if is_multiclass:
             E = np.exp(F - F.max(axis=1, keepdims=True))
             P = E / E.sum(axis=1, keepdims=True)
 
         def product(v):
             V, b = self.unpack(v)
             U = self.features.forward(V) + b
-            if several:
+            if is_multiclass:
                 U = P * (U - np.sum(P * U, axis=1, keepdims=True)) * self.w[:, None]
             else:
                 U = D * U

@@ -70,12 +70,16 @@ def solve_dual_ridge(K, Y, alpha):
     """a of eq. (2) for a matrix K and weights of 1, by a factor: (n, t)."""
     columns = []
     for a in np.unique(alpha):
-        at = np.flatnonzero(alpha == a)
-        part = namespace(Y).take(Y, at_like(at, Y), axis=1)
-        columns.append((at, solve_shifted_or_least_squares(K, float(a), part)))
+        columns_of_alpha = np.flatnonzero(alpha == a)
+        part = namespace(Y).take(Y, at_like(columns_of_alpha, Y), axis=1)
+        columns.append(
+            (columns_of_alpha, solve_shifted_or_least_squares(K, float(a), part))
+        )
     if len(columns) == 1:
         return columns[0][1]
-    order = np.argsort(np.concatenate([at for at, _ in columns]), kind="stable")
+    order = np.argsort(
+        np.concatenate([target_columns for target_columns, _ in columns]), kind="stable"
+    )
     xp = namespace(Y)
     joined = xp.concat([part for _, part in columns], axis=1)
     return xp.take(joined, at_like(order, Y), axis=1)

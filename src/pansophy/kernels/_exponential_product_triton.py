@@ -67,15 +67,15 @@ def product_kernel(
             v = tl.load(v_ptr + j, mask=inside, other=0.0)
             out += tl.sum(entries * v[None, :], axis=1)
         else:
-            at = j[:, None] * K + k[None, :]
-            v = tl.load(v_ptr + at, mask=inside[:, None], other=0.0)
+            v_offsets = j[:, None] * K + k[None, :]
+            v = tl.load(v_ptr + v_offsets, mask=inside[:, None], other=0.0)
             out = tl.dot(entries, v, out, input_precision="ieee", out_dtype=number)
     row = tl.program_id(1).to(tl.int64) * n + i
     if K == 1:
         tl.store(out_ptr + row, out, mask=i < n)
     else:
-        to = row[:, None] * K + k[None, :]
-        tl.store(out_ptr + to, out, mask=(i < n)[:, None])
+        out_offsets = row[:, None] * K + k[None, :]
+        tl.store(out_ptr + out_offsets, out, mask=(i < n)[:, None])
 
 
 def takes(A, B, V) -> bool:

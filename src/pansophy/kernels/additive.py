@@ -231,8 +231,8 @@ class Anova(WrappedKernel):
         parts = self._column_kernels(X, Z)
         total: list = [zero for _ in range(len(self.kernel.theta))]
         for j in range(len(parts)):
-            others = parts[:j] + parts[j + 1 :]
-            outer = symmetric_polynomials(others, self.degree - 1, zero)[-1]
+            other_parts = parts[:j] + parts[j + 1 :]
+            outer = symmetric_polynomials(other_parts, self.degree - 1, zero)[-1]
             inner = self.kernel.gradient_block(X[:, j : j + 1], Z[:, j : j + 1])
             total = [t + outer * g for t, g in zip(total, inner, strict=True)]
         return total
@@ -274,6 +274,6 @@ class AllSubsets(AbstractKernel):
         d = int(X.shape[1])
         xp = namespace(X)
         subsets = [s for size in range(d + 1) for s in combinations(range(d), size)]
-        one = xp.ones_like(xp.sum(X, axis=1))
-        parts = [reduce(lambda v, j: v * X[:, j], s, one) for s in subsets]
+        ones = xp.ones_like(xp.sum(X, axis=1))
+        parts = [reduce(lambda v, j: v * X[:, j], s, ones) for s in subsets]
         return xp.stack(parts, axis=1)

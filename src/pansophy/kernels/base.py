@@ -95,12 +95,12 @@ class AbstractKernel(ABC):
         cls.__repr__ = cls.__repr__  # so that `dataclass` does not write another
 
     def __repr__(self):
-        given = [
+        arguments = [
             f"{field.name}={short_text(getattr(self, field.name))}"
             for field in dataclasses.fields(self)  # pyrefly: ignore
             if field.repr
         ]
-        return f"{type(self).__name__}({', '.join(given)})"
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
     def __sklearn_clone__(self):
         return self  # kernels never change
@@ -154,11 +154,11 @@ class AbstractKernel(ABC):
 
     def __call__(self, X, Z=None):
         """The matrix of k(x, z), eq. (3); Z = None means X."""
-        rows, other = self.as_rows(X, Z)
-        if 0 in (rows.shape[0], other.shape[0]):
-            return empty_block(rows, other)
+        rows, other_rows = self.as_rows(X, Z)
+        if 0 in (rows.shape[0], other_rows.shape[0]):
+            return empty_block(rows, other_rows)
         if Z is not None:
-            return map_tiles(self.block, rows, other, dtype=block_dtype(rows))
+            return map_tiles(self.block, rows, other_rows, dtype=block_dtype(rows))
         K = symmetric_gram_matrix(self, rows)
         if not self.is_psd:
             warn_if_indefinite(self, K)
@@ -174,20 +174,20 @@ class AbstractKernel(ABC):
         >>> Linear().matmul([[1.0], [2.0]], [[3.0], [4.0]], np.array([1.0, 1.0]))
         array([ 7., 14.])
         """
-        rows, other = self.as_rows(X, Z)
+        rows, other_rows = self.as_rows(X, Z)
         V = values_like(V, rows)
-        if V.ndim not in (1, 2) or V.shape[0] != other.shape[0]:
+        if V.ndim not in (1, 2) or V.shape[0] != other_rows.shape[0]:
             raise ValueError(
-                f"V of matmul must have {other.shape[0]} rows, got shape "
+                f"V of matmul must have {other_rows.shape[0]} rows, got shape "
                 f"{tuple(V.shape)}."
             )
         columns = V if V.ndim == 2 else V[:, None]
-        if 0 in (rows.shape[0], other.shape[0]):
-            out = empty_block(rows, other) @ columns
+        if 0 in (rows.shape[0], other_rows.shape[0]):
+            out = empty_block(rows, other_rows) @ columns
         elif Z is None:
             out = symmetric_product(self, rows, columns)
         else:
-            out = cross_product(self, rows, other, columns)
+            out = cross_product(self, rows, other_rows, columns)
         return out if V.ndim == 2 else out[:, 0]
 
     def contract(self, X, Z, W) -> np.ndarray:
@@ -206,13 +206,15 @@ class AbstractKernel(ABC):
         >>> RBF().contract(X, None, np.ones((2, 2))).round(6)
         array([1.213061])
         """
-        rows, other = self.as_rows(X, Z)
-        n, m = int(rows.shape[0]), int(other.shape[0])
+        rows, other_rows = self.as_rows(X, Z)
+        n, m = int(rows.shape[0]), int(other_rows.shape[0])
         weights = ContractionWeights.of(W, rows, (n, m))
         total = np.zeros(len(self.theta))
         if len(total) == 0 or 0 in (n, m):
             return total
-        tasks = contraction_tasks(self, rows, None if Z is None else other, weights)
+        tasks = contraction_tasks(
+            self, rows, None if Z is None else other_rows, weights
+        )
         if is_foreign(rows):
             parts = (task() for task in tasks)
         else:
@@ -233,13 +235,15 @@ class AbstractKernel(ABC):
         >>> Linear().contract_inputs([[1.0]], [[3.0], [4.0]], np.array([[1.0, 2.0]]))
         array([[11.]])
         """
-        rows, other = self.as_rows(X, Z)
-        n, m = int(rows.shape[0]), int(other.shape[0])
+        rows, other_rows = self.as_rows(X, Z)
+        n, m = int(rows.shape[0]), int(other_rows.shape[0])
         W = ContractionWeights.of(W, rows, (n, m))
-        every = slice(0, m)
+        all_columns = slice(0, m)
 
         def block(cut):
-            return self.input_block(row_slice(rows, cut), other, W.tile(cut, every))
+            return self.input_block(
+                row_slice(rows, cut), other_rows, W.tile(cut, all_columns)
+            )
 
         if is_foreign(rows):
             parts = [block(cut) for cut in block_slices(n, device_step(m))]
@@ -250,15 +254,15 @@ class AbstractKernel(ABC):
 
     def gradient(self, X, Z=None):
         """dK / d theta, of shape (p, n, m): all of it at once."""
-        rows, other = self.as_rows(X, Z)
-        parts = self.gradient_block(rows, other)
+        rows, other_rows = self.as_rows(X, Z)
+        parts = self.gradient_block(rows, other_rows)
         xp = array_namespace(rows)
         if not parts:
-            return empty_block(rows, other)[None, :, :][:0, :, :]
+            return empty_block(rows, other_rows)[None, :, :][:0, :, :]
         G = xp.stack(parts)
         if Z is None and self.has_white_noise:
-            on = xp.eye(rows.shape[0], dtype=xp.bool, device=device(rows))
-            G = xp.where(on, xp.stack(self.gradient_diag(rows))[:, :, None], G)
+            diagonal = xp.eye(rows.shape[0], dtype=xp.bool, device=device(rows))
+            G = xp.where(diagonal, xp.stack(self.gradient_diag(rows))[:, :, None], G)
         return G
 
     def as_rows(self, X, Z=None):
@@ -286,23 +290,27 @@ class AbstractKernel(ABC):
         names: list[str] = []
         for name in self._free:
             value = getattr(self, name)
-            one = not isinstance(value, tuple)
-            names += [name] if one else [f"{name}[{j}]" for j in range(len(value))]
+            is_scalar = not isinstance(value, tuple)
+            names += (
+                [name] if is_scalar else [f"{name}[{j}]" for j in range(len(value))]
+            )
         return tuple(names)
 
     def with_theta(self, theta) -> "AbstractKernel":
         """A copy with other parameters."""
         values = np.exp(np.asarray(theta, dtype=float))
         changed: dict[str, Any] = {}
-        at = 0
+        start = 0
         for name in self._free:
             old = getattr(self, name)
             size = len(old) if isinstance(old, tuple) else 1
-            new = values[at : at + size]
+            new = values[start : start + size]
             changed[name] = tuple(new.tolist()) if isinstance(old, tuple) else new[0]
-            at += size
-        if at != len(values):
-            raise ValueError(f"theta of {self!r} has {at} entries, got {len(values)}.")
+            start += size
+        if start != len(values):
+            raise ValueError(
+                f"theta of {self!r} has {start} entries, got {len(values)}."
+            )
         kernel: Any = self
         return dataclasses.replace(kernel, **changed) if changed else self
 
@@ -497,9 +505,9 @@ def sparse_float_rows(X, Z=None):
         )
     common = np.result_type(X.dtype, Z.dtype)
     common = common if common.kind == "f" else np.dtype(np.float64)
-    same = X is Z
+    is_same = X is Z
     X = X.astype(common, copy=False)
-    return X, X if same else Z.astype(common, copy=False)
+    return X, X if is_same else Z.astype(common, copy=False)
 
 
 def empty_block(X, Z):
@@ -544,8 +552,8 @@ def symmetric_gram_tensor(kernel, X):
     if is_torch(K):
         K.diagonal().copy_(kernel.diag(X))
         return K
-    on = xp.eye(n, dtype=xp.bool, device=device(X))
-    return xp.where(on, kernel.diag(X)[:, None], K)
+    diagonal = xp.eye(n, dtype=xp.bool, device=device(X))
+    return xp.where(diagonal, kernel.diag(X)[:, None], K)
 
 
 def fill_gram_rows(tile_of, K, tile, mirrored, rows):
@@ -725,15 +733,17 @@ def contraction_tasks(kernel, X, Z, weights):
         x = row_slice(X, rows)
         total = contract_square(kernel, x, weights.tile(rows, rows))
         for columns in block_slices(rows.start, wide):
-            other = weights.tile(columns, rows)
-            W = weights.tile(rows, columns) + namespace(other).matrix_transpose(other)
+            mirrored = weights.tile(columns, rows)
+            W = weights.tile(rows, columns) + namespace(mirrored).matrix_transpose(
+                mirrored
+            )
             total = total + numbers_of(
                 kernel.contract_block(x, row_slice(X, columns), W)
             )
         return total
 
-    one = symmetric if Z is None else cross
-    return [(lambda r=r: one(r)) for r in block_slices(n, wide)]
+    contract_rows = symmetric if Z is None else cross
+    return [(lambda r=r: contract_rows(r)) for r in block_slices(n, wide)]
 
 
 def contract_square(kernel, X, W):
@@ -742,8 +752,8 @@ def contract_square(kernel, X, W):
         return numbers_of(kernel.contract_block(X, X, W))
     xp = namespace(W)
     w = xp.linalg.diagonal(W)
-    off = W * (1 - xp.eye(W.shape[0], dtype=W.dtype, device=device(W)))
-    total = numbers_of(kernel.contract_block(X, X, off))
+    off_diagonal = W * (1 - xp.eye(W.shape[0], dtype=W.dtype, device=device(W)))
+    total = numbers_of(kernel.contract_block(X, X, off_diagonal))
     return total + numbers_of([xp.sum(g * w) for g in kernel.gradient_diag(X)])
 
 
@@ -762,9 +772,9 @@ def short_text(value) -> str:
         texts = [short_text(v) for v in value]
         if len(texts) > LISTED:
             texts = [*texts[: LISTED - 2], "...", texts[-1]]
-        one = "," if isinstance(value, tuple) and len(texts) == 1 else ""
+        comma = "," if isinstance(value, tuple) and len(texts) == 1 else ""
         joined = ", ".join(texts)
-        return f"({joined}{one})" if isinstance(value, tuple) else f"[{joined}]"
+        return f"({joined}{comma})" if isinstance(value, tuple) else f"[{joined}]"
     if hasattr(value, "shape") and len(value.shape):
         return f"<array of shape {tuple(value.shape)}>"
     if callable(value) and not isinstance(value, AbstractKernel):
@@ -992,7 +1002,8 @@ class Product(KernelPair):
             return None
         xp = namespace(X)
         return tuple(
-            xp.concat(list(both), axis=1) for both in zip(left, right, strict=True)
+            xp.concat(list(factor_pair), axis=1)
+            for factor_pair in zip(left, right, strict=True)
         )
 
     def diag(self, X):
@@ -1210,9 +1221,13 @@ class Columns(WrappedKernel):
     columns: Any
 
     def __post_init__(self):
-        given = self.columns
-        given = [given] if isinstance(given, Integral) else list(given)
-        listed = tuple(check_count("a column of `on`", j, 0) for j in given)
+        listed_columns = self.columns
+        listed_columns = (
+            [listed_columns]
+            if isinstance(listed_columns, Integral)
+            else list(listed_columns)
+        )
+        listed = tuple(check_count("a column of `on`", j, 0) for j in listed_columns)
         object.__setattr__(self, "columns", listed)
 
     def __repr__(self):
@@ -1228,8 +1243,8 @@ class Columns(WrappedKernel):
         if sparse.issparse(X):
             return X[:, list(self.columns)]
         xp = namespace(X)
-        at = xp.asarray(list(self.columns), dtype=xp.int64, device=device(X))
-        return xp.take(X, at, axis=1)
+        indices = xp.asarray(list(self.columns), dtype=xp.int64, device=device(X))
+        return xp.take(X, indices, axis=1)
 
     def block(self, X, Z):
         return self.kernel.block(self._take(X), self._take(Z))

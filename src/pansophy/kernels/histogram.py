@@ -39,8 +39,8 @@ def chi_squared_block(X, Z):
     total = empty_block(X, Z)
     for j in range(int(X.shape[1])):
         x, z = X[:, j][:, None], Z[:, j][None, :]
-        both = x + z
-        total = total + (x - z) ** 2 / xp.where(both == 0, xp.ones_like(both), both)
+        sums = x + z
+        total = total + (x - z) ** 2 / xp.where(sums == 0, xp.ones_like(sums), sums)
     return total
 
 
@@ -144,10 +144,10 @@ class Tanimoto(AbstractKernel):
 
     def block(self, X, Z):
         dot = inner_products(X, Z)
-        below = row_squared_norms(X)[:, None] + row_squared_norms(Z)[None, :] - dot
+        divisor = row_squared_norms(X)[:, None] + row_squared_norms(Z)[None, :] - dot
         xp = namespace(dot)
-        one = xp.ones_like(dot)
-        return xp.where(below > 0, dot / xp.where(below > 0, below, one), one)
+        ones = xp.ones_like(dot)
+        return xp.where(divisor > 0, dot / xp.where(divisor > 0, divisor, ones), ones)
 
     def diag(self, X):
         return full_diag(self.as_rows(X)[0], 1.0)

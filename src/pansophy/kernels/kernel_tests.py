@@ -141,7 +141,7 @@ def mmd(
     rng = make_rng(random_state)
     X, w = drawn_rows(X, check_sample_weight(weight_x, len(X), "weight_x"), rows, rng)
     Z, v = drawn_rows(Z, check_sample_weight(weight_z, len(Z), "weight_z"), rows, rng)
-    both = np.vstack([X, Z])
+    pooled = np.vstack([X, Z])
     weights = None
     if w is not None or v is not None:
         w = np.ones(len(X)) if w is None else w
@@ -149,8 +149,8 @@ def mmd(
         weights = np.r_[w, v]
     with single_blas():
         if length_scale is None:
-            length_scale = median_distance(both, rng, weights)
-        K = RBF(length_scale)(both)
+            length_scale = median_distance(pooled, rng, weights)
+        K = RBF(length_scale)(pooled)
         values = permuted_mmd(K, len(X), len(Z), permutations, rng, weights)
     value = float(values[0]) if values[0] > ROUNDING else 0.0
     p = permutation_pvalue(value, values[1:]) if permutations else np.nan
@@ -161,8 +161,8 @@ def drawn_rows(X, w, rows, rng):
     """At most so many rows with their weights, drawn without replacement, in order."""
     if rows is None or len(X) <= rows:
         return X, w
-    at = np.sort(rng.choice(len(X), rows, replace=False))
-    return X[at], None if w is None else w[at]
+    chosen = np.sort(rng.choice(len(X), rows, replace=False))
+    return X[chosen], None if w is None else w[chosen]
 
 
 def mmd_test(
@@ -192,9 +192,9 @@ def mmd_test(
     if min(n, m) == 0:
         raise ValueError("mmd_test needs rows in both samples.")
     objects = takes_objects(kernel)
-    both = [*X, *Z] if objects else np.vstack(like_rows(np.asarray(X), np.asarray(Z)))
-    k = chosen_kernel(kernel, both, rng)
-    values = permuted_mmd(k(both), n, m, permutations, rng)
+    pooled = [*X, *Z] if objects else np.vstack(like_rows(np.asarray(X), np.asarray(Z)))
+    k = chosen_kernel(kernel, pooled, rng)
+    values = permuted_mmd(k(pooled), n, m, permutations, rng)
     observed = max(float(values[0]), 0.0)
     return KernelTestResult(observed, permutation_pvalue(observed, values[1:]), (k,))
 
@@ -253,6 +253,6 @@ def hsic_test(
     observed = float(np.sum(K * L)) / n**2
     values = np.empty(permutations)
     for b in range(permutations):
-        at = rng.permutation(n)
-        values[b] = np.sum(K * L[np.ix_(at, at)]) / n**2
+        order = rng.permutation(n)
+        values[b] = np.sum(K * L[np.ix_(order, order)]) / n**2
     return KernelTestResult(observed, permutation_pvalue(observed, values), tuple(used))

@@ -245,8 +245,8 @@ class RBF(RadialKernel):
     learnt = ("length_scale",)
 
     def __init__(self, length_scale=None, *, gamma=None, width=None):
-        given = [v is not None for v in (length_scale, gamma, width)]
-        if sum(given) > 1:
+        is_given = [v is not None for v in (length_scale, gamma, width)]
+        if sum(is_given) > 1:
             raise ValueError("RBF takes one of length_scale, gamma and width.")
         for name, value in (("gamma", gamma), ("width", width)):
             if value is not None and not value > 0:
@@ -501,10 +501,15 @@ class Periodic(AbstractKernel):
     def _columns(self, X):
         """(l_j, p_j) of every column."""
         d = int(X.shape[1])
-        both = (
+        scales_and_periods = (
             parameter_by_column(self, name, X) for name in ("length_scale", "period")
         )
-        return list(zip(*(np.broadcast_to(v, d).tolist() for v in both), strict=True))
+        return list(
+            zip(
+                *(np.broadcast_to(v, d).tolist() for v in scales_and_periods),
+                strict=True,
+            )
+        )
 
     def _angle(self, X, Z, j, period):
         return (math.pi / period) * (X[:, j][:, None] - Z[:, j][None, :])

@@ -103,17 +103,17 @@ class Spectrum(SequenceKernel):
 
     def _counts(self, X, vocabulary):
         """Parts counted, (n, words met so far); new words join the vocabulary."""
-        data, at, ends = [], [], [0]
+        data, columns, ends = [], [], [0]
         sizes = range(1, self.length + 1) if self.blended else (self.length,)
         for x in X:
             x = x if isinstance(x, str) else tuple(x)
             parts = Counter(x[i : i + p] for p in sizes for i in range(len(x) - p + 1))
             for part, count in parts.items():
-                at.append(vocabulary.setdefault(part, len(vocabulary)))
+                columns.append(vocabulary.setdefault(part, len(vocabulary)))
                 data.append(float(count))
-            ends.append(len(at))
+            ends.append(len(columns))
         shape = (len(X), len(vocabulary))
-        return sparse.csr_array((data, at, ends), shape=shape)
+        return sparse.csr_array((data, columns, ends), shape=shape)
 
 
 @dataclass(frozen=True)

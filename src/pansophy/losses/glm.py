@@ -208,8 +208,8 @@ def is_convex(family, link):
     if link is family.link:
         return True
     if family.code == BINOMIAL:
-        even = ("identity", "log", "probit", "cloglog", "loglog", "tanh")
-        return link.name in even
+        even_links = ("identity", "log", "probit", "cloglog", "loglog", "tanh")
+        return link.name in even_links
     if family.code == NEGATIVE_BINOMIAL:
         return False
     if link.name == "identity":

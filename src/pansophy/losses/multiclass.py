@@ -52,10 +52,12 @@ def softmax_constant(y, w, a):
 
 def hinge_parts(y, f):
     xp = namespace(f)
-    own = as_one_hot(y, f)
-    score = xp.sum(own * f, axis=-1)
-    rival = f - own * (xp.max(xp.abs(f)) * 2 + 1)  # the label's own class cannot win
-    return own, score, rival
+    one_hot = as_one_hot(y, f)
+    score = xp.sum(one_hot * f, axis=-1)
+    rival = f - one_hot * (
+        xp.max(xp.abs(f)) * 2 + 1
+    )  # the label's own class cannot win
+    return one_hot, score, rival
 
 
 def multiclass_hinge_value(y, f, a):
@@ -69,10 +71,10 @@ def multiclass_hinge_value(y, f, a):
 def multiclass_hinge_gradient(y, f, a):
     """+1 on the strongest rival and -1 on the label, where eq. (2) is above 0."""
     xp = namespace(f)
-    own, _, rival = hinge_parts(y, f)
+    one_hot, _, rival = hinge_parts(y, f)
     wrong = as_one_hot(xp.argmax(rival, axis=-1), f)
     active = xp.astype(multiclass_hinge_value(y, f, a) > 0, f.dtype)
-    return active[:, None] * (wrong - own)
+    return active[:, None] * (wrong - one_hot)
 
 
 softmax = Loss(

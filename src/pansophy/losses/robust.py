@@ -143,11 +143,11 @@ def tukey_curvature(y, f, c):
 def tukey_constant(y, w, c):
     """From the best target by weighted means, none of which can raise eq. (2)."""
     xp = namespace(y)
-    at = best_target(tukey_value, y, w, c, CANDIDATES)
+    target = best_target(tukey_value, y, w, c, CANDIDATES)
     for _ in range(100):
-        near = biweight_factor(y, xp.zeros_like(y) + at, c) ** 2
-        at = weighted_row_mean(y, near if w is None else w * near)
-    return at
+        near = biweight_factor(y, xp.zeros_like(y) + target, c) ** 2
+        target = weighted_row_mean(y, near if w is None else w * near)
+    return target
 
 
 @remakeable
@@ -196,11 +196,11 @@ def student_t_curvature(y, f, v):
 
 def student_t_constant(y, w, v):
     """From the best target by weighted means, none of which can raise eq. (3)."""
-    at = best_target(student_t_value, y, w, v, CANDIDATES)
+    target = best_target(student_t_value, y, w, v, CANDIDATES)
     for _ in range(100):
-        near = 1 / (v + (y - at) ** 2)
-        at = weighted_row_mean(y, near if w is None else w * near)
-    return at
+        near = 1 / (v + (y - target) ** 2)
+        target = weighted_row_mean(y, near if w is None else w * near)
+    return target
 
 
 @remakeable
@@ -235,10 +235,10 @@ def student_t(df: float = 4.0) -> Loss:
 def best_target(values, y, w, a, limit):
     """The target (one of at most `limit`, by rank) of lowest total loss."""
     xp = namespace(y)
-    some = xp.sort(y)
-    if some.shape[0] > limit:
-        pick = np.linspace(0, some.shape[0] - 1, limit).astype(np.int64)
-        some = some[xp.asarray(pick)]
+    candidates = xp.sort(y)
+    if candidates.shape[0] > limit:
+        pick = np.linspace(0, candidates.shape[0] - 1, limit).astype(np.int64)
+        candidates = candidates[xp.asarray(pick)]
     cost = lambda c: values(y, xp.zeros_like(y) + c, a)
-    totals = [float(xp.sum(cost(c) if w is None else w * cost(c))) for c in some]
-    return some[int(np.argmin(totals))]
+    totals = [float(xp.sum(cost(c) if w is None else w * cost(c))) for c in candidates]
+    return candidates[int(np.argmin(totals))]

@@ -117,8 +117,8 @@ def connected_neighbor_graph(G, X, search):
     i, j, d = (np.array(part) for part in zip(*links, strict=True))
     G = sparse.coo_array(G)
     data = np.concatenate([G.data, d])
-    at = (np.concatenate([G.row, i]), np.concatenate([G.col, j]))
-    return sparse.csr_array((data, at), shape=G.shape)
+    indices = (np.concatenate([G.row, i]), np.concatenate([G.col, j]))
+    return sparse.csr_array((data, indices), shape=G.shape)
 
 
 def shortest_link(X, labels, a, b, search):
@@ -278,10 +278,10 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
 
     def _check_use(self, n):
         if (self.n_neighbors is None) == (self.radius is None):
-            given = "Both" if self.n_neighbors is not None else "Neither"
+            given_text = "Both" if self.n_neighbors is not None else "Neither"
             raise ValueError(
-                f"{given} n_neighbors and radius are provided: give n_neighbors or "
-                "radius, and None for the other."
+                f"{given_text} n_neighbors and radius are provided: give n_neighbors "
+                "or radius, and None for the other."
             )
         if self.n_neighbors is not None and self.n_neighbors >= n:
             raise ValueError(

@@ -70,13 +70,13 @@ def reconstruction_weights(X, Z, neighbours, reg):
 def assemble_pieces(parts, n):
     """The sum of small symmetric matrices, each at the rows it speaks of."""
     row, column, value = [], [], []
-    for at, A in parts:  # at (b, s) rows, A (b, s, s)
-        s = at.shape[1]
-        row.append(np.repeat(at, s, axis=1).ravel())
-        column.append(np.tile(at, (1, s)).ravel())
+    for rows, A in parts:  # at (b, s) rows, A (b, s, s)
+        s = rows.shape[1]
+        row.append(np.repeat(rows, s, axis=1).ravel())
+        column.append(np.tile(rows, (1, s)).ravel())
         value.append(A.ravel())
-    at = (np.concatenate(row), np.concatenate(column))
-    return sparse.csr_array((np.concatenate(value), at), shape=(n, n))
+    rows = (np.concatenate(row), np.concatenate(column))
+    return sparse.csr_array((np.concatenate(value), rows), shape=(n, n))
 
 
 def standard_form(X, neighbours, reg):
@@ -99,10 +99,10 @@ def ltsa_pieces(X, neighbours, m):
     """LTSA: I - G G^T, G the constant and the m main axes of the neighbours."""
     n, k = neighbours.shape
     for cut in piece_blocks(n, k, X.shape[1]):
-        at = neighbours[cut]
-        P = X[at]
+        rows = neighbours[cut]
+        P = X[rows]
         U = tangent_axes(P - P.mean(axis=1, keepdims=True))[:, :, :m]
-        yield at, np.eye(k) - 1.0 / k - U @ U.transpose(0, 2, 1)
+        yield rows, np.eye(k) - 1.0 / k - U @ U.transpose(0, 2, 1)
 
 
 def hessian_pieces(X, neighbours, m, tol):
@@ -110,8 +110,8 @@ def hessian_pieces(X, neighbours, m, tol):
     n, k = neighbours.shape
     first, second = np.triu_indices(m)
     for cut in piece_blocks(n, k, X.shape[1]):
-        at = neighbours[cut]
-        P = X[at]
+        rows = neighbours[cut]
+        P = X[rows]
         U = tangent_axes(P - P.mean(axis=1, keepdims=True))[:, :, :m]
         T = np.concatenate(
             [np.ones((len(U), k, 1)), U, U[:, :, first] * U[:, :, second]], axis=2
@@ -119,7 +119,7 @@ def hessian_pieces(X, neighbours, m, tol):
         H = np.linalg.qr(T)[0][:, :, m + 1 :]
         size = H.sum(axis=1, keepdims=True)
         H = H / np.where(np.abs(size) < tol, 1.0, size)
-        yield at, H @ H.transpose(0, 2, 1)
+        yield rows, H @ H.transpose(0, 2, 1)
 
 
 def modified_pieces(X, neighbours, m, tol):
@@ -153,18 +153,18 @@ def modified_pieces_of_rows(V, w, neighbours, rows, s, tol):
     """The pieces of the rows that have s flat directions."""
     k = neighbours.shape[1]
     for cut in piece_blocks(len(rows), k + 1, 1):
-        own = rows[cut]
-        F = V[own][:, :, k - s :]
+        block = rows[cut]
+        F = V[block][:, :, k - s :]
         ones = F.sum(axis=1)
         size = np.linalg.norm(ones, axis=1, keepdims=True) / np.sqrt(s)
         h = size - ones  # Householder: turns F^T 1 into `size` times ones
         norm = np.linalg.norm(h, axis=1, keepdims=True)
         h = np.where(norm < tol, 0.0, h / np.where(norm > 0, norm, 1.0))
         reflection = 2 * np.einsum("bij,bj->bi", F, h)[:, :, None] * h[:, None, :]
-        W = F - reflection + ((1 - size) * w[own])[:, :, None]
-        W = np.concatenate([W, np.full((len(own), 1, s), -1.0)], axis=1)
-        at = np.concatenate([neighbours[own], own[:, None]], axis=1)
-        yield at, W @ W.transpose(0, 2, 1)
+        W = F - reflection + ((1 - size) * w[block])[:, :, None]
+        W = np.concatenate([W, np.full((len(block), 1, s), -1.0)], axis=1)
+        piece_rows = np.concatenate([neighbours[block], block[:, None]], axis=1)
+        yield piece_rows, W @ W.transpose(0, 2, 1)
 
 
 def smallest_eigenvectors(M, m, solver, tol, max_iter, rng):

@@ -80,9 +80,9 @@ def dissimilarity_order(T):
     i, j, t = i[known], j[known], t[known]
     if len(t) == 0:
         raise ValueError("every dissimilarity is 0: there is no order to keep.")
-    by = np.argsort(t, kind="stable")
-    tie = np.concatenate([[0], np.cumsum(np.diff(t[by]) > 0)])
-    return DissimilarityOrder(i[by], j[by], tie, len(T))
+    order = np.argsort(t, kind="stable")
+    tie = np.concatenate([[0], np.cumsum(np.diff(t[order]) > 0)])
+    return DissimilarityOrder(i[order], j[order], tie, len(T))
 
 
 def monotone_targets(order, values):
@@ -173,9 +173,9 @@ def smacof(
     True
     """
     init = "random" if init is None else init
-    given = None if isinstance(init, str) else init
-    if given is not None:
-        n_components = np.shape(given)[1]
+    initial = None if isinstance(init, str) else init
+    if initial is not None:
+        n_components = np.shape(initial)[1]
         init = "random"
     model = MDS(
         n_components,
@@ -190,7 +190,7 @@ def smacof(
         metric="precomputed",
         normalized_stress=normalized_stress,
     )
-    model.fit(dissimilarities, init=given)
+    model.fit(dissimilarities, init=initial)
     if return_n_iter:
         return model.embedding_, model.stress_, model.n_iter_
     return model.embedding_, model.stress_
@@ -350,6 +350,6 @@ class MDS(PrefixedOutput, Transformer, Estimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        given = "precomputed" in (self.metric, self.dissimilarity)
-        tags.input_tags.pairwise = given
+        is_pairwise = "precomputed" in (self.metric, self.dissimilarity)
+        tags.input_tags.pairwise = is_pairwise
         return tags

@@ -196,8 +196,8 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        given = ("precomputed", "precomputed_nearest_neighbors")
-        tags.input_tags.pairwise = self.affinity in given
+        pairwise_kinds = ("precomputed", "precomputed_nearest_neighbors")
+        tags.input_tags.pairwise = self.affinity in pairwise_kinds
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -99,9 +99,9 @@ def kl_divergence(P, Y, a, Z, entropy=None):
         )
     else:
         part = lambda c: _tsne.cross_entropy_dense(P, Y, a, *c)
-    alone, mass = entropy or affinity_entropy(P)
+    self_term, mass = entropy or affinity_entropy(P)
     rest = sum(threads.run_tasks([lambda c=c: part(c) for c in cuts]))
-    return alone + rest + mass * math.log(Z)
+    return self_term + rest + mass * math.log(Z)
 
 
 def kl_gradient(P, Y, a, repel):
@@ -114,8 +114,8 @@ def phase_schedule(step, plan, n):
     """(exaggeration, momentum, rate of learning) of a step."""
     early = step < EARLY
     e = plan.exaggeration if early else 1.0
-    least = LEAST_EARLY_RATE if early else LEAST_RATE
-    rate = max(n / 4 / e, least) if plan.rate == "auto" else plan.rate
+    least_rate = LEAST_EARLY_RATE if early else LEAST_RATE
+    rate = max(n / 4 / e, least_rate) if plan.rate == "auto" else plan.rate
     return e, 0.5 if early else 0.8, rate
 
 
@@ -165,16 +165,18 @@ def array_steps(P, a, plan):
     xp = arrays.namespace(P)
     n = P.shape[0]
     c = 2 * (a + 1) / a
-    on = xp.eye(n, dtype=P.dtype, device=arrays.device(P))
+    identity = xp.eye(n, dtype=P.dtype, device=arrays.device(P))
     zero = xp.zeros_like(P)
-    known = float(xp.sum(xp.where(P > 0, P * xp.log(xp.where(P > 0, P, on + 1)), zero)))
+    known = float(
+        xp.sum(xp.where(P > 0, P * xp.log(xp.where(P > 0, P, identity + 1)), zero))
+    )
 
     def weights(Y):
         s = xp.sum(Y * Y, axis=1)
         D = s[:, None] + s[None, :] - 2 * Y @ xp.matrix_transpose(Y)
         D = xp.where(D > 0, D, zero)
         u = 1 / (1 + D / a)
-        w = u ** (0.5 * (a + 1)) * (1 - on)
+        w = u ** (0.5 * (a + 1)) * (1 - identity)
         return u, w, xp.sum(w)
 
     def run(Y, U, G, first, last):

@@ -74,12 +74,12 @@ def barnes_hut_repulsion(Y, a=1, angle=0.5):
     side = max(float(np.max(Y.max(axis=1) - low)) * (1 + 1e-6), 1e-300)
     code = _barnes_hut.morton_codes(Y, low, side)
     order = np.argsort(code, kind="stable")
-    start, stop, after = (np.empty(2 * n, np.int64) for _ in range(3))
+    start, stop, following = (np.empty(2 * n, np.int64) for _ in range(3))
     size, centre = np.empty(2 * n), np.empty((2 * n, m))
-    count = _barnes_hut.build_nodes(code[order], m, side, start, stop, size, after)
+    count = _barnes_hut.build_nodes(code[order], m, side, start, stop, size, following)
     _barnes_hut.node_means(Y, order, start, stop, count, centre)
     F = np.empty_like(Y)
-    nodes = (order, start, stop, size, after, centre, count)
+    nodes = (order, start, stop, size, following, centre, count)
     task = lambda lo, hi: _barnes_hut.tree_repulsion(Y, nodes, angle, a, lo, hi, F)
     return F, [lambda c=c: task(*c) for c in point_ranges(n)], False
 
@@ -142,12 +142,12 @@ def smooth_grid_part(Y, F, net, workers):
     m, n = Y.shape
     kind = np.float64 if max(net.cells) <= DOUBLE else np.float32
     W, S = np.empty((m, n, ORDER), kind), np.empty((m, n, ORDER), kind)
-    at = np.empty((m, n), np.int32)
+    cells = np.empty((m, n), np.int32)
     charges = np.zeros((net.cells[0], net.cells[1] if m == 2 else 1), kind)
-    _tsne_grid.spread_charges(Y, net.low, net.h, W, S, at, charges)
+    _tsne_grid.spread_charges(Y, net.low, net.h, W, S, cells, charges)
     K = kernel_transform(net.sizes, net.h, net.T, kind)
     field = grid_potential(charges, net.sizes, K, workers)
-    return _tsne_grid.field_gradient(field, W, S, at, -0.5 / net.h, F)
+    return _tsne_grid.field_gradient(field, W, S, cells, -0.5 / net.h, F)
 
 
 def cheapest_repulsion(Y, workers=1):

@@ -47,9 +47,9 @@ def hits_of_rankings(relevant, ranked, k) -> Hits:
         good = good if isinstance(good, dict) else dict.fromkeys(good, 1.0)
         good = {i: g for i, g in good.items() if g > 0}
         first = list(listed)[:k]
-        again = [i in first[:j] for j, i in enumerate(first)]
-        own = [0.0 if a else good.get(i, 0.0) for i, a in zip(first, again)]
-        gains[row, : len(first)] = own
+        is_repeated = [i in first[:j] for j, i in enumerate(first)]
+        own_gains = [0.0 if a else good.get(i, 0.0) for i, a in zip(first, is_repeated)]
+        gains[row, : len(first)] = own_gains
         top = sorted(good.values(), reverse=True)[:k]
         ideal[row, : len(top)], n[row] = top, len(good)
     return Hits(gains, n, ideal)
@@ -71,9 +71,9 @@ def average_precision_per_user(hits):
     """Eq. (3) for each user."""
     rel = hits.gains > 0
     k = rel.shape[1]
-    at = np.cumsum(rel, axis=1) / np.arange(1, k + 1)
-    most = np.maximum(np.minimum(k, hits.n_relevant), 1)
-    return nan_without_relevant(hits, (at * rel).sum(axis=1) / most)
+    precision = np.cumsum(rel, axis=1) / np.arange(1, k + 1)
+    max_hits = np.maximum(np.minimum(k, hits.n_relevant), 1)
+    return nan_without_relevant(hits, (precision * rel).sum(axis=1) / max_hits)
 
 
 def ndcg_per_user(hits):

@@ -142,8 +142,8 @@ def make_splitter(estimator, cv, share, seed):
         return (StratifiedKFold if classes else KFold)(
             cv, shuffle=True, random_state=seed
         )
-    one = StratifiedShuffleSplit if classes else ShuffleSplit
-    return one(1, test_size=share, random_state=seed)
+    splitter_class = StratifiedShuffleSplit if classes else ShuffleSplit
+    return splitter_class(1, test_size=share, random_state=seed)
 
 
 def rate_architecture(estimator, settings, data, splits, score) -> ArchitectureRow:

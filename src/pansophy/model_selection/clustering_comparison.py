@@ -98,7 +98,9 @@ class ClusteringComparison:
         methods = [r.method for r in self.rows]
         table = [[n, *map(format_cell, a)] for n, a in zip(methods, self.agreement)]
         lines += aligned_lines([["", *methods], *table])
-        lines += [f"Disqualified: {name} ({why})." for name, why in self.disqualified]
+        lines += [
+            f"Disqualified: {name} ({reason})." for name, reason in self.disqualified
+        ]
         return "\n".join(lines)
 
 
@@ -145,7 +147,7 @@ def evaluate_clusterer(name, method, X, y, samples, seed):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         labels, seconds = fit_labels(method, X, seed)
-        again = [
+        rerun_scores = [
             adjusted_rand_score(labels[s], fit_labels(method, X[s], seed)[0])
             for s in samples
         ]
@@ -158,7 +160,7 @@ def evaluate_clusterer(name, method, X, y, samples, seed):
         v["n_clusters"],
         v["n_noise"],
         v.get("within_ss", float("nan")),
-        float(np.mean(again)) if again else float("nan"),
+        float(np.mean(rerun_scores)) if rerun_scores else float("nan"),
         v.get("silhouette", float("nan")),
         v.get("davies_bouldin", float("nan")),
         v.get("adjusted_rand", float("nan")),

@@ -152,8 +152,8 @@ def all_class_probabilities(model, X, K):
 
 
 def too_few_rows_message(n, classes) -> str:
-    what = "rows of each class" if classes else "rows"
-    return f"calibration needs at least two {what}, got {n} sample{'s' * (n != 1)}."
+    row_kind = "rows of each class" if classes else "rows"
+    return f"calibration needs at least two {row_kind}, got {n} sample{'s' * (n != 1)}."
 
 
 class ScaledResiduals(NamedTuple):
@@ -235,12 +235,12 @@ class ConformalRegressor(Regressor, AbstractConformalEstimator):
             return self._fit_quantiles(X, y)
         if self.method == "split":
             fit, rest = self._split(y)
-            one = self._fit_one(rows_of_table(X, fit), y[fit])
+            fold_model = self._fit_one(rows_of_table(X, fit), y[fit])
             self.reach_ = score_quantile(
-                one.scores(rows_of_table(X, rest), y[rest]), self.level
+                fold_model.scores(rows_of_table(X, rest), y[rest]), self.level
             )
-            self.members_ = [one]
-            return self._keep(one.model)
+            self.members_ = [fold_model]
+            return self._keep(fold_model.model)
         cv = LeaveOneOut() if self.method == "jackknife+" and len(y) > 1 else self.cv
         self.fold_ = self._folds(X, y, cv)
         self.reach_ = np.empty(len(y))
@@ -248,19 +248,23 @@ class ConformalRegressor(Regressor, AbstractConformalEstimator):
         for f in range(self.fold_.max() + 1):
             out = np.flatnonzero(self.fold_ == f)
             rest = np.flatnonzero(self.fold_ != f)
-            one = self._fit_one(rows_of_table(X, rest), y[rest])
-            self.reach_[out] = one.scores(rows_of_table(X, out), y[out])
-            self.members_.append(one)
-        self.estimators_ = [one.model for one in self.members_]
+            fold_model = self._fit_one(rows_of_table(X, rest), y[rest])
+            self.reach_[out] = fold_model.scores(rows_of_table(X, out), y[out])
+            self.members_.append(fold_model)
+        self.estimators_ = [member.model for member in self.members_]
         return self._keep(clone(self._model()).fit(X, y))
 
     def _fit_one(self, X, y):
         model = clone(self._model()).fit(X, y)
         if self.spread is None:
             return ScaledResiduals(model, None, 1.0)
-        off = np.abs(y - model.predict(X))
-        least = 0.05 * float(off.mean()) or 1.0  # no interval of width 0
-        return ScaledResiduals(model, clone(self.spread).fit(X, off), least)
+        absolute_errors = np.abs(y - model.predict(X))
+        min_width = (
+            0.05 * float(absolute_errors.mean()) or 1.0
+        )  # no interval of width 0
+        return ScaledResiduals(
+            model, clone(self.spread).fit(X, absolute_errors), min_width
+        )
 
     def _fit_quantiles(self, X, y):
         from ..linear_model import QuantileRegressor
@@ -273,9 +277,9 @@ class ConformalRegressor(Regressor, AbstractConformalEstimator):
                 f"{type(model).__name__}."
             )
         fit, rest = self._split(y)
-        here = rows_of_table(X, fit)
+        training_rows = rows_of_table(X, fit)
         tails = ((1 - self.level) / 2, (1 + self.level) / 2)
-        make = lambda q: clone(model).set_params(quantile=q).fit(here, y[fit])
+        make = lambda q: clone(model).set_params(quantile=q).fit(training_rows, y[fit])
         self.estimators_ = [make(q) for q in tails]
         low, high = (m.predict(rows_of_table(X, rest)) for m in self.estimators_)
         self.reach_ = score_quantile(quantile_scores(y[rest], low, high), self.level)
@@ -298,10 +302,10 @@ class ConformalRegressor(Regressor, AbstractConformalEstimator):
             centre = self.estimator_.predict(X)
             reach = self.reach_ * self.members_[0].at(X)
             return np.column_stack([centre - reach, centre + reach])
-        centres = np.column_stack([one.model.predict(X) for one in self.members_])
+        centres = np.column_stack([member.model.predict(X) for member in self.members_])
         spread = None
         if self.spread is not None:
-            spread = np.column_stack([one.at(X) for one in self.members_])
+            spread = np.column_stack([member.at(X) for member in self.members_])
         return cv_plus_interval(centres, self.reach_, self.fold_, self.level, spread)
 
 
@@ -367,24 +371,24 @@ class ConformalClassifier(Classifier, AbstractConformalEstimator):
         K = len(self.classes_)
         if self.method == "split":
             fit, rest = self._split(y)
-            one = clone(model).fit(rows_of_table(X, fit), y[fit])
-            p = all_class_probabilities(one, rows_of_table(X, rest), K)
+            fold_model = clone(model).fit(rows_of_table(X, fit), y[fit])
+            p = all_class_probabilities(fold_model, rows_of_table(X, rest), K)
             self.rule_ = fit_prediction_sets(
                 p, y[rest], self.level, self.kind, self.by_class
             )
-            return self._keep(one)
+            return self._keep(fold_model)
         self.fold_, self.codes_ = self._folds(X, y, self.cv), y
         self.estimators_ = []
         self.own_ = np.empty(len(y))
         for f in range(self.fold_.max() + 1):
             out = np.flatnonzero(self.fold_ == f)
             rest = np.flatnonzero(self.fold_ != f)
-            one = clone(model).fit(rows_of_table(X, rest), y[rest])
+            fold_model = clone(model).fit(rows_of_table(X, rest), y[rest])
             s = class_scores(
-                all_class_probabilities(one, rows_of_table(X, out), K), self.kind
+                all_class_probabilities(fold_model, rows_of_table(X, out), K), self.kind
             )
             self.own_[out] = s[np.arange(len(s)), y[out]]
-            self.estimators_.append(one)
+            self.estimators_.append(fold_model)
         return self._keep(clone(model).fit(X, y))
 
     def predict_proba(self, X):

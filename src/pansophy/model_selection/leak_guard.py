@@ -38,9 +38,9 @@ class LockedRows:
 
     def __getitem__(self, key):
         rows, rest = (key[0], key[1:]) if isinstance(key, tuple) else (key, ())
-        where = np.arange(len(self))[rows]
-        self._guard.check(np.atleast_1d(where))
-        part = rows_of_table(self._data, where)
+        row_numbers = np.arange(len(self))[rows]
+        self._guard.check(np.atleast_1d(row_numbers))
+        part = rows_of_table(self._data, row_numbers)
         return part[(slice(None), *rest)] if rest else part
 
     def __array__(self, *_, **__):

@@ -98,9 +98,9 @@ class MultiDatasetResult:
             lines.append(f"Friedman (Iman-Davenport): p = {p:.2g}, {say}.")
         best = self.methods[0]
         settings = (self.rope, self.metric, self.relative)
-        for other in self.methods[1:]:
-            q = self.pair(best, other)
-            words = describe_probabilities(q.probabilities, best, other, *settings)
+        for rival in self.methods[1:]:
+            q = self.pair(best, rival)
+            words = describe_probabilities(q.probabilities, best, rival, *settings)
             lines.append(f"{words} Wilcoxon p = {q.adjusted:.2g} after Holm.")
         return "\n".join(lines)
 
@@ -206,8 +206,8 @@ def compare_over_datasets(
     x, z, ranks = x[:, order], z[:, order], ranks[order]
     methods = tuple(methods[i] for i in order)
     N, k = x.shape
-    found = list(combinations(range(k), 2))
-    gaps = [z[:, i] - z[:, j] for i, j in found]
+    method_pairs = list(combinations(range(k), 2))
+    gaps = [z[:, i] - z[:, j] for i, j in method_pairs]
     p = [wilcoxon_signed_rank(g) for g in gaps]
     w = dirichlet_weights(N, 0.5, 20_000, random_state)
     pairs = tuple(
@@ -215,11 +215,13 @@ def compare_over_datasets(
             methods[i],
             methods[j],
             float(np.median(g)),
-            one,
-            float(many),
+            first_value,
+            float(second_value),
             signed_rank_probabilities(g if greater else -g, rope, w),
         )
-        for (i, j), g, one, many in zip(found, gaps, p, holm_adjust(p))
+        for (i, j), g, first_value, second_value in zip(
+            method_pairs, gaps, p, holm_adjust(p)
+        )
     )
     test = friedman_test(x, greater) if k > 2 and N > 1 else None
     return MultiDatasetResult(

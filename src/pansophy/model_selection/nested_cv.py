@@ -88,28 +88,28 @@ def nested_cross_validation(
     validation, test = np.full((n, n), np.nan), np.full((n, n), np.nan)
     chosen = []
     for t in range(n):
-        others = [v for v in range(n) if v != t]
+        inner_folds = [v for v in range(n) if v != t]
         models = [{} for _ in tried]
-        losses = np.empty((len(tried), len(others)))
-        for j, v in enumerate(others):
+        losses = np.empty((len(tried), len(inner_folds)))
+        for j, v in enumerate(inner_folds):
             fit, held = (
                 np.flatnonzero(r) for r in ((fold != t) & (fold != v), fold == v)
             )
             X_fit, X_held = rows_of_table(X, fit), rows_of_table(X, held)
             for m, s in enumerate(tried):
                 model = clone(estimator).set_params(**s).fit(X_fit, y[fit])
-                of = default_loss(model) if loss is None else loss
-                losses[m, j] = of(model, X_held, y[held])
+                loss_of = default_loss(model) if loss is None else loss
+                losses[m, j] = loss_of(model, X_held, y[held])
                 models[m][v] = model
         best = best_setting(losses, tried)
         chosen.append(tried[best])
         rows = np.flatnonzero(fold == t)  # only now
         X_test = rows_of_table(X, rows)
-        for j, v in enumerate(others):
+        for j, v in enumerate(inner_folds):
             model = models[best][v]
-            of = default_loss(model) if loss is None else loss
+            loss_of = default_loss(model) if loss is None else loss
             validation[t, v] = losses[best, j]
-            test[t, v] = of(model, X_test, y[rows])
+            test[t, v] = loss_of(model, X_test, y[rows])
     return NestedResult(tuple(chosen), validation, test, n * (n - 1) * len(tried))
 
 

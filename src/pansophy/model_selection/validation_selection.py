@@ -118,8 +118,8 @@ def expand_grid(grid) -> list[dict]:
     listed = isinstance(grid, (list, tuple)) and all(
         isinstance(s, Mapping) for s in grid
     )
-    whole = lambda v: isinstance(v, str) or not hasattr(v, "__iter__")
-    if listed and any(whole(v) for s in grid for v in s.values()):
+    is_scalar = lambda v: isinstance(v, str) or not hasattr(v, "__iter__")
+    if listed and any(is_scalar(v) for s in grid for v in s.values()):
         return [dict(s) for s in grid]
     return list(ParameterGrid(grid))
 
@@ -202,8 +202,8 @@ def select_on_validation(
     n = len(y) if y is not None else len(X)
     if split is None:
         codes = np.unique(y, return_inverse=True)[1] if y is not None else None
-        enough = is_classifier(tried[0][1]) and np.bincount(codes).min() >= 10
-        stratify = codes if enough else None
+        is_stratified = is_classifier(tried[0][1]) and np.bincount(codes).min() >= 10
+        stratify = codes if is_stratified else None
         split = train_validation_test_split(
             n, fractions, y=stratify, random_state=random_state
         )
@@ -212,30 +212,30 @@ def select_on_validation(
     guard = LeakGuard(X, y, test=split.test)
     table = []
     for name, estimator in tried:
-        of = default_loss(estimator) if loss is None else loss
+        loss_of = default_loss(estimator) if loss is None else loss
         model = fit_rows(estimator, guard.X, guard.y, split.train)
         part = guard.X[split.validation]
         truth = part.values if guard.y is None else guard.y[split.validation]
-        table.append(CandidateLoss(name, float(of(model, part, truth))))
+        table.append(CandidateLoss(name, float(loss_of(model, part, truth))))
     if not np.isfinite([t.loss for t in table]).any():
         raise ValueError("No candidate has a finite validation loss.")
-    at = int(np.nanargmin([t.loss for t in table]))
+    best = int(np.nanargmin([t.loss for t in table]))
     rows = np.r_[split.train, split.validation] if refit else split.train
-    model = fit_rows(tried[at][1], guard.X, guard.y, rows)
-    of = default_loss(model) if loss is None else loss
+    model = fit_rows(tried[best][1], guard.X, guard.y, rows)
+    loss_of = default_loss(model) if loss is None else loss
     X_test, y_test = guard.test()
     y_test = X_test.values if y_test is None else y_test
-    test_loss = float(of(model, X_test, y_test))
-    return SelectionResult(tuple(table), tried[at][0], model, test_loss, split)
+    test_loss = float(loss_of(model, X_test, y_test))
+    return SelectionResult(tuple(table), tried[best][0], model, test_loss, split)
 
 
 def check_split(split, n):
-    every = np.concatenate(split)
+    all_rows = np.concatenate(split)
     if any(len(part) == 0 for part in split):
         raise ValueError("Every part of the split needs at least one row.")
-    if len(np.unique(every)) < len(every):
+    if len(np.unique(all_rows)) < len(all_rows):
         raise ValueError("The parts of the split share rows.")
-    if every.min() < 0 or every.max() >= n:
+    if all_rows.min() < 0 or all_rows.max() >= n:
         raise ValueError(f"The split names rows outside 0 to {n - 1}.")
 
 

@@ -149,8 +149,8 @@ class AbstractNet(AbstractTraining):
     def _continue_fit(self, X, y, sample_weight, validation=None, *, one_pass=False):
         """Train the fitted nets further, on rows of the same columns and classes."""
         check_params(self)
-        given = (X, y) if sample_weight is None else (X, y, sample_weight)
-        rows = self._given_rows(given, "training data")
+        arguments = (X, y) if sample_weight is None else (X, y, sample_weight)
+        rows = self._given_rows(arguments, "training data")
         rows = rows._replace(w=self._row_weights(y, rows.w))
         rng = make_rng(self.random_state)
         rows, held_out = self._hold_out(rows, validation, rng, one_pass)

@@ -99,9 +99,9 @@ def drawn_unit_of_rows(v) -> np.ndarray:
 def reconstruction_error(v, state: BoltzmannState) -> float:
     """Mean squared distance of rows from what their hidden units say of them."""
     h = hidden_probabilities(v, state.W, state.c)
-    again = visible_probabilities(h, state.W, state.b)
+    reconstruction = visible_probabilities(h, state.W, state.b)
     dense = v.toarray() if sparse.issparse(v) else v
-    return float(np.square(dense - again).mean())
+    return float(np.square(dense - reconstruction).mean())
 
 
 @dataclass(eq=False, repr=False)

@@ -69,9 +69,9 @@ def whole_shape(shape) -> tuple[int, int, int]:
 def images_of_files(model, X, *, reset):
     """Images of a folder or a list of paths (n, channels, h, w), read now or later."""
     paths, _ = image_paths(X)
-    given = model.image_shape if reset else model.image_shape_
-    shape = file_shape(paths[0]) if given is None else whole_shape(given)
-    files = ImageFiles(paths, shape, resize=given is not None)
+    image_shape = model.image_shape if reset else model.image_shape_
+    shape = file_shape(paths[0]) if image_shape is None else whole_shape(image_shape)
+    files = ImageFiles(paths, shape, resize=image_shape is not None)
     return np.asarray(files) if math.prod(files.shape) <= LOADED_BYTES else files
 
 
@@ -87,13 +87,13 @@ def folder_classes(X, y):
 
 def flat_images(model, X, *, reset):
     """Rows of pixels, and the shape (h, w, channels) if X has one."""
-    given = model.image_shape if reset else model.image_shape_
+    image_shape = model.image_shape if reset else model.image_shape_
     X = stacked_images(host_array(model, X))
     shape = X.shape if hasattr(X, "shape") else array_of_rows(X).shape
     if len(shape) not in (3, 4):
         return X, None
     explanation = (*shape[1:], 1)[:3]
-    wanted = None if given is None else whole_shape(given)
+    wanted = None if image_shape is None else whole_shape(image_shape)
     if wanted is not None and explanation != wanted:
         hint = ""
         if len(shape) == 4 and (*shape[2:], shape[1]) == wanted:
@@ -102,7 +102,7 @@ def flat_images(model, X, *, reset):
             hint = " A single image is X[None]."
         raise ValueError(
             f"images have the shape {shape[1:]}, but {type(model).__name__} is "
-            f"expecting {tuple(given)}.{hint}"
+            f"expecting {tuple(image_shape)}.{hint}"
         )
     if reset:
         refuse_channels_first(shape[1:])

@@ -168,11 +168,11 @@ class AbstractMLP(Estimator):
 
     def _check_same_net(self, Y):
         """Raise if parameters ask for another net than the one to go on with."""
-        made = [W.shape[0] for W in self.coefs_] + [self.coefs_[-1].shape[1]]
-        if self._layer_sizes(made[0]) != made:
+        fitted_sizes = [W.shape[0] for W in self.coefs_] + [self.coefs_[-1].shape[1]]
+        if self._layer_sizes(fitted_sizes[0]) != fitted_sizes:
             raise ValueError(
                 f"hidden_layer_sizes is {self.hidden_layer_sizes}, but the fitted "
-                f"layers have {made[1:-1]} units: keep it, or fit with "
+                f"layers have {fitted_sizes[1:-1]} units: keep it, or fit with "
                 "warm_start=False."
             )
         ends = self._outputs(Y)
@@ -209,10 +209,10 @@ class AbstractMLP(Estimator):
         )
 
     def _net(self, dtype):
-        own = lambda parts: [np.asarray(a, dtype=dtype) for a in parts]
+        as_arrays = lambda parts: [np.asarray(a, dtype=dtype) for a in parts]
         return nn.MLP(
-            own(self.coefs_),
-            own(self.intercepts_),
+            as_arrays(self.coefs_),
+            as_arrays(self.intercepts_),
             activation=self.activation,
             head=self.out_activation_,
             alpha=self.alpha,
@@ -291,12 +291,12 @@ class AbstractMLP(Estimator):
         )
 
     def _run_lbfgs(self, data, validation):
-        for name, given in (
+        for name, is_given in (
             ("validation", validation),
             ("checkpoint", self.checkpoint),
             ("dropout", self.dropout),
         ):
-            if given:
+            if is_given:
                 raise ValueError(f'{name} needs solver "adam" or "sgd", not "lbfgs".')
         if self.early_stopping:
             warnings.warn(

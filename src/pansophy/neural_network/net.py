@@ -86,10 +86,10 @@ def build_module(module, options, n_features, n_outputs):
     known = inspect.signature(module).parameters
     sizes = {name: n_features for name in INPUT_NAMES if name in known}
     sizes |= {name: n_outputs for name in OUTPUT_NAMES if name in known}
-    made = module(**{**sizes, **options})
-    if not isinstance(made, torch.nn.Module):
-        raise TypeError(f"module made {made!r}, which is no torch module.")
-    return made
+    instance = module(**{**sizes, **options})
+    if not isinstance(instance, torch.nn.Module):
+        raise TypeError(f"module made {instance!r}, which is no torch module.")
+    return instance
 
 
 def reset_weights(module) -> None:

@@ -221,13 +221,17 @@ default="from_dtype"
         """
         (numbers, codes), y, w = check_table(self, X, y, sample_weight)
         w = np.ones(len(y)) if w is None else np.asarray(w, float)
-        there = np.flatnonzero(w > 0)
-        self.n_rows_ = len(there)
-        numbers = numbers[there].astype(np.float64)
-        both = np.hstack([numbers, codes[there]])
-        places = np.unique(y[there], return_inverse=True)[1]
-        rows, w = merge_duplicates_by_weight(both, places, w[there])
-        numbers, codes, y = numbers[rows], codes[there[rows]], y[there[rows]]
+        weighted_rows = np.flatnonzero(w > 0)
+        self.n_rows_ = len(weighted_rows)
+        numbers = numbers[weighted_rows].astype(np.float64)
+        columns = np.hstack([numbers, codes[weighted_rows]])
+        places = np.unique(y[weighted_rows], return_inverse=True)[1]
+        rows, w = merge_duplicates_by_weight(columns, places, w[weighted_rows])
+        numbers, codes, y = (
+            numbers[rows],
+            codes[weighted_rows[rows]],
+            y[weighted_rows[rows]],
+        )
         scales = [median_and_deviation(x) for x in numbers.T]
         centre, scale = np.array(scales).reshape(-1, 2).T
         self.table_ = self.table_._replace(centre=centre.copy(), scale=scale.copy())

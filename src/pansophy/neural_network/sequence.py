@@ -159,8 +159,8 @@ def refuse_ambiguous_numbers(model, X) -> None:
     readings are the same).
     """
     values = X.values
-    one = values.ndim == 1 or values.shape[1] == 1
-    if model.tokens != "auto" or values.dtype.kind not in "iu" or not one:
+    is_one_column = values.ndim == 1 or values.shape[1] == 1
+    if model.tokens != "auto" or values.dtype.kind not in "iu" or not is_one_column:
         return
     if len(np.unique(values)) > 2:
         raise ValueError(

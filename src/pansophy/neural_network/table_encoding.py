@@ -60,11 +60,11 @@ def check_table(model, X, y, sample_weight):
         inputs = (X, np.zeros((len(X), 0), np.int64))
     else:
         inputs = numbers_and_codes(encoder, X)
-        both = np.hstack([inputs[0], inputs[1].astype(float)])
-        _, y, w = model._check_training_data(both, y, sample_weight, **checks)
+        joined = np.hstack([inputs[0], inputs[1].astype(float)])
+        _, y, w = model._check_training_data(joined, y, sample_weight, **checks)
         validate_data(model, X, skip_check_array=True)  # for the names of columns
-    none = np.zeros(0)
-    model.table_ = TableEncoder(encoder, none, none)
+    no_values = np.zeros(0)
+    model.table_ = TableEncoder(encoder, no_values, no_values)
     return inputs, y, w
 
 

@@ -57,8 +57,8 @@ def value_and_grad(f: Callable, argnums=0) -> Callable:
     >>> optim.bfgs(f, np.zeros(2)).state.position.round(6)
     array([1., 1.])
     """
-    several = not isinstance(argnums, int)
-    wanted = tuple(argnums) if several else (argnums,)
+    is_tuple = not isinstance(argnums, int)
+    wanted = tuple(argnums) if is_tuple else (argnums,)
 
     def both(*args):
         torch = torch_or_say()
@@ -77,7 +77,9 @@ def value_and_grad(f: Callable, argnums=0) -> Callable:
                 value.sum(), sources, materialize_grads=True
             )
         number = value.detach() if keep_tensors else float(value.detach())
-        return number, from_tensor(gradients if several else gradients[0], keep_tensors)
+        return number, from_tensor(
+            gradients if is_tuple else gradients[0], keep_tensors
+        )
 
     return both
 
@@ -94,8 +96,8 @@ def grad(f: Callable, argnums=0) -> Callable:
     >>> [float(g) for g in optim.grad(f, argnums=(0, 1))(1.0, 2.0)]
     [34.0, 816.0]
     """
-    both = value_and_grad(f, argnums)
-    return lambda *args: both(*args)[1]
+    with_value = value_and_grad(f, argnums)
+    return lambda *args: with_value(*args)[1]
 
 
 def vjp(f: Callable, x):

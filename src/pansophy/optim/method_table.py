@@ -30,8 +30,8 @@ class MinimizeProblem(NamedTuple):
     @property
     def given(self) -> set[str]:
         """Names of the optional parts that were given."""
-        some = {name for name in GIVEN if getattr(self, name) is not None}
-        return some if self.constraints else some - {"constraints"}
+        names = {name for name in GIVEN if getattr(self, name) is not None}
+        return names if self.constraints else names - {"constraints"}
 
 
 class OptimMethod(NamedTuple):
@@ -200,12 +200,12 @@ def checked_method(name: str, p: MinimizeProblem) -> OptimMethod:
     if name not in METHODS:
         raise ValueError(f"method must be 'auto' or one of {[*METHODS]}, got {name!r}.")
     method = METHODS[name]
-    given = p.given
+    given_parts = p.given
     for need in sorted(method.needs):
-        if not given & set(need.split("|")):
+        if not given_parts & set(need.split("|")):
             word = "a start x" if need == "x" else need.replace("|", " or ")
             raise ValueError(f"method {name!r} needs {word}.")
-    extra = given & {"bounds", "constraints", "penalty"} - method.takes
+    extra = given_parts & {"bounds", "constraints", "penalty"} - method.takes
     if extra:
         able = [n for n, m in METHODS.items() if extra <= m.takes] or ["none"]
         raise ValueError(

@@ -112,9 +112,9 @@ def minimize(
     middle = x if x is not None else np.mean(bounds, axis=1) if bounds else None
     if middle is None:
         raise ValueError("minimize needs a start x, or bounds to search within.")
-    both, value = value_and_gradient(f, middle, gradient)
+    joint, value = value_and_gradient(f, middle, gradient)
     problem = MinimizeProblem(
-        f=both,
+        f=joint,
         value=value,
         x=x,
         hessian=hessian,

@@ -37,8 +37,11 @@ def bridge_prox_root(size, t, q):
     high = xp.where(size > low, size, low)
     for _ in range(60):
         middle = (low + high) / 2
-        over = middle + t * q * middle ** (q - 1) > size
-        low, high = xp.where(over, low, middle), xp.where(over, middle, high)
+        is_too_large = middle + t * q * middle ** (q - 1) > size
+        low, high = (
+            xp.where(is_too_large, low, middle),
+            xp.where(is_too_large, middle, high),
+        )
     return (low + high) / 2
 
 

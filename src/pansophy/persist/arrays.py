@@ -207,9 +207,11 @@ def make_stream(decoder, node):
         raise PersistError("the file names an unknown random stream")
     check_stream(state)
     if node["$"] == "RandomState":
-        made = np.random.RandomState(getattr(np.random, state["bit_generator"])(0))
-        made.set_state(state)
-        return made
+        random_state = np.random.RandomState(
+            getattr(np.random, state["bit_generator"])(0)
+        )
+        random_state.set_state(state)
+        return random_state
     stream = getattr(np.random, state["bit_generator"])(0)
     stream.state = state
     return np.random.Generator(stream)
@@ -245,10 +247,10 @@ def make_sparse(decoder, node):
     shape = tuple(array_shape(node))
     if kind in ("coo", "dia"):  # no array of the file is as long as the shape
         decoder.claim(8 * (shape[0] if node["becomes"] == "lil" else min(shape)))
-    made = make(tuple(decoder.items(node)), shape=shape)
+    matrix = make(tuple(decoder.items(node)), shape=shape)
     if kind in ("csr", "csc", "bsr"):
-        made.check_format(full_check=True)  # no index may point outside
-    return made if node["becomes"] == kind else made.asformat(node["becomes"])
+        matrix.check_format(full_check=True)  # no index may point outside
+    return matrix if node["becomes"] == kind else matrix.asformat(node["becomes"])
 
 
 def make_spline(decoder, node):
@@ -258,10 +260,10 @@ def make_spline(decoder, node):
 
 
 def make_stored_dtype(decoder, node):
-    made = make_dtype(node["v"])
-    if made.itemsize > MAX_ITEM:
+    dtype = make_dtype(node["v"])
+    if dtype.itemsize > MAX_ITEM:
         raise PersistError("the file holds a dtype of an impossible size")
-    return made
+    return dtype
 
 
 DECODERS = {

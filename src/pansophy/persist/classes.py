@@ -133,8 +133,8 @@ MOVED = {
 }
 # Names that classes had in older releases, to their names of today.
 RENAMED: dict[str, str] = {
-    f"pansophy.{before}.{name}": f"pansophy.{now}.{name}"
-    for (before, now), names in MOVED.items()
+    f"pansophy.{old_package}.{name}": f"pansophy.{new_package}.{name}"
+    for (old_package, new_package), names in MOVED.items()
     for name in names.split()
 }
 CLASS_LINE = re.compile(r"^class (\w+)", flags=re.MULTILINE)

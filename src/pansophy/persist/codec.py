@@ -133,10 +133,10 @@ class Encoder:
 
     def _other_dict(self, value, where):
         if type(value) is defaultdict:
-            made = value.default_factory
+            factory = value.default_factory
             node: dict = {"$": "dict", "v": self._pairs(value, where)}
-            if made in (None, int, float, list, dict, set):
-                name = made and made.__name__
+            if factory in (None, int, float, list, dict, set):
+                name = factory and factory.__name__
                 node.update({"$": "defaultdict", "made": name})
             return node  # with another factory only look-ups survive
         if type(value).__name__ == "Bunch" and isinstance(value, dict):
@@ -203,10 +203,13 @@ class Encoder:
 def state_of(value, where) -> dict:
     """The attributes of an object that make it what it is."""
     cls = type(value)
-    own = getattr(cls, "__getstate__", None)
+    own_getstate = getattr(cls, "__getstate__", None)
     if dataclasses.is_dataclass(cls) and not hasattr(value, "__dict__"):
         state = {f.name: getattr(value, f.name) for f in dataclasses.fields(cls)}
-    elif cls.__module__.startswith("sklearn.") and own is not object.__getstate__:
+    elif (
+        cls.__module__.startswith("sklearn.")
+        and own_getstate is not object.__getstate__
+    ):
         state = value.__getstate__()  # some of them leave out what can be rebuilt
     else:
         state = vars(value)
@@ -348,8 +351,14 @@ def is_checked_by_constructor(cls) -> bool:
 
     A frozen dataclass (a distribution, a kernel) is checked as when it was made.
     """
-    ours = cls.__module__.startswith("pansophy.") and dataclasses.is_dataclass(cls)
-    return ours and cls.__dataclass_params__.frozen and hasattr(cls, "__post_init__")
+    is_own_dataclass = cls.__module__.startswith(
+        "pansophy."
+    ) and dataclasses.is_dataclass(cls)
+    return (
+        is_own_dataclass
+        and cls.__dataclass_params__.frozen
+        and hasattr(cls, "__post_init__")
+    )
 
 
 def sklearn_version():
@@ -385,10 +394,10 @@ def make_record(decoder, node):
 
 
 def make_range(decoder, node):
-    made = range(*decoder.items(node))
-    if made[MAX_RANGE:]:
+    numbers = range(*decoder.items(node))
+    if numbers[MAX_RANGE:]:
         raise PersistError(f"the file holds a range of more than {MAX_RANGE:,}")
-    return made
+    return numbers
 
 
 def make_type(decoder, node):
@@ -404,8 +413,8 @@ def make_type(decoder, node):
 
 def make_defaultdict(decoder, node):
     factories = {f.__name__: f for f in (int, float, list, dict, set)}
-    made = node.get("made")
-    return defaultdict(made and factories[made], decoder.pairs(node))
+    factory = node.get("made")
+    return defaultdict(factory and factories[factory], decoder.pairs(node))
 
 
 def make_bunch(decoder, node):

@@ -271,12 +271,12 @@ def warn_of_other_release(manifest) -> None:
     from sklearn.exceptions import InconsistentVersionWarning
 
     written = manifest["versions"].get("scikit-learn")
-    now = installed_version("scikit-learn")
-    if written != now and '"sklearn.' in json.dumps(manifest["model"]):
+    current = installed_version("scikit-learn")
+    if written != current and '"sklearn.' in json.dumps(manifest["model"]):
         warnings.warn(
             InconsistentVersionWarning(
                 estimator_name="a part of the model",
-                current_sklearn_version=now,
+                current_sklearn_version=current,
                 original_sklearn_version=written,
             ),
             stacklevel=3,

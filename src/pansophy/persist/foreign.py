@@ -146,10 +146,10 @@ def checked_leaf(leaf):
     sound = True
     if kind == "Tree":
         n = leaf.node_count
-        own = np.arange(n)
+        node_numbers = np.arange(n)
         splits = leaf.children_left != -1
         for child in (leaf.children_left[splits], leaf.children_right[splits]):
-            sound &= bool(np.all((child > own[splits]) & (child < n)))
+            sound &= bool(np.all((child > node_numbers[splits]) & (child < n)))
         feature = leaf.feature[splits]
         sound &= bool(np.all((feature >= 0) & (feature < leaf.n_features)))
     elif kind in ("KDTree", "BallTree"):
@@ -210,9 +210,11 @@ def check_predictors(model):
         n = len(tree.nodes)
         nodes = tree.nodes
         splits = nodes["is_leaf"] == 0
-        own = np.flatnonzero(splits)
+        split_numbers = np.flatnonzero(splits)
         left, right = nodes["left"][splits], nodes["right"][splits]
-        sound = np.all((left > own) & (left < n) & (right > own) & (right < n))
+        sound = np.all(
+            (left > split_numbers) & (left < n) & (right > split_numbers) & (right < n)
+        )
         feature = nodes["feature_idx"][splits]
         sound &= np.all((feature >= 0) & (feature < model._n_features))
         named = nodes["bitset_idx"][splits & (nodes["is_categorical"] == 1)]
@@ -294,9 +296,9 @@ def make_torch_device(decoder, node):
 
 
 def make_torch_generator(decoder, node):
-    made = needed_torch().Generator()
-    made.set_state(decoder.decode(node["v"]))
-    return made
+    generator = needed_torch().Generator()
+    generator.set_state(decoder.decode(node["v"]))
+    return generator
 
 
 def make_module(decoder, node):

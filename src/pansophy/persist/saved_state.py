@@ -67,20 +67,20 @@ class Sizes(dict):
             return True
         if type(size) is not tuple:
             return observed == size
-        name, more = size
+        name, offset = size
         known = self[name]
         if known is None:
-            self[name] = observed - more
-            return observed >= more
-        return observed == known + more
+            self[name] = observed - offset
+            return observed >= offset
+        return observed == known + offset
 
 
 def parsed_size(size):
     """ "nodes+1" as ("nodes", 1); numbers and None as they are."""
     if type(size) is not str:
         return size
-    name, _, more = size.partition("+")
-    return name, int(more or 0)
+    name, _, offset = size.partition("+")
+    return name, int(offset or 0)
 
 
 def is_whole(value) -> bool:
@@ -153,19 +153,19 @@ class ArrayRule:
             raise UnfitState(f"have the shape ({expected}), not {tuple(shape)}")
 
     def check_values(self, value, sizes):
-        least = np.minimum.reduce(value, axis=None)
-        most = np.maximum.reduce(value, axis=None)
-        if self.finite and not (np.isfinite(least) and np.isfinite(most)):
+        smallest = np.minimum.reduce(value, axis=None)
+        largest = np.maximum.reduce(value, axis=None)
+        if self.finite and not (np.isfinite(smallest) and np.isfinite(largest)):
             raise UnfitState("be finite")
         low = sizes.value(self.low)
-        if low is not None and not least >= low:
-            raise UnfitState(f"be at least {low}, not {least}")
-        if self.high is not None and not most <= self.high:
-            raise UnfitState(f"be at most {self.high}, not {most}")
+        if low is not None and not smallest >= low:
+            raise UnfitState(f"be at least {low}, not {smallest}")
+        if self.high is not None and not largest <= self.high:
+            raise UnfitState(f"be at most {self.high}, not {largest}")
         if self.below is not None:
-            below = sizes.value(self.below)
-            if below is None or not most < below:
-                raise UnfitState(f"be below {below}, not {most}")
+            upper_bound = sizes.value(self.below)
+            if upper_bound is None or not largest < upper_bound:
+                raise UnfitState(f"be below {upper_bound}, not {largest}")
 
 
 class FloatArray(ArrayRule):

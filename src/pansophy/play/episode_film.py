@@ -59,13 +59,13 @@ def film_episode(agent, env, *, random_state=0, max_frames=250) -> Film:
 def no_display():
     """Renderers draw into arrays: SDL need not look for a screen or loudspeakers."""
     names = ("SDL_VIDEODRIVER", "SDL_AUDIODRIVER")
-    before = {name: os.environ.get(name) for name in names}
+    old_values = {name: os.environ.get(name) for name in names}
     for name in names:
         os.environ.setdefault(name, "dummy")
     try:
         yield
     finally:
-        for name, value in before.items():
+        for name, value in old_values.items():
             if value is None:
                 os.environ.pop(name, None)
 
@@ -79,15 +79,15 @@ def play_and_draw(agent, env, random_state, max_frames) -> Film:
         agent.begin(observation)
     masked = takes_mask(agent.act)
     frames = [draw_frame(env, observation)]
-    total, n_steps, done = 0.0, 0, False
+    total, n_steps, is_done = 0.0, 0, False
     longest = episode_limit(env)
-    while not done:
-        given = (observation, rng, info.get("action_mask"))
-        action = agent.act(*(given if masked else given[:2]))
+    while not is_done:
+        arguments = (observation, rng, info.get("action_mask"))
+        action = agent.act(*(arguments if masked else arguments[:2]))
         observation, reward, terminated, truncated, info = env.step(action)
         total += float(reward)
         n_steps += 1
-        done = terminated or truncated or n_steps == longest
+        is_done = terminated or truncated or n_steps == longest
         if len(frames) < max_frames:
             frames.append(draw_frame(env, observation))
     return Film(frames, total, n_steps)
@@ -122,10 +122,10 @@ def rendered_environment(env):
         known = registered_modes(env)
         for mode in [m for m in ("rgb_array", "ansi") if m in known]:
             try:
-                made = gymnasium.make(env, render_mode=mode)
-                made.reset(seed=0)
-                made.render()
-                return made
+                environment = gymnasium.make(env, render_mode=mode)
+                environment.reset(seed=0)
+                environment.render()
+                return environment
             except Exception:  # no such mode, or its package is not installed
                 continue
     return made_environment(env)

@@ -165,13 +165,13 @@ def evaluate_planning(env, random_state) -> Evaluation | None:
     """Returns of the best policy of the known model, where the environment shows it."""
     from ..rl import Policy, value_iteration
 
-    made = made_environment(env)
-    if reason_not_tabular(made) is not None:
+    environment = made_environment(env)
+    if reason_not_tabular(environment) is not None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        policy = value_iteration(made, gamma=0.999, tol=1e-4).policy
-    return evaluate_agent(Policy(policy), made, 100, random_state=random_state)
+        policy = value_iteration(environment, gamma=0.999, tol=1e-4).policy
+    return evaluate_agent(Policy(policy), environment, 100, random_state=random_state)
 
 
 def comparison_data(comparison: AgentComparison, env) -> dict:

@@ -186,10 +186,10 @@ def is_settings_file(file) -> bool:
 
 def refuse_other_settings(old, new, folder) -> None:
     """Raise if the runs in a folder were made with other settings."""
-    other = [key for key in new if key in old and old[key] != new[key]]
-    if other:
+    changed_keys = [key for key in new if key in old and old[key] != new[key]]
+    if changed_keys:
         raise ValueError(
             f"the runs in {str(folder)!r} were made with another "
-            f"{other[0].replace('_', ' ')} ({old[other[0]]} instead of "
-            f"{new[other[0]]}): choose another folder, or do not resume."
+            f"{changed_keys[0].replace('_', ' ')} ({old[changed_keys[0]]} instead of "
+            f"{new[changed_keys[0]]}): choose another folder, or do not resume."
         )

@@ -85,8 +85,8 @@ def exact_log_posterior(J, log_prior):
     D = J - xp.max(J, axis=1, keepdims=True)
     places = xp.arange(J.shape[1], device=arrays.device(J))
     best = places == xp.argmax(J, axis=1)[:, None]
-    others = xp.where(best, xp.zeros_like(D), xp.exp(D))
-    return D - xp.log1p(xp.sum(others, axis=1, keepdims=True))
+    other_odds = xp.where(best, xp.zeros_like(D), xp.exp(D))
+    return D - xp.log1p(xp.sum(other_odds, axis=1, keepdims=True))
 
 
 def classes_at(classes, best):

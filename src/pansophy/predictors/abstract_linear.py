@@ -270,15 +270,16 @@ def warn_rank_deficient(model, fit, n, d):
     if fit.rank == d:
         return
     if n <= d:
-        what = f"{n} rows cannot determine {d} columns"
+        reason = f"{n} rows cannot determine {d} columns"
     elif fit.dropped:
         names = quoted_column_names(model, fit.dropped)
         verb = "are" if len(fit.dropped) > 1 else "is"
-        what = f"{names} {verb} constant or a combination of others"
+        reason = f"{names} {verb} constant or a combination of others"
     else:
-        what = f"singular values below tol={model.tol} were cut"
+        reason = f"singular values below tol={model.tol} were cut"
     warnings.warn(
-        f"X has rank {fit.rank} with {d} columns: {what}. Of the coefficients that fit "
+        f"X has rank {fit.rank} with {d} columns: {reason}. Of the coefficients that "
+        "fit "
         "equally well the smallest were taken.",
         np.exceptions.RankWarning,
         stacklevel=3,

@@ -119,8 +119,8 @@ def attention_block(weights, name: str, x, normed, keys, values, n_sources: int)
     queries = linear(normed, query.reshape(x.shape[-1], x.shape[-1]))
     mixed = attention(queries, keys, values, heads)
     x, normed = add_norm(x, linear(mixed, weights[f"{name}.mix"]))
-    up = gelu(linear(normed, weights[f"{name}.up"]))
-    return add_norm(x, linear(up, weights[f"{name}.down"]))
+    hidden = gelu(linear(normed, weights[f"{name}.up"]))
+    return add_norm(x, linear(hidden, weights[f"{name}.down"]))
 
 
 def keys_values(weights, name: str, normed) -> tuple[Any, Any]:

@@ -83,8 +83,8 @@ def _read_pretrained(path: Path, stamp: int) -> PretrainedNetwork:
         raise ValueError(f"{path} holds no weights of a network for tables.")
     shape = NetworkShape(**json.loads(meta["shape"]))
     weights = {name: _as_float32(tensor) for name, tensor in tensors}
-    found = {name: w.shape for name, w in weights.items()}
-    if found != shape.parameters():
+    shapes = {name: w.shape for name, w in weights.items()}
+    if shapes != shape.parameters():
         raise ValueError(f"the weights in {path} do not have the shapes it states.")
     return PretrainedNetwork(
         weights,

@@ -262,10 +262,10 @@ def draw_noise(source: RandomSource) -> float:
 def draw_classes(source: RandomSource, Z: Tensor, pool: Tensor, c: int) -> Tensor:
     """Class of each row: cuts of one score, or the largest of c scores."""
     B, N, _ = Z.shape
-    several = c > 2 and source.chance(0.65)
-    t = draw_scores(source, Z, pool, c if several else 1)
+    has_several_scores = c > 2 and source.chance(0.65)
+    t = draw_scores(source, Z, pool, c if has_several_scores else 1)
     t = t + draw_noise(source) * source.normal(*t.shape)
-    if several:
+    if has_several_scores:
         offset = source.pick((0.0, 0.5, 1.0)) * source.normal(B, 1, c)
         y = (t + offset).argmax(-1)
     else:
@@ -277,7 +277,7 @@ def draw_classes(source: RandomSource, Z: Tensor, pool: Tensor, c: int) -> Tenso
             places = [round(share) for share in shares]
             cuts = torch.stack([ordered[:, i] for i in places], 1)[..., None]
         y = (t > cuts.transpose(1, 2)).sum(-1)
-    if several or source.chance(0.5):
+    if has_several_scores or source.chance(0.5):
         y = torch.gather(source.permutations(B, c), 1, y)
     if source.chance(0.15):  # wrong labels
         wrong = source.uniform(B, N) < 0.3 * source.host.random()
@@ -372,12 +372,12 @@ def with_repeated_rows(
 ) -> tuple[Tensor, Tensor]:
     """Some rows are other rows again, at times with small changes."""
     B, N, d = X.shape
-    again = source.uniform(B, N) < source.host.uniform(0.05, 0.7)
-    other = torch.where(
-        again, source.integers(N, B, N), torch.arange(N, device=X.device)
+    is_repeated = source.uniform(B, N) < source.host.uniform(0.05, 0.7)
+    source_rows = torch.where(
+        is_repeated, source.integers(N, B, N), torch.arange(N, device=X.device)
     )
-    X = torch.gather(X, 1, other[..., None].expand(-1, -1, d))
-    y = torch.gather(y, 1, other)
+    X = torch.gather(X, 1, source_rows[..., None].expand(-1, -1, d))
+    y = torch.gather(y, 1, source_rows)
     if source.chance(0.5):
         X = X + source.log_uniform(0.001, 0.1) * source.normal(B, N, d)
     return X, y

@@ -52,7 +52,7 @@ def conjugate_gradient_rows(
     k = V.shape[1]
     r, p, q = np.empty(k, V.dtype), np.empty(k, V.dtype), np.empty(k, V.dtype)
     d, e = np.empty(k, V.dtype), np.empty(k, V.dtype)
-    zero, one = V.dtype.type(0), V.dtype.type(1)
+    zero, unity = V.dtype.type(0), V.dtype.type(1)
     total = 0.0
     for u in range(first, last):
         begin, end = indptr[u], indptr[u + 1]
@@ -63,7 +63,7 @@ def conjugate_gradient_rows(
         for f in range(k):
             e[f] = g[f] + c[u]
             d[f] = m[u] * h[f] + c[u]
-            d[f] = one / d[f] if d[f] > 0 else zero
+            d[f] = unity / d[f] if d[f] > 0 else zero
         value = normal_matrix_product(begin, end, indices, a, t, V, e, x, q, True)
         size = zero
         for f in range(k):
@@ -71,9 +71,9 @@ def conjugate_gradient_rows(
             p[f] = d[f] * r[f]
             size += r[f] * p[f]
             value += np.float64(x[f]) * np.float64(r[f])
-        least = max(enough * size, V.dtype.type(1e-30))
+        stop = max(enough * size, V.dtype.type(1e-30))
         for _ in range(steps):
-            if not size > least:
+            if not size > stop:
                 break
             normal_matrix_product(begin, end, indices, a, t, V, e, p, q, False)
             bend = zero
@@ -181,16 +181,16 @@ def solve_rank_deficient(A, b, x):
     k = len(b)
     y = np.empty(k)
     for e in range(k):
-        own = A[e, e]
+        diagonal = A[e, e]
         for f in range(e):
             s = A[e, f]
             for g in range(f):
                 s -= A[e, g] * A[f, g]
             A[e, f] = s / A[f, f] if A[f, f] > 0 else 0.0
-        s = own
+        s = diagonal
         for g in range(e):
             s -= A[e, g] * A[e, g]
-        A[e, e] = np.sqrt(s) if s > 1e-12 * own else 0.0
+        A[e, e] = np.sqrt(s) if s > 1e-12 * diagonal else 0.0
         s = b[e]
         for g in range(e):
             s -= A[e, g] * y[g]

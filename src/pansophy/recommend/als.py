@@ -103,7 +103,7 @@ def ridge_problems(
         if w is None
         else fill_pattern(ratings.order, w.astype(r.dtype, copy=False))
     )
-    made = []
+    problems = []
     constant = 0.0
     for turned in (False, True):
         if turned:  # values are carried along: to look them up would be slower
@@ -115,14 +115,16 @@ def ridge_problems(
         if not turned:
             squares = t if implicit else t * table.data
             constant = 0.5 * float(squares.sum(dtype=np.float64))
-        at = ratings.items if turned else ratings.users
+        codes = ratings.items if turned else ratings.users
         n = table.shape[0]
         ones = np.ones(n, r.dtype)
-        m = np.bincount(at, w, n).astype(r.dtype) if scale or not implicit else ones
+        m = np.bincount(codes, w, n).astype(r.dtype) if scale or not implicit else ones
         c = r.dtype.type(reg) * (m if scale else ones)
         m = ones if implicit else m
-        made.append(RidgeProblems(table.indptr, table.indices, a, t, c, implicit, m))
-    users, items = made
+        problems.append(
+            RidgeProblems(table.indptr, table.indices, a, t, c, implicit, m)
+        )
+    users, items = problems
     if not implicit:
         total = max(float(users.m.sum(dtype=np.float64)), 1e-30)
         users = users._replace(share=items.m / total)
@@ -179,12 +181,12 @@ def half_sweep(side: RidgeProblems, V, U, steps, enough=CG_TOLERANCE):
             g, h, Q = preconditioner_axes(side, V)
             V = Rows(V).map(lambda v: v @ Q)
             preconditioner = loops.Preconditioner(g, h, side.m)
-            least = V.dtype.type(enough)
+            tolerance = V.dtype.type(enough)
 
             def task(first, last):
                 U[first:last] = U[first:last] @ Q
                 value = loops.conjugate_gradient_rows(
-                    first, last, ratings, V, preconditioner, side.c, U, steps, least
+                    first, last, ratings, V, preconditioner, side.c, U, steps, tolerance
                 )
                 U[first:last] = U[first:last] @ Q.T
                 return value
@@ -310,8 +312,8 @@ class ALS(AbstractFactors):
     def fit(self, X, y=None, sample_weight=None):
         """Learn from ratings; `Recommender` says what X and y may be."""
         ratings = self._begin_ratings(X, y, sample_weight)
-        off = fit_offsets(ratings, self._center(), self.bias_reg)
-        problem = ridge_problems(ratings, off, self.reg, **self._kind())
+        offsets = fit_offsets(ratings, self._center(), self.bias_reg)
+        problem = ridge_problems(ratings, offsets, self.reg, **self._kind())
         rng = make_rng(self.random_state)
 
         def run(i, task=SILENT):
@@ -328,7 +330,7 @@ class ALS(AbstractFactors):
 
         best = self._run_driver(run, n_init=self.n_init, total=self.max_iter)
         state = best.state
-        self._store(ratings, off, state.U, state.V)
+        self._store(ratings, offsets, state.U, state.V)
         self.objective_ = state.objective
         return self
 
@@ -356,10 +358,10 @@ class ALS(AbstractFactors):
         }
 
     def _new_users(self, ratings):
-        off = offsets_of_new_users(
+        offsets = offsets_of_new_users(
             self.offsets_, ratings, self._center(), self.bias_reg
         )
-        users, _, _ = ridge_problems(ratings, off, self.reg, **self._kind())
+        users, _, _ = ridge_problems(ratings, offsets, self.reg, **self._kind())
         V = self.item_factors_
         U = np.zeros((ratings.shape[0], V.shape[1]), V.dtype)
-        return off, half_sweep(users, V, U, 0)[0]
+        return offsets, half_sweep(users, V, U, 0)[0]

@@ -71,8 +71,8 @@ def transaction_matrix(X):
         C.eliminate_zeros()
         return C, np.arange(C.shape[1])
     if hasattr(X, "columns"):
-        take, names = frame_columns(X)
-        table = np.column_stack([np.asarray(take(c, "items")) for c in names])
+        column_of, names = frame_columns(X)
+        table = np.column_stack([np.asarray(column_of(c, "items")) for c in names])
         return sparse_indicator(table), check_labels(names)
     if hasattr(X, "dtype"):
         table = np.asarray(X)
@@ -111,12 +111,12 @@ def frequent_itemsets(C, least, longest=None) -> dict[tuple, int]:
         head = (*prefix, int(items[a]))
         if len(head) >= longest or a + 1 >= len(items):
             return itemsets
-        rows, shared, more = loops.frequent_extensions(bits, a, least)
+        rows, shared, extensions = loops.frequent_extensions(bits, a, least)
         tails = items[rows]
         for b, count in zip(tails.tolist(), shared.tolist()):
             itemsets.append(((*head, b), count))
         for b in range(len(tails)):
-            extend(head, tails, more, b, itemsets)
+            extend(head, tails, extensions, b, itemsets)
         return itemsets
 
     tasks = [lambda a=a: extend((), items, bits, a, []) for a in range(len(items))]
@@ -129,24 +129,24 @@ def frequent_itemsets(C, least, longest=None) -> dict[tuple, int]:
 def rules_from_itemsets(sets: dict[tuple, int], n, confidence, lift, name: Callable):
     """All rules with at least this confidence and lift."""
     out = []
-    for whole, count in sets.items():
-        if len(whole) < 2:
+    for itemset, count in sets.items():
+        if len(itemset) < 2:
             continue
-        heads = [(i,) for i in whole]
+        heads = [(i,) for i in itemset]
         while heads:
             good = set()
             for C in heads:
-                A = tuple(i for i in whole if i not in C)
+                A = tuple(i for i in itemset if i not in C)
                 if count >= confidence * sets[A] * (1 - 1e-12):
                     good.add(C)
                     rule = rule_measures(name(A), name(C), count, sets[A], sets[C], n)
                     if rule.lift >= lift:
                         out.append(rule)
             size = len(heads[0]) + 1
-            if size >= len(whole):
+            if size >= len(itemset):
                 break
             heads = [  # longer consequents of which every part has passed
-                C for C in combinations(whole, size)
+                C for C in combinations(itemset, size)
                 if all(p in good for p in combinations(C, size - 1))
             ]  # fmt: skip
     return out
@@ -224,8 +224,8 @@ class AssociationRules(Estimator):
         n = C.shape[0]
         if n == 0:
             raise ValueError("AssociationRules needs at least one transaction (row).")
-        least = max(1, ceil(self.min_support * n - 1e-9))
-        sets = frequent_itemsets(C, least, self.max_length)
+        min_count = max(1, ceil(self.min_support * n - 1e-9))
+        sets = frequent_itemsets(C, min_count, self.max_length)
         name = lambda codes: tuple(names[list(codes)].tolist())
         rules = rules_from_itemsets(sets, n, self.min_confidence, self.min_lift, name)
         self.itemsets_ = [
@@ -241,11 +241,11 @@ class AssociationRules(Estimator):
     def recommend(self, basket, n=10) -> list:
         """The items that rules about this basket lead to, most confident first."""
         check_is_fitted(self)
-        have = set(basket)
+        owned = set(basket)
         out = []
         for rule in self.rules_:
-            if have.issuperset(rule.antecedent):
-                out += [i for i in rule.consequent if i not in have and i not in out]
+            if owned.issuperset(rule.antecedent):
+                out += [i for i in rule.consequent if i not in owned and i not in out]
         return out[:n]
 
     def to_frame(self, backend="pandas") -> Any:

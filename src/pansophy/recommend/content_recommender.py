@@ -118,8 +118,8 @@ class ContentRecommender(AbstractFactors):
             raise ValueError(
                 "every rated item needs a row in features of ContentRecommender."
             ) from error
-        off = fit_offsets(ratings, self.center, self.bias_reg)
-        self._store(ratings, off, self._profiles(ratings, off, Z), Z)
+        offsets = fit_offsets(ratings, self.center, self.bias_reg)
+        self._store(ratings, offsets, self._profiles(ratings, offsets, Z), Z)
         return self
 
     def _profiles(self, ratings, off, Z):
@@ -129,5 +129,7 @@ class ContentRecommender(AbstractFactors):
         )[0]
 
     def _new_users(self, ratings):
-        off = offsets_of_new_users(self.offsets_, ratings, self.center, self.bias_reg)
-        return off, self._profiles(ratings, off, self.item_factors_)
+        offsets = offsets_of_new_users(
+            self.offsets_, ratings, self.center, self.bias_reg
+        )
+        return offsets, self._profiles(ratings, offsets, self.item_factors_)

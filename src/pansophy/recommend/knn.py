@@ -92,11 +92,11 @@ def similar_rows(query: Ratings, train: Ratings, metric, pool, shrinkage, min_ov
     Eq. (1) to (4); a row is no neighbour of itself if query is train. Sorted by |sim|;
     -1 and 0 where there are fewer.
     """
-    own = query is train
+    is_training = query is train
     columns = means_by_row(train.T)
     X = centered_for_metric(query, metric, columns)
-    C = (X if own else centered_for_metric(train, metric, columns)).T.tocsr()
-    pool = max(1, min(pool, train.shape[0] - own))
+    C = (X if is_training else centered_for_metric(train, metric, columns)).T.tocsr()
+    pool = max(1, min(pool, train.shape[0] - is_training))
     codes = np.full((query.shape[0], pool), -1, np.int32)
     sims = np.zeros((query.shape[0], pool))
     by_row = loops.SparseRatings(X.indptr, X.indices, X.data)
@@ -106,13 +106,13 @@ def similar_rows(query: Ratings, train: Ratings, metric, pool, shrinkage, min_ov
         rows = C.indices.astype(np.uint32, copy=False)
         by_column = loops.SparseRatings(C.indptr, rows, C.data)
         run = lambda a, b: loops.cosine_neighbors(
-            a, b, by_row, by_column, norms, own, limits, codes, sims
+            a, b, by_row, by_column, norms, is_training, limits, codes, sims
         )
     else:
         kind = loops.PEARSON if metric == "pearson" else loops.COMMON
         by_column = loops.SparseRatings(C.indptr, C.indices, C.data)
         run = lambda a, b: loops.correlation_neighbors(
-            a, b, by_row, by_column, kind, own, limits, codes, sims
+            a, b, by_row, by_column, kind, is_training, limits, codes, sims
         )
     load = np.add.accumulate(np.diff(C.indptr)[X.indices], dtype=np.float64)
     work = np.r_[0.0, load][X.indptr]
@@ -147,18 +147,20 @@ class AbstractKNN(Recommender, Estimator):
         out = self.mean_ + bias_at(col_means - self.mean_, cols)
         met = rows >= 0
         out[met] = row_means[rows[met]]
-        both = np.flatnonzero(met & (cols >= 0))
+        known_pairs = np.flatnonzero(met & (cols >= 0))
         lists = (self.neighbors_, self.similarities_)
         (x, rule) = self._parts()
 
         def part(at):
-            more = np.empty(len(at))
-            loops.predict_pairs(rows[at], cols[at], *lists, *x, turned, *rule, more)
-            return more
+            predictions = np.empty(len(at))
+            loops.predict_pairs(
+                rows[at], cols[at], *lists, *x, turned, *rule, predictions
+            )
+            return predictions
 
-        cuts = np.array_split(both, max(1, len(both) // 5000))
-        out[both] += np.concatenate(
-            list(threads.run_tasks([lambda at=at: part(at) for at in cuts]))
+        cuts = np.array_split(known_pairs, max(1, len(known_pairs) // 5000))
+        out[known_pairs] += np.concatenate(
+            list(threads.run_tasks([lambda at=piece: part(at) for piece in cuts]))
         )
         return out
 
@@ -319,8 +321,8 @@ class ItemKNN(AbstractKNN):
         out = np.empty((len(u), len(self.items_)))
         loops.score_all_rows(u, self.neighbors_, self.similarities_, *x, *rule, out)
         out += self.item_means_
-        own = self.mean_ + bias_at(self.user_means_ - self.mean_, u)
-        out[:, self.popularity_ == 0] = own[:, None]
+        row_scores = self.mean_ + bias_at(self.user_means_ - self.mean_, u)
+        out[:, self.popularity_ == 0] = row_scores[:, None]
         return out
 
     def _nearest(self, side, codes, n):
@@ -340,5 +342,5 @@ def most_similar(model, codes, n):
     near, sims = model.neighbors_[codes], model.similarities_[codes]
     order = np.argsort(-np.where(near < 0, -np.inf, sims), axis=1, kind="stable")
     order = order[:, :n]
-    take = lambda a: np.take_along_axis(a, order, axis=1)
-    return take(near), take(sims)
+    reorder = lambda a: np.take_along_axis(a, order, axis=1)
+    return reorder(near), reorder(sims)

@@ -76,9 +76,9 @@ def codes_of_names(names, labels, what="names"):
     a = check_labels(labels, what)
     if not len(a) or not len(names):
         return np.full(len(a), -1, np.int32)
-    here, there = (LABEL_KINDS.get(x.dtype.kind, "numbers") for x in (a, names))
-    if here != there:
-        raise TypeError(f"{what} are {there} in this model, got {here}.")
+    kind, label_kind = (LABEL_KINDS.get(x.dtype.kind, "numbers") for x in (a, names))
+    if kind != label_kind:
+        raise TypeError(f"{what} are {label_kind} in this model, got {kind}.")
     return codes_of_levels(a, names).astype(np.int32)
 
 
@@ -110,8 +110,8 @@ def check_ratings(values, n, what) -> np.ndarray:
         raise ValueError(f"{what} must have length {n}, got shape {r.shape}.")
     if not np.isfinite(r).all():
         raise ValueError(f"{what} contain NaN or infinity.")
-    most = float(np.abs(r).max(initial=0))
-    if most and most > np.sqrt(np.finfo(r.dtype).max / n):
+    largest = float(np.abs(r).max(initial=0))
+    if largest and largest > np.sqrt(np.finfo(r.dtype).max / n):
         raise ValueError(f"{what} are too large: the sum of their squares overflows.")
     return r
 

@@ -56,12 +56,12 @@ def best_columns(score, rows, n_columns, n, seen=None, allowed=None):
         return codes, scores
 
     def fill(cut):
-        own = rows[cut]
-        S = score(own)
+        block = rows[cut]
+        S = score(block)
         if allowed is not None:
             S[:, ~allowed] = -np.inf
         if seen is not None:
-            hide_seen(S, own, seen)
+            hide_seen(S, block, seen)
         if n <= MAX_SELECTED:
             select_largest(S, n, codes[cut], scores[cut])
             return
@@ -130,8 +130,8 @@ class Recommender:
         ratings = as_ratings(X, y, sample_weight)
         if self._uses_weights():
             return ratings
-        given = X.weights if isinstance(X, Ratings) else None
-        if sample_weight is not None or given is not None:
+        given_weights = X.weights if isinstance(X, Ratings) else None
+        if sample_weight is not None or given_weights is not None:
             raise ValueError(
                 f"{type(self).__name__} cannot use weights, which merged duplicates "
                 "have too: leave them out, say by ratings.unweighted()."
@@ -234,8 +234,8 @@ class Recommender:
         allowed = None
         if items is not None:
             allowed = np.zeros(len(self.items_), bool)
-            at = codes_of_names(self.items_, items, "items")
-            allowed[at[at >= 0]] = True
+            item_codes = codes_of_names(self.items_, items, "items")
+            allowed[item_codes[item_codes >= 0]] = True
         counts = self.ratings_.user_counts
         strange = (u < 0) | (counts[u] == 0) if len(counts) else u < 0
         n = min(check_count("n", n), len(self.items_))
@@ -264,12 +264,12 @@ class Recommender:
         return self._similar("users", self.users_, users, n)
 
     def _similar(self, side, names, wanted, n):
-        at = codes_of_names(names, np.atleast_1d(wanted), side)
-        if (at < 0).any():
-            stranger = np.atleast_1d(wanted)[at < 0][0]
+        row_codes = codes_of_names(names, np.atleast_1d(wanted), side)
+        if (row_codes < 0).any():
+            stranger = np.atleast_1d(wanted)[row_codes < 0][0]
             raise ValueError(f"{stranger!r} is not among the {side} of this model.")
         codes, scores = self._nearest(
-            side, at, min(check_count("n", n), len(names) - 1)
+            side, row_codes, min(check_count("n", n), len(names) - 1)
         )
         return ranking_of_names(names, codes, scores, one=np.ndim(wanted) == 0)
 
@@ -310,14 +310,14 @@ class Recommender:
 
 def ranking_of_names(names, codes, scores, *, one) -> Ranking:
     """Codes as names; -1 is cut off from one ranking and None in several."""
-    there = codes >= 0
+    is_listed = codes >= 0
     if one:
-        return Ranking(names[codes[0][there[0]]], scores[0][there[0]])
-    if there.all():
+        return Ranking(names[codes[0][is_listed[0]]], scores[0][is_listed[0]])
+    if is_listed.all():
         return Ranking(names[codes], scores)
     out = np.full(codes.shape, None, object)
-    out[there] = names[codes[there]]
-    return Ranking(out, np.where(there, scores, -np.inf))
+    out[is_listed] = names[codes[is_listed]]
+    return Ranking(out, np.where(is_listed, scores, -np.inf))
 
 
 class AbstractFactors(Recommender, Estimator):
@@ -342,10 +342,10 @@ class AbstractFactors(Recommender, Estimator):
     def _pairs(self, u, i):
         U, V = self.user_factors_, self.item_factors_
         out = self.offsets_.at(u, i)
-        both = np.flatnonzero((u >= 0) & (i >= 0))
+        known_pairs = np.flatnonzero((u >= 0) & (i >= 0))
         step = max(1, (1 << 20) // max(1, V.shape[1]))
-        for at in range(0, len(both), step):
-            b = both[at : at + step]
+        for start in range(0, len(known_pairs), step):
+            b = known_pairs[start : start + step]
             out[b] += np.einsum("jk,jk->j", U[u[b]], V[i[b]])
         return out
 
@@ -355,11 +355,11 @@ class AbstractFactors(Recommender, Estimator):
         U = np.zeros((len(u), V.shape[1]), V.dtype)
         U[u >= 0] = self.user_factors_[u[u >= 0]]
         S = U @ V.T
-        own = m + np.where(u < 0, 0.0, b[u]) if len(b) else np.full(len(u), m)
+        base_score = m + np.where(u < 0, 0.0, b[u]) if len(b) else np.full(len(u), m)
         if c.any():
             S += c.astype(S.dtype)
-        if own.any():
-            S += own.astype(S.dtype)[:, None]
+        if base_score.any():
+            S += base_score.astype(S.dtype)[:, None]
         return S
 
     def _nearest(self, side, codes, n):
@@ -367,5 +367,5 @@ class AbstractFactors(Recommender, Estimator):
         if not F.shape[1]:
             return super()._nearest(side, codes, n)
         F, _ = unit_rows(F, 0.0)
-        own = sp.eye_array(len(F), dtype=np.int8, format="csr")
-        return best_columns(lambda at: F[at] @ F.T, codes, len(F), n, own, None)
+        self_cells = sp.eye_array(len(F), dtype=np.int8, format="csr")
+        return best_columns(lambda at: F[at] @ F.T, codes, len(F), n, self_cells, None)

@@ -74,8 +74,8 @@ def independent_blocks(ratings, parts):
     key = ((h - g) % parts) * parts + g  # sub-epoch, block
     order = np.argsort(key, kind="stable")
     cuts = np.searchsorted(key[order], np.arange(parts * parts + 1))
-    made = [order[a:b] for a, b in pairwise(cuts)]
-    return [made[s * parts : (s + 1) * parts] for s in range(parts)]
+    blocks = [order[a:b] for a, b in pairwise(cuts)]
+    return [blocks[s * parts : (s + 1) * parts] for s in range(parts)]
 
 
 def sgd_descent(
@@ -233,8 +233,10 @@ class SGDFactorization(AbstractFactors):
         w = np.ones_like(r) if ratings.weights is None else ratings.weights
         t = (w * (r - m - c[ratings.items])).astype(r.dtype)
         ridge = (self.reg * ratings.user_counts).astype(r.dtype)
-        at = order.data
-        side = RidgeProblems(order.indptr, order.indices, w[at], t[at], ridge, False)
+        row_numbers = order.data
+        side = RidgeProblems(
+            order.indptr, order.indices, w[row_numbers], t[row_numbers], ridge, False
+        )
         U, _ = half_sweep(side, V, np.zeros((ratings.shape[0], V.shape[1]), V.dtype), 0)
         b = U[:, -1].copy() if self.biases else np.zeros(len(U), U.dtype)
         return Offsets(m, b, c), U[:, : self.n_factors].copy()

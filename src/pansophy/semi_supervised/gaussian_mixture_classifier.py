@@ -81,13 +81,17 @@ def initial_class_means(t: EMData, codes, w, c, per_class, rng):
     scale = np.sqrt(np.diagonal(V) if V.ndim == 2 else V)
     means = np.empty((c, per_class, len(mean)))
     for y in range(c):
-        at = np.flatnonzero(codes == y)
-        weights = np.ones(len(at)) if w is None else arrays.to_numpy(w)[at]
-        at, weights = at[weights > 0], weights[weights > 0]
-        if len(at) == 0:  # a class without labelled rows: anywhere among the rows
+        class_rows = np.flatnonzero(codes == y)
+        weights = (
+            np.ones(len(class_rows)) if w is None else arrays.to_numpy(w)[class_rows]
+        )
+        class_rows, weights = class_rows[weights > 0], weights[weights > 0]
+        if (
+            len(class_rows) == 0
+        ):  # a class without labelled rows: anywhere among the rows
             means[y] = mean + scale * rng.standard_normal((per_class, len(mean)))
             continue
-        rows = arrays.to_numpy(t.rows.take(at)).astype(float)
+        rows = arrays.to_numpy(t.rows.take(class_rows)).astype(float)
         rows = np.where(np.isnan(rows), mean, rows)
         if per_class > 1 and len(np.unique(rows, axis=0)) >= per_class:
             z = np.asarray(kmeans_labels(rows, weights, per_class, rng))

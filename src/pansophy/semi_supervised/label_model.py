@@ -88,8 +88,8 @@ def estimate_confusion(stats: VoteCounts, a, tied) -> LabelModelParams:
     right = np.trace(stats.votes, axis1=1, axis2=2) + a
     total = stats.votes.sum(axis=(1, 2)) + K * a
     acc = np.where(total > 0, right, 1 / K) / np.where(total > 0, total, 1)
-    off = (1 - acc) / max(K - 1, 1)
-    C = off[:, None, None] + (acc - off)[:, None, None] * np.eye(K)
+    wrong_share = (1 - acc) / max(K - 1, 1)
+    C = wrong_share[:, None, None] + (acc - wrong_share)[:, None, None] * np.eye(K)
     return LabelModelParams(p, C)
 
 
@@ -219,8 +219,8 @@ class LabelModel(Density, Estimator):
 
     def _codes(self, L):
         """Votes as places among the classes; unknown ones count as abstaining."""
-        at = np.minimum(np.searchsorted(self.classes_, L), len(self.classes_) - 1)
-        return np.where(self.classes_[at] == L, at, ABSTAIN)
+        places = np.minimum(np.searchsorted(self.classes_, L), len(self.classes_) - 1)
+        return np.where(self.classes_[places] == L, places, ABSTAIN)
 
     def _joint(self, X):
         V = self._codes(check_votes(self._check_new_data(X)))

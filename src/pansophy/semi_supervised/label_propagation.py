@@ -200,10 +200,18 @@ def solve_nonsymmetric(product, B, *, max_iter, tol, task):
         worst = float(np.abs(R).max(initial=0.0))
         return BiCGSTABState(worst, G, R, shadow, P, V, rho, a, w)
 
-    one = np.ones(B.shape[1])
+    unit_scales = np.ones(B.shape[1])
     zero = np.zeros_like(B)
     start = BiCGSTABState(
-        float(np.abs(B).max(initial=0.0)), zero, B, B, zero, zero, one, one, one
+        float(np.abs(B).max(initial=0.0)),
+        zero,
+        B,
+        B,
+        zero,
+        zero,
+        unit_scales,
+        unit_scales,
+        unit_scales,
     )
     return iterate(
         step,
@@ -218,9 +226,9 @@ def solve_nonsymmetric(product, B, *, max_iter, tol, task):
 def directed_harmonic_labels(W: SimilarityGraph, Y, free, *, max_iter, tol, task):
     """Eq. (2) for the free rows of a sparse W that is not symmetric."""
     shares = sp.diags_array(1 / W.degrees[free]) @ W.matrix[free]
-    within = sp.csr_array(shares[:, free])
+    free_shares = sp.csr_array(shares[:, free])
     run = solve_nonsymmetric(
-        lambda G: G - within @ G,
+        lambda G: G - free_shares @ G,
         shares[:, ~free] @ Y[~free],
         max_iter=max_iter,
         tol=tol,

@@ -133,8 +133,10 @@ class MultipleInstance(AbstractSemiSupervised):
         code_of_bag[bag] = codes
         differs = code_of_bag[bag] != codes
         if np.any(differs):
-            at = names[bag[np.flatnonzero(differs)[0]]]
-            raise ValueError(f"the rows of bag {at!r} have different labels in y.")
+            bag_name = names[bag[np.flatnonzero(differs)[0]]]
+            raise ValueError(
+                f"the rows of bag {bag_name!r} have different labels in y."
+            )
         state = self._alternate(X, codes, w, bag, len(names))
         self.estimator_ = self._fit_labelled(
             clone(self._inner_estimator()), X, state.z, w
@@ -191,5 +193,5 @@ class MultipleInstance(AbstractSemiSupervised):
             raise ValueError(f"groups must hold {len(P)} bags, got {bag.shape}.")
         top = P[best_row_of_each_bag(P[:, 1:].max(axis=1), bag, len(names))]
         kind = 1 + top[:, 1:].argmax(axis=1)
-        rather = top[np.arange(len(top)), kind] > top[:, 0]
-        return names, self.classes_[np.where(rather, kind, 0)]
+        is_likelier = top[np.arange(len(top)), kind] > top[:, 0]
+        return names, self.classes_[np.where(is_likelier, kind, 0)]

@@ -93,10 +93,12 @@ def fft_convolve(x, w, axis=-1):
     n = x.shape[axis] + w.shape[axis] - 1
     real = not (np.iscomplexobj(x) or np.iscomplexobj(w))
     size = scipy.fft.next_fast_len(n, real=real)
-    go, back = (
+    transform, back = (
         (scipy.fft.rfft, scipy.fft.irfft) if real else (scipy.fft.fft, scipy.fft.ifft)
     )
-    out = back(go(x, size, axis=axis) * go(w, size, axis=axis), size, axis=axis)
+    out = back(
+        transform(x, size, axis=axis) * transform(w, size, axis=axis), size, axis=axis
+    )
     return np.take(out, np.arange(n), axis=axis)
 
 
@@ -128,10 +130,10 @@ def continuous_convolution(f, g, t, *, bounds=(-50.0, 50.0), breaks=(), g_breaks
         raise ValueError(f"bounds must be finite, the lower first, got {bounds!r}.")
     t = np.asarray(t, dtype=float)
     out = []
-    for at in t.ravel():
-        cuts = [*breaks, *(at - np.asarray(g_breaks, dtype=float))]
+    for moment in t.ravel():
+        cuts = [*breaks, *(moment - np.asarray(g_breaks, dtype=float))]
         x, w = quadrature_nodes(low, high, cuts, waves=high - low)
-        out.append(np.sum(w * evaluate_at(f, x) * evaluate_at(g, at - x)))
+        out.append(np.sum(w * evaluate_at(f, x) * evaluate_at(g, moment - x)))
     return np.array(out).reshape(t.shape)[()]
 
 
@@ -218,8 +220,8 @@ def filter_image(image, kernel, *, stride=1, padding="valid"):
         ]
         return np.stack(layers, axis=2)
     if padding in EDGE_RULES and image.ndim == kernel.ndim == 2 and image.size:
-        around = [(k // 2, (k - 1) // 2) for k in kernel.shape]
-        image, padding = np.pad(image, around, mode=EDGE_RULES[padding]), "valid"
+        widths = [(k // 2, (k - 1) // 2) for k in kernel.shape]
+        image, padding = np.pad(image, widths, mode=EDGE_RULES[padding]), "valid"
     return correlate(image, kernel, padding)[::stride, ::stride]
 
 

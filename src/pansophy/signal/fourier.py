@@ -48,8 +48,8 @@ SCAN = 4097  # places at which the highest peak of |f| is looked for
 def quadrature_nodes(low, high, breaks=(), waves=0.0):
     """Nodes and weights of an integral from low to high, for `waves` oscillations."""
     cuts = np.unique(np.r_[low, [b for b in breaks if low < b < high], high])
-    many = PIECES + int(np.ceil(waves / 4))
-    share = np.maximum(1, np.ceil(many * np.diff(cuts) / (high - low)).astype(int))
+    n_pieces = PIECES + int(np.ceil(waves / 4))
+    share = np.maximum(1, np.ceil(n_pieces * np.diff(cuts) / (high - low)).astype(int))
     edges = [np.linspace(a, b, m + 1) for a, b, m in zip(cuts, cuts[1:], share)]
     edges = np.r_[np.concatenate([e[:-1] for e in edges]), high]
     return panel_quadrature(edges, NODES)
@@ -108,14 +108,14 @@ class FourierSeries:
     @property
     def a(self):
         """a_0..a_N of eq. (1)."""
-        up, down = self.c[self.order :], self.c[self.order :: -1]
-        return real_where_close(up + down)
+        positive, negative = self.c[self.order :], self.c[self.order :: -1]
+        return real_where_close(positive + negative)
 
     @property
     def b(self):
         """b_1..b_N of eq. (1)."""
-        up, down = self.c[self.order + 1 :], self.c[: self.order][::-1]
-        return real_where_close(1j * (up - down))
+        positive, negative = self.c[self.order + 1 :], self.c[: self.order][::-1]
+        return real_where_close(1j * (positive - negative))
 
     @property
     def parseval(self) -> float:
@@ -237,13 +237,13 @@ def square_integral(f, low=-np.pi, high=np.pi, *, breaks=()) -> float:
 
 def highest_peak(f, low, high):
     """The place of the largest |f| on a grid, refined until numbers end."""
-    at, half = (low + high) / 2, (high - low) / 2
-    while half > np.finfo(float).eps * max(abs(at), np.finfo(float).tiny):
-        x = np.linspace(max(low, at - half), min(high, at + half), SCAN)
+    peak, half = (low + high) / 2, (high - low) / 2
+    while half > np.finfo(float).eps * max(abs(peak), np.finfo(float).tiny):
+        x = np.linspace(max(low, peak - half), min(high, peak + half), SCAN)
         y = np.abs(evaluate_at(f, x))
-        at = float(x[np.argmax(np.where(np.isnan(y), np.inf, y))])
+        peak = float(x[np.argmax(np.where(np.isnan(y), np.inf, y))])
         half = 2 * half / (SCAN - 1)
-    return at
+    return peak
 
 
 def square_integral_towards(f, end, far):

@@ -36,8 +36,8 @@ def lag_matrix(X, ends, p):
     t = np.arange(len(X))
     t = t[t - begins >= p]
     lags = np.concatenate([X[t - lag] for lag in range(1, p + 1)], axis=1)
-    whole = np.isfinite(lags).all(axis=1) & np.isfinite(X[t]).all(axis=1)
-    return lags[whole], X[t[whole]]
+    is_complete = np.isfinite(lags).all(axis=1) & np.isfinite(X[t]).all(axis=1)
+    return lags[is_complete], X[t[is_complete]]
 
 
 @dataclass(eq=False, repr=False)

@@ -114,8 +114,8 @@ def discretized_matrices(A, B, dt, method):
         return E[:k, :k], E[:k, k:]
     if method == "bilinear":
         left = eye - dt / 2 * A
-        both = np.linalg.solve(left, np.hstack([eye + dt / 2 * A, dt * B]))
-        return both[:, :k], both[:, k:]
+        solution = np.linalg.solve(left, np.hstack([eye + dt / 2 * A, dt * B]))
+        return solution[:, :k], solution[:, k:]
     if method == "euler":
         return eye + dt * A, dt * B
     raise ValueError(f'method must be "zoh", "bilinear" or "euler", got {method!r}.')
@@ -175,13 +175,13 @@ class StateSpace:
         """Whether every state dies out by itself."""
         poles = self.poles()
         scale = MARGINAL * max(1.0, np.abs(poles).max())
-        over = np.abs(poles) - 1 if self.dt else poles.real
-        if (over > scale).any():
+        excess = np.abs(poles) - 1 if self.dt else poles.real
+        if (excess > scale).any():
             verdict = "unstable"
-        elif (over < -scale).all():
+        elif (excess < -scale).all():
             verdict = "stable"
         else:
-            edge = np.abs(over) <= scale
+            edge = np.abs(excess) <= scale
             verdict = "marginal" if self._simple(poles[edge]) else "unstable"
         return Stability(verdict, poles)
 
@@ -190,9 +190,9 @@ class StateSpace:
         k = len(self.A)
         size = max(1.0, np.abs(self.A).max())
         for pole in poles:
-            many = (np.abs(self.poles() - pole) <= 1e-6 * size).sum()
+            multiplicity = (np.abs(self.poles() - pole) <= 1e-6 * size).sum()
             s = np.linalg.svd(self.A - pole * np.eye(k), compute_uv=False)
-            if (s <= 1e-6 * size).sum() < many:
+            if (s <= 1e-6 * size).sum() < multiplicity:
                 return False
         return True
 
@@ -247,8 +247,8 @@ class StateSpace:
                 x = self.A @ x + drive[t]
                 X[t] = x
         elif method == "convolution":
-            whole = matrix_powers(self.A, self.B, len(u))  # C = I: the states
-            X = convolve_inputs(whole, u)
+            powers = matrix_powers(self.A, self.B, len(u))  # C = I: the states
+            X = convolve_inputs(powers, u)
             if x0.any():
                 X += matrix_powers(self.A, (self.A @ x0)[:, None], len(u))[:, :, 0]
         else:

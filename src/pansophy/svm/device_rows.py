@@ -135,8 +135,8 @@ class ComputedRows:
     evicted = False  # so that no columns are dropped
 
     def __init__(self, training, members):
-        every = np.array_equal(members, np.arange(training.n))
-        self.training = training if every else training.subset(members)
+        is_every_row = np.array_equal(members, np.arange(training.n))
+        self.training = training if is_every_row else training.subset(members)
         self.n = len(members)
         self.columns = np.arange(self.n)
         self.capacity = self.n

@@ -114,13 +114,13 @@ def minimise_dual(problem, rng, *, max_iter=1000, tol=1e-4, task=SILENT) -> Resu
             active = np.arange(n)
             size = n
             cuts = np.full(2, np.inf)
-        at = certified_state(m, w[: m.width], beta, w[: m.width])
-        dual = max(s.dual, at.objective - at.gap)
+        certified = certified_state(m, w[: m.width], beta, w[: m.width])
+        dual = max(s.dual, certified.objective - certified.gap)
         return DualState(
             w=w,
             beta=beta,
-            objective=at.objective,
-            gap=max(at.objective - dual, 0.0),
+            objective=certified.objective,
+            gap=max(certified.objective - dual, 0.0),
             dual=dual,
             violation=worst if all_rows else max(worst, 2 * tol),
             active=active,

@@ -213,14 +213,16 @@ class AbstractKernelMachine(Estimator):
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         first = np.arange(min(n, LOOKED_AT))
         if self._is_function:
-            some = take_training_rows(X, first)
-            refuse_asymmetric(call_kernel(self.kernel, some, some), SYMMETRIC_DIGITS)
+            sample = take_training_rows(X, first)
+            refuse_asymmetric(
+                call_kernel(self.kernel, sample, sample), SYMMETRIC_DIGITS
+            )
         elif isinstance(self.kernel, str) and self.kernel == "sigmoid":
             gamma = kernel_gamma(self.gamma, X, None)
-            some = take_training_rows(X, first)
-            some = arrays.to_numpy(to_dense(some))
+            sample = take_training_rows(X, first)
+            sample = arrays.to_numpy(to_dense(sample))
             kernel = Sigmoid(gamma, float(self.coef0))
-            warn_if_indefinite(kernel, kernel.block(some, some))
+            warn_if_indefinite(kernel, kernel.block(sample, sample))
 
     def _kernel_spec(self, X, w) -> KernelSpec:
         """The kernel with its gamma, which is kept as `_gamma`."""
@@ -451,14 +453,14 @@ def kernel_gamma(gamma, X, w) -> float:
 def largest_diagonal(spec, X) -> float:
     """max k(x, x)."""
     if isinstance(spec.kernel, AbstractKernel):
-        own = spec.kernel.diag(X.toarray() if sp.issparse(X) else X)
-        return float(np.max(arrays.to_numpy(own), initial=0.0))
+        diagonal = spec.kernel.diag(X.toarray() if sp.issparse(X) else X)
+        return float(np.max(arrays.to_numpy(diagonal), initial=0.0))
     if not spec.named:
         n = X.shape[0] if hasattr(X, "shape") else len(X)
-        one = lambda i: call_kernel(
+        entry = lambda i: call_kernel(
             spec.kernel, take_training_rows(X, [i]), take_training_rows(X, [i])
         )
-        return max(float(one(i)[0, 0]) for i in range(n))
+        return max(float(entry(i)[0, 0]) for i in range(n))
     if spec.kernel in ("rbf", "sigmoid"):
         return 1.0
     squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else (X * X).sum(axis=1)
@@ -489,15 +491,18 @@ def warn_about_scales(model, X):
     varied = np.flatnonzero(scale > 1e-12 * largest)
     if len(varied) < 2:
         return
-    most = varied[np.argmax(scale[varied])]
-    least = varied[np.argmin(scale[varied])]
-    if scale[most] <= SCALE_RATIO * scale[least]:
+    widest = varied[np.argmax(scale[varied])]
+    narrowest = varied[np.argmin(scale[varied])]
+    if scale[widest] <= SCALE_RATIO * scale[narrowest]:
         return
     names = getattr(model, "feature_names_in_", None)
-    a, b = (repr(j if names is None else names[j]) for j in (int(most), int(least)))
+    a, b = (
+        repr(j if names is None else names[j]) for j in (int(widest), int(narrowest))
+    )
     warnings.warn(
-        f"columns of X differ in scale by {scale[most] / scale[least]:.0e} (column {a} "
-        f"against column {b}): {type(model).__name__} hardly sees the small ones and "
+        f"columns of X differ in scale by {scale[widest] / scale[narrowest]:.0e} "
+        f"(column {a} against column {b}): {type(model).__name__} hardly sees the "
+        "small ones and "
         "may converge slowly. Scale them, with StandardScaler for instance.",
         UserWarning,
         stacklevel=5,
@@ -507,13 +512,13 @@ def warn_about_scales(model, X):
 def row_cache(training, members, settings) -> Any:
     """Cache of the kernel rows of `members`; all of them at once if small."""
     n = len(members)
-    whole = n <= EXACT_ROWS and n * n * 8 <= max(settings.cache, 1 << 20)
-    if whole or isinstance(training, PrecomputedRows):
+    is_small = n <= EXACT_ROWS and n * n * 8 <= max(settings.cache, 1 << 20)
+    if is_small or isinstance(training, PrecomputedRows):
         return RowCache(training.whole(members))
     if isinstance(training, DeviceRows):
         return ComputedRows(training, members)
-    every = n == training.n and (np.diff(members) == 1).all()
-    rows = training if every else SubsetRows(training, members)
+    is_every_row = n == training.n and (np.diff(members) == 1).all()
+    rows = training if is_every_row else SubsetRows(training, members)
     return RowCache(rows, n, settings.cache, training.dtype)
 
 
@@ -531,8 +536,8 @@ def solve_with(cache, problem, settings, **options) -> Result:
 
 def fill_up(bounds, total):
     """Multipliers of at most `bounds` in order that add up to `total`."""
-    before = np.concatenate([[0.0], np.cumsum(bounds)[:-1]])
-    return np.clip(total - before, 0.0, bounds)
+    sum_before = np.concatenate([[0.0], np.cumsum(bounds)[:-1]])
+    return np.clip(total - sum_before, 0.0, bounds)
 
 
 def kept_rows(X, w) -> tuple[Any, np.ndarray]:

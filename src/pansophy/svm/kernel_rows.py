@@ -119,9 +119,9 @@ def prepare_products(spec, X, dtype=np.float64, center=None) -> ProductRows:
         scaled = (X - center) * scale
         half = 0.5 * np.einsum("ij,ij->i", scaled, scaled)[:, None]
         join = lambda *parts: np.hstack(parts)
-    one = np.ones_like(half)
-    left = join(scaled, -half, one).astype(dtype)
-    return ProductRows(left, join(scaled, one, -half).astype(dtype), center)
+    ones = np.ones_like(half)
+    left = join(scaled, -half, ones).astype(dtype)
+    return ProductRows(left, join(scaled, ones, -half).astype(dtype), center)
 
 
 def exponent_range(spec, X) -> float:
@@ -131,8 +131,8 @@ def exponent_range(spec, X) -> float:
     if X.shape[0] == 0:
         return 0.0
     xp = arrays.namespace(X)
-    off = X - xp.mean(X, axis=0)
-    return float(spec.gamma * xp.max(xp.sum(off * off, axis=1)))
+    centred = X - xp.mean(X, axis=0)
+    return float(spec.gamma * xp.max(xp.sum(centred * centred, axis=1)))
 
 
 class TrainingRows:

@@ -88,11 +88,11 @@ class GramSolver:
         step = max(256, (1 << 17) // self.d)
 
         def part(i):
-            at = inside[i : i + step]
-            X = self.X[at].toarray() if sp.issparse(self.X) else self.X[at]
+            rows = inside[i : i + step]
+            X = self.X[rows].toarray() if sp.issparse(self.X) else self.X[rows]
             if self.scale:
-                X = np.column_stack([X, np.full(len(at), self.scale)])
-            X = X * np.sqrt(h[at])[:, None]
+                X = np.column_stack([X, np.full(len(rows), self.scale)])
+            X = X * np.sqrt(h[rows])[:, None]
             return X.T @ X
 
         tasks = (partial(part, i) for i in range(0, len(inside), step))
@@ -161,9 +161,9 @@ class ColumnSolver:
             tol,
             MAX_EPOCHS,
         )
-        along = np.zeros(len(h))
-        loops.add_column_changes(columns.csc, u - w, along)
-        return u, along
+        change = np.zeros(len(h))
+        loops.add_column_changes(columns.csc, u - w, change)
+        return u, change
 
 
 def l1_dual_value(theta, slopes, C):
@@ -188,14 +188,14 @@ def l1_state(A: Any, w, e, y, C) -> L1SVMState:
 def tighten_gap(A: Any, s: L1SVMState, y, C) -> L1SVMState:
     """The state with the gap of eq. (4), where that is smaller."""
     h = 2 * C * (s.e > 0)
-    on = (s.w != 0) | (np.abs(s.slopes) > 1)
+    is_free = (s.w != 0) | (np.abs(s.slopes) > 1)
     sign = np.where(s.w != 0, -np.sign(s.w), np.sign(s.slopes))
 
     def product(U):
-        u = A.rmatvec(h * A.matvec(np.where(on, U.reshape(-1), 0.0)))
-        return np.where(on, u, 0.0).reshape(U.shape)
+        u = A.rmatvec(h * A.matvec(np.where(is_free, U.reshape(-1), 0.0)))
+        return np.where(is_free, u, 0.0).reshape(U.shape)
 
-    excess = np.where(on, s.slopes - sign, 0.0)
+    excess = np.where(is_free, s.slopes - sign, 0.0)
     c = conjugate_gradients(
         product, excess, tol=1e-3, max_iter=MAX_CG_STEPS
     ).state.X.reshape(-1)

@@ -76,10 +76,10 @@ fit_status_, history_
         run = self._solve_sum(X, rows, w, problem, float(bounds.max()))
         s = run.state
         scores = problem.target - s.products[problem.row]
-        above, below = group_multipliers(scores, s.beta, problem)
-        self.epsilon_ = (above - below) / 2
+        upper, lower = group_multipliers(scores, s.beta, problem)
+        self.epsilon_ = (upper - lower) / 2
         coef = problem.row_sums(s.beta, len(rows))
-        self._store_machine(X, rows, coef, (above + below) / 2)
+        self._store_machine(X, rows, coef, (upper + lower) / 2)
         return self
 
     def predict(self, X):

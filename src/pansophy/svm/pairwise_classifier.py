@@ -175,9 +175,9 @@ class SharedClassBlocks:
         self.caches: list = []
         if self.small and not precomputed and 8 * (sizes**2).sum() <= limit:
             tasks = [partial(training.whole, m) for m in members]
-            several = training.threaded
+            is_threaded = training.threaded
             self.blocks = (
-                [*threads.run_tasks(tasks)] if several else [t() for t in tasks]
+                [*threads.run_tasks(tasks)] if is_threaded else [t() for t in tasks]
             )
         if not self.small and not isinstance(training, DeviceRows):
             share = max(limit // len(members), 1 << 20)
@@ -196,13 +196,13 @@ class SharedClassBlocks:
         if not self.blocks:
             return RowCache(self.training.whole(pair.members))
         a, b = self.blocks[pair.first], self.blocks[pair.second]
-        between = self.training(self.members[pair.first], self.members[pair.second])
+        cross = self.training(self.members[pair.first], self.members[pair.second])
         cut = len(a)
         K = np.empty((len(pair.members), len(pair.members)))
         K[:cut, :cut] = a
         K[cut:, cut:] = b
-        K[:cut, cut:] = between
-        K[cut:, :cut] = between.T
+        K[:cut, cut:] = cross
+        K[cut:, :cut] = cross.T
         return RowCache(K)
 
 
@@ -234,16 +234,16 @@ def solve_all_pairs(tasks, together, task) -> Result:
     runs: Any = (run(SILENT) for run in tasks)
     if together:
         runs = threads.run_tasks(partial(run, SILENT) for run in tasks)
-    done = []
+    runs_done = []
     for k, run in enumerate(runs):
         if run.interrupted:  # without the other pairs there is no model
             raise KeyboardInterrupt
-        done.append(run)
+        runs_done.append(run)
         if task.child(f"pair {k}").end():
             break
     # stopped by a callback: the other pairs are needed too
-    done += [run(SILENT) for run in tasks[len(done) :]]
-    return join_runs(done)
+    runs_done += [run(SILENT) for run in tasks[len(runs_done) :]]
+    return join_runs(runs_done)
 
 
 def offers_probabilities(model) -> bool:
@@ -324,12 +324,12 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
     def _solve_pairs(self, training, members, pairs, weights, previous):
         settings = self._settings()
         make_cache = lambda pair: row_cache(training, pair.members, settings)
-        together = len(members) > 2
-        if together:
+        is_shared = len(members) > 2
+        if is_shared:
             with threads.single_blas():
                 shared = SharedClassBlocks(training, members, settings.cache)
             make_cache = shared.cache
-            together = shared.small and training.threaded
+            is_shared = shared.small and training.threaded
 
         def run_pair(pair, start, task):
             cache = make_cache(pair)
@@ -338,7 +338,7 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
 
         starts = previous or [None] * len(pairs)
         tasks = [partial(run_pair, *job) for job in zip(pairs, starts, strict=True)]
-        return self._run_duals(partial(solve_all_pairs, tasks, together))
+        return self._run_duals(partial(solve_all_pairs, tasks, is_shared))
 
     def _store_pairs(self, X, rows, codes, pairs, solutions):
         """Set the fitted attributes in scikit-learn's layout."""
@@ -384,8 +384,11 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
             coef = coef if k == 2 else pair_coefficients(coef, self.n_support_)
             return self._device_decision(X, coef) + self.intercept_
         if k == 2:
-            one = np.ascontiguousarray(coef[0])
-            return self._expand(X, lambda K: (K @ one)[:, None], 1) + self.intercept_
+            coef_column = np.ascontiguousarray(coef[0])
+            return (
+                self._expand(X, lambda K: (K @ coef_column)[:, None], 1)
+                + self.intercept_
+            )
         ends = np.concatenate([[0], np.cumsum(self.n_support_)])
         number = pair_numbers(k)
         n_pairs = k * (k - 1) // 2
@@ -393,9 +396,9 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         def combine(K):
             out = np.zeros((K.shape[0], n_pairs))
             for c in range(k):
-                own = slice(ends[c], ends[c + 1])
-                others = np.delete(number[c], c)
-                out[:, others] += K[:, own] @ coef[:, own].T
+                own_rows = slice(ends[c], ends[c + 1])
+                other_pairs = np.delete(number[c], c)
+                out[:, other_pairs] += K[:, own_rows] @ coef[:, own_rows].T
             return out
 
         return self._expand(X, combine, n_pairs) + self.intercept_
@@ -456,10 +459,10 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
             f[test] = model._pair_decisions(self._rows_of(X, rows[test], rows[train]))
         fits = []
         for number, (i, j) in enumerate(combinations(range(k), 2)):
-            here = (codes == i) | (codes == j)
-            winner = (j if k == 2 else i) == codes[here]
+            in_pair = (codes == i) | (codes == j)
+            winner = (j if k == 2 else i) == codes[in_pair]
             fits.append(
-                fit_platt_sigmoid(f[here, number], winner, w[here], rising=True)
+                fit_platt_sigmoid(f[in_pair, number], winner, w[in_pair], rising=True)
             )
         self.probA_ = -np.array([slope for slope, _ in fits])
         self.probB_ = -np.array([offset for _, offset in fits])

@@ -176,15 +176,15 @@ class NewtonRows:
         xp = arrays.namespace(m.target)
         e = m.target - self.matvec(w) if e is None else e
         b = proximal_multipliers(e, beta, rho, m.low, m.high, m.curve, m.epsilon)
-        own = float(xp.sum(dual_terms(b, e, m.curve, m.epsilon)))
+        linear = float(xp.sum(dual_terms(b, e, m.curve, m.epsilon)))
         psi = float(xp.sum(svm_losses(e, m.low, m.high, m.curve, m.epsilon)))
-        off = float(xp.sum((b - beta) ** 2)) if rho else 0.0
+        distance = float(xp.sum((b - beta) ** 2)) if rho else 0.0
         v = self.rmatvec_update(old, b)
         rest = (
             0.5 * float(w @ w) + self.fixed_loss - float(np.sum(w * self.fixed_rmatvec))
         )
         primal = rest + psi
-        slack = psi - own
+        slack = psi - linear
         dual = primal - slack - 0.5 * float((w - v) @ (w - v))
         best = w
         objective = primal
@@ -202,7 +202,7 @@ class NewtonRows:
             e=e,
             b=b,
             v=v,
-            value=rest + own - 0.5 * rho * off,
+            value=rest + linear - 0.5 * rho * distance,
             slack=slack,
             primal=primal,
             best=best,
@@ -309,15 +309,15 @@ def false_position(slope):
         x = (left * high - right * low) / (high - low)
         edge = 0.02 * (right - left)
         x = min(max(x, left + edge), right - edge)
-        now = slope(x)
-        if abs(now) <= goal:
+        value = slope(x)
+        if abs(value) <= goal:
             break
-        if now < 0:
+        if value < 0:
             left = x
-            low = now
+            low = value
         else:
             right = x
-            high = now
+            high = value
     return x
 
 
@@ -326,14 +326,14 @@ def newton_line_search(s, new):
     m = s.rows.problem
     xp = arrays.namespace(s.e)
     move = new.w - s.w
-    along = new.e - s.e
+    change = new.e - s.e
     c = float(move @ move)
     a = float((s.w - s.rows.fixed_rmatvec) @ move)
 
     def slope(x):
-        e = s.e + x * along
+        e = s.e + x * change
         b = proximal_multipliers(e, s.beta, s.rho, m.low, m.high, m.curve, m.epsilon)
-        return a + x * c + float(xp.sum(b * along))
+        return a + x * c + float(xp.sum(b * change))
 
     return false_position(slope)
 
@@ -357,10 +357,10 @@ def screen_rows(s):
     if m.smooth or newton_rows.foreign:
         return s
     radius = math.sqrt(max(2 * (s.primal - s.dual), 0.0))
-    off = np.abs(np.abs(s.e) - m.epsilon) if m.epsilon else np.abs(s.e)
-    undecided = off <= radius * newton_rows.norms
+    kink_distance = np.abs(np.abs(s.e) - m.epsilon) if m.epsilon else np.abs(s.e)
+    undecided = kink_distance <= radius * newton_rows.norms
     if not undecided.any():  # a problem has at least one row
-        undecided[np.argmin(off - radius * newton_rows.norms)] = True
+        undecided[np.argmin(kink_distance - radius * newton_rows.norms)] = True
     if 2 * np.count_nonzero(undecided) > newton_rows.n:
         return s
     b = proximal_multipliers(s.e, s.beta, 0.0, m.low, m.high, 1e-300, m.epsilon)
@@ -451,27 +451,27 @@ def minimise_primal(
     if w is None:
         w = np.zeros(size)
         if n > SUBSAMPLE_STRIDE * ROWS_PER_COLUMN * size and size <= MAX_FACTORED:
-            few = minimise_primal(
+            subset_fit = minimise_primal(
                 subsampled_problem(problem, SUBSAMPLE_STRIDE), tol=0.03, max_iter=30
             )
-            w = few.state.best
+            w = subset_fit.state.best
             width = FIRST_WIDTH / 4
     newton_rows = NewtonRows(problem)
     start = initial_newton_state(newton_rows, w, width, beta)
-    least = SMALLEST_WIDTH * start.rho
+    min_rho = SMALLEST_WIDTH * start.rho
     noise = 4 * float(arrays.namespace(problem.X).finfo(problem.X.dtype).eps)
 
     def change(old, new):
         size = float(new.best @ new.best)
-        done = new.gap <= max(0.5 * tol * tol * size, noise * abs(new.objective))
+        is_done = new.gap <= max(0.5 * tol * tol * size, noise * abs(new.objective))
         rounded = (
             new.stalled_steps >= MAX_STALLED_STEPS
             and new.gap <= 1e6 * noise * abs(new.objective)
         )
-        return 0.0 if done or rounded else 1.0
+        return 0.0 if is_done or rounded else 1.0
 
     return iterate(
-        lambda s: multiplier_iteration(s, least),
+        lambda s: multiplier_iteration(s, min_rho),
         start,
         max_iter=max_iter,
         tol=0.5,

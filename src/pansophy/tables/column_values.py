@@ -107,11 +107,11 @@ def from_text(column, name, form, missing) -> np.ndarray:
             blank = pc.equal(pc.utf8_trim_whitespace(column), "")
             return from_text(pc.if_else(blank, None, column), name, form, missing)
         like = f" written like {form}" if form not in ("", "1.5") else ""
-        what = {
+        kind = {
             number_formats.read_dates: f"dates ({form})",
             number_formats.read_clock: "times of the day",
         }.get(read, f"numbers{like}")
-        raise TableError(f"Column {name!r} should hold {what}, but has {bad!r}.")
+        raise TableError(f"Column {name!r} should hold {kind}, but has {bad!r}.")
     out = arrow_to_numpy(result.cast(pa.float64(), safe=False))
     out[~(np.abs(out) <= HUGE)] = np.nan
     return out
@@ -145,10 +145,12 @@ def column_as_booleans(column, name) -> np.ndarray:
     """A column of yes/no, true/false or 1/0 as integers 1 and 0."""
     answers = pc.utf8_lower(pc.utf8_trim_whitespace(column_as_texts(column, name)))
     yes = pc.is_in(answers, value_set=pa.array(YES)).to_numpy(zero_copy_only=False)
-    no = pc.is_in(answers, value_set=pa.array(NO)).to_numpy(zero_copy_only=False)
-    bad = np.flatnonzero(~(yes | no))
+    is_no = pc.is_in(answers, value_set=pa.array(NO)).to_numpy(zero_copy_only=False)
+    bad = np.flatnonzero(~(yes | is_no))
     if len(bad):
         value = column[int(bad[0])].as_py()
-        has = "a missing value" if value is None else repr(value)
-        raise TableError(f"Label {name!r} should be 0 or 1, yes or no, but has {has}.")
+        content = "a missing value" if value is None else repr(value)
+        raise TableError(
+            f"Label {name!r} should be 0 or 1, yes or no, but has {content}."
+        )
     return yes.astype(np.int64)

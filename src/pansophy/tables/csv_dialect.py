@@ -98,13 +98,13 @@ def head_of(path) -> bytes:
 
 def refuse_binary(head, path):
     """Raises TableError if the bytes are not text."""
-    for magic, what in KINDS.items():
+    for magic, kind in KINDS.items():
         if head.startswith(magic):
-            raise TableError(f"{path} is {what}.")
+            raise TableError(f"{path} is {kind}.")
     first = head[:200].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    for magic, what in MARKUP.items():
+    for magic, kind in MARKUP.items():
         if first.startswith(magic):
-            raise TableError(f"{path} is {what}, not a table of text.")
+            raise TableError(f"{path} is {kind}, not a table of text.")
     strange = sum(b < 9 or 13 < b < 32 for b in head[:4096])
     if strange > 0.02 * min(len(head), 4096) or b"\0" in head:
         raise TableError(f"{path} is a binary file, not a table of text.")
@@ -225,11 +225,11 @@ def decimal_of(records, separator) -> str:
 def columns_with_leading_zeros(records) -> tuple[str, ...]:
     """Names of columns with digits that begin with 0."""
     width = len(records[0])
-    even = [r for r in records[1:] if len(r) == width]
+    full_rows = [r for r in records[1:] if len(r) == width]
     return tuple(
         name
         for j, name in enumerate(records[0])
-        if any(re.fullmatch(r"0\d+", r[j].strip()) for r in even)
+        if any(re.fullmatch(r"0\d+", r[j].strip()) for r in full_rows)
     )
 
 

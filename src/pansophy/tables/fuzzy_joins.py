@@ -105,11 +105,11 @@ def fuzzy_join(
         places = np.concatenate([places, np.zeros(len(rest), np.int64)])[order]
         similarity = np.concatenate([similarity, np.full(len(rest), np.nan)])[order]
     joined = A.take(pa.array(rows, pa.int64()))
-    other = B.take(pa.array(places, pa.int64(), mask=missing))
-    for name in other.column_names:
+    matched = B.take(pa.array(places, pa.int64(), mask=missing))
+    for name in matched.column_names:
         used = set(joined.column_names)
         kept = name if name not in used else unused_name(name + suffix, used)
-        joined = joined.append_column(kept, other.column(name))
+        joined = joined.append_column(kept, matched.column(name))
     score = unused_name("similarity", set(joined.column_names))
     joined = joined.append_column(score, pa.array(similarity, mask=missing))
     return like_frame(joined, left)

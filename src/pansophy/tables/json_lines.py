@@ -119,9 +119,9 @@ def refuse_other_names_in_each_line(lines, path):
     names: set[bytes] = set()
     n_names = n_looked_at = 0
     for text in lines.split(b"\n")[:: max(1, n_lines // NAMED_LINES)]:
-        found = NAME.findall(text)
-        names.update(found)
-        n_names += len(found)
+        line_names = NAME.findall(text)
+        names.update(line_names)
+        n_names += len(line_names)
         n_looked_at += 1
     refuse_nearly_empty_table(len(names), n_names, n_looked_at, n_lines, path)
 
@@ -188,25 +188,25 @@ def wider_type(a, b) -> pa.DataType:
     if pa.types.is_null(a):
         return b
     try:
-        both = pa.unify_schemas(
+        schema = pa.unify_schemas(
             [pa.schema([("c", a)]), pa.schema([("c", b)])], promote_options="permissive"
         )
-        return both.field("c").type
+        return schema.field("c").type
     except pa.ArrowException:
         return pa.string()
 
 
 def cast_block(table, schema) -> pa.Table:
     """A block cast to the common schema, with nulls for absent columns."""
-    made = []
+    columns = []
     for field in schema:
         if field.name not in table.column_names:
-            made.append(pa.nulls(table.num_rows, field.type))
+            columns.append(pa.nulls(table.num_rows, field.type))
             continue
         column = table.column(field.name)
         try:
-            made.append(column.cast(field.type))
+            columns.append(column.cast(field.type))
         except pa.ArrowException:
             texts = [None if v is None else str(v) for v in column.to_pylist()]
-            made.append(pa.array(texts, pa.string()).cast(field.type))
-    return pa.table(made, schema=schema)
+            columns.append(pa.array(texts, pa.string()).cast(field.type))
+    return pa.table(columns, schema=schema)

@@ -35,10 +35,10 @@ class MixedFrame:
         """The rows of an index array, a mask or a slice."""
         if not self.texts or isinstance(rows, slice):
             return MixedFrame(self.values[rows], tuple(t[rows] for t in self.texts))
-        where = np.asarray(rows)
-        where = np.flatnonzero(where) if where.dtype == bool else where
+        indices = np.asarray(rows)
+        indices = np.flatnonzero(indices) if indices.dtype == bool else indices
         return MixedFrame(
-            self.values[where], tuple(t.take(pa.array(where)) for t in self.texts)
+            self.values[indices], tuple(t.take(pa.array(indices)) for t in self.texts)
         )
 
     def digits(self) -> np.ndarray:

@@ -127,11 +127,11 @@ def number_format_parts(form) -> tuple[str, str, str, str] | None:
 def number_regex(thousands, decimal) -> str:
     """Regular expression (RE2) of numbers with these marks."""
     d = re.escape(decimal)
-    whole = r"\d+"
+    digits = r"\d+"
     if thousands:
         t = r"[ \x{a0}\x{202f}]" if thousands == " " else re.escape(thousands)
-        whole = rf"(?:\d{{1,3}}(?:{t}\d{{3}})+|\d+)"
-    return rf"^[-+]?(?:{whole}(?:{d}\d*)?|{d}\d+)(?:[eE][-+]?\d+)?$"
+        digits = rf"(?:\d{{1,3}}(?:{t}\d{{3}})+|\d+)"
+    return rf"^[-+]?(?:{digits}(?:{d}\d*)?|{d}\d+)(?:[eE][-+]?\d+)?$"
 
 
 def strip_currency(texts, pre, post):
@@ -193,13 +193,13 @@ def find_number(texts) -> DetectedFormat | None:
         if len(words) > 3 or any(re.search(r"\d", w) for w in words):
             continue
         form = number_form(pre, thousands, decimal, space + post)
-        why = "numbers" if form == "1.5" else f"numbers written like {form}"
+        reason = "numbers" if form == "1.5" else f"numbers written like {form}"
         if words:
             listed = ", ".join(map(repr, words))
-            why += f"; {listed} counted as missing"
+            reason += f"; {listed} counted as missing"
         if form == "1.5" and codes_not_numbers(cleaned, fits):
             return None
-        return DetectedFormat(form, why, words)
+        return DetectedFormat(form, reason, words)
     return None
 
 
@@ -297,9 +297,9 @@ def find_date(texts) -> DetectedFormat | None:
             match = re.fullmatch(day + hour, first)
             if match is None:
                 continue
-            between = "T" if "T" in first[match.end("s") :] and clock else " "
+            separator = "T" if "T" in first[match.end("s") :] and clock else " "
             ways = [m.format(s=match["s"]) for m in meanings]
-            ways = [w + (between + clock if clock else "") for w in ways]
+            ways = [w + (separator + clock if clock else "") for w in ways]
             ways = [w for w in ways if all_match_date_format(texts, w)]
             if ways:
                 return common_format(ways, texts, match["s"])

@@ -69,10 +69,10 @@ def sort_range_levels(levels) -> list[str] | None:
         return None
     starts = []
     for level in levels:
-        more = MORE.fullmatch(level)
+        open_end = MORE.fullmatch(level)
         match = RANGE.fullmatch(level)
-        if more:
-            starts.append((float(more[1].replace(",", ".")), 1))
+        if open_end:
+            starts.append((float(open_end[1].replace(",", ".")), 1))
         elif match and not level.strip().isdigit():
             low = float(match["low"].replace(",", "."))
             starts.append((low, -1 if match["less"] else 1 if match["more"] else 0))

@@ -141,14 +141,15 @@ class Preparation(Estimator):
     def _fit_levels(self, V, plain, category, w, names):
         short = [j for j in category if len(plain[j].levels) <= ONE_HOT]
         sizes = [len(plain[j].levels) for j in short]
-        self.one_hot_, made = target_encoding.fit_one_hot(
+        self.one_hot_, column_slots = target_encoding.fit_one_hot(
             V, short, sizes, w, self.full_rank
         )
         level_name = lambda j, slot: (
             f"({slot})" if isinstance(slot, str) else plain[short[j]].levels[slot - 1]
         )
         names.add(
-            [short[j] for j, _ in made], [f"={level_name(j, s)}" for j, s in made]
+            [short[j] for j, _ in column_slots],
+            [f"={level_name(j, s)}" for j, s in column_slots],
         )
 
     def _fit_means(self, V, plain, category, y, w, names):
@@ -195,8 +196,8 @@ class Preparation(Estimator):
         for text, block in zip(frame.texts, self.words_):
             width = block.V.shape[1]
             if width:
-                put = out[:, d : d + width]
-                text_features.put_words(block, text, put)
+                word_columns = out[:, d : d + width]
+                text_features.put_words(block, text, word_columns)
             d += width
         return out
 
@@ -286,10 +287,14 @@ def mean_standard_errors(Y, w) -> np.ndarray:
 
 def fit_dense(V, plain, w, native, scale, names) -> DenseColumns:
     """Fits the dense columns: the varying date parts, imputed values and scales."""
-    of = lambda *roles: np.asarray(
+    columns_of = lambda *roles: np.asarray(
         [j for j, c in enumerate(plain) if c.role in roles], dtype=np.intp
     )
-    number, date, angle = of("number", "ordinal"), of("date"), of("angle")
+    number, date, angle = (
+        columns_of("number", "ordinal"),
+        columns_of("date"),
+        columns_of("angle"),
+    )
     parts = date_features.PLAIN if native else date_features.CIRCLES
     kept = date_features.varying_date_parts(V[:, date], native) if len(date) else []
     part = np.asarray([i * len(date) + j for i, j in kept], dtype=np.intp)

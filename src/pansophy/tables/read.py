@@ -73,13 +73,13 @@ def from_memory(source) -> pa.Table:
 
 def from_columns(columns) -> pa.Table:
     """An Arrow table from a dict of columns."""
-    made = {}
+    columns_by_name = {}
     for name, values in columns.items():
-        made[str(name)] = from_values(values, name)
-    lengths = {len(v) for v in made.values()}
+        columns_by_name[str(name)] = from_values(values, name)
+    lengths = {len(v) for v in columns_by_name.values()}
     if len(lengths) > 1:
         raise TableError(f"The columns have different lengths: {sorted(lengths)}.")
-    return pa.table(made)
+    return pa.table(columns_by_name)
 
 
 def from_values(values, name):
@@ -196,14 +196,14 @@ def seekable_file(path):
 
 def copy_pipe(pipe, copy, path) -> None:
     """Copy a pipe to a file, up to `MAX_PIPE` bytes and half of what the disk has."""
-    most = min(MAX_PIPE, shutil.disk_usage(os.path.dirname(copy.name)).free // 2)
+    max_size = min(MAX_PIPE, shutil.disk_usage(os.path.dirname(copy.name)).free // 2)
     size = 0
     while part := pipe.read(PIPE_PART):
         size += len(part)
-        if size > most:
+        if size > max_size:
             raise TableError(
-                f"{path} gives more than {most / 2**30:.3g} GB: write it to a file, "
-                "which is read from where it is."
+                f"{path} gives more than {max_size / 2**30:.3g} GB: write it to a "
+                "file, which is read from where it is."
             )
         copy.write(part)
 

@@ -130,8 +130,8 @@ def fraction_role(present, name) -> Column:
     """Role of a column of numbers with fractions."""
     ends = pc.min_max(present)
     low, high = ends["min"].as_py(), ends["max"].as_py()
-    if since := MOMENT.search(name) and number_formats.epoch_of(low, high):
-        return Column(name, "date", SINCE[since], form=since)
+    if epoch := MOMENT.search(name) and number_formats.epoch_of(low, high):
+        return Column(name, "date", SINCE[epoch], form=epoch)
     cycle = period_of(name, low, high, False, 100)
     if cycle:
         return Column(name, "angle", f"comes back after {cycle:.6g}", period=cycle)
@@ -148,28 +148,28 @@ def number_role(present, found, n, name) -> Column:
     distinct = np.asarray(found.cast(pa.float64(), safe=False).to_numpy())
     low = distinct.min()
     high = distinct.max()
-    whole = np.all(distinct == np.floor(distinct))
-    if whole and n > 20 and len(found) == n:
+    is_whole = np.all(distinct == np.floor(distinct))
+    if is_whole and n > 20 and len(found) == n:
         steps = np.diff(np.asarray(present.to_numpy(), dtype=float))
         rows = np.all(steps == 1) and not CLOCKED.search(name)
         if ID_NAME.search(name) or rows:
             return Column(name, "id", "a different whole number in every row")
-    if whole and THING.search(name) and len(found) < n / 2:
+    if is_whole and THING.search(name) and len(found) < n / 2:
         levels = sorted_levels(
             column_values.column_as_texts(pa.chunked_array([found]), name)
         )
         return Column(name, "category", f"{len(levels)} codes that name things", levels)
-    if whole and DAY_NAME.search(name) and low >= 19000101 and high < 21000101:
+    if is_whole and DAY_NAME.search(name) and low >= 19000101 and high < 21000101:
         days = column_values.column_as_texts(pa.chunked_array([found]), name)
         if number_formats.all_match_date_format(days, "%Y%m%d"):
             return Column(name, "date", "dates as year, month, day", form="%Y%m%d")
-    if since := MOMENT.search(name) and number_formats.epoch_of(low, high):
-        return Column(name, "date", SINCE[since], form=since)
-    cycle = period_of(name, low, high, whole, len(found))
+    if epoch := MOMENT.search(name) and number_formats.epoch_of(low, high):
+        return Column(name, "date", SINCE[epoch], form=epoch)
+    cycle = period_of(name, low, high, is_whole, len(found))
     if cycle:
         return Column(name, "angle", f"comes back after {cycle:.6g}", period=cycle)
     if (
-        whole
+        is_whole
         and RATING.search(name)
         and 2 < len(found) <= 10
         and low >= 0
@@ -266,8 +266,8 @@ def words_repeat(distinct) -> bool:
     for words in rows:
         for w in words:
             counts[w] = counts.get(w, 0) + 1
-    often = max(3, len(texts) // 50)
-    shared = sum(any(counts[w] >= often for w in words) for words in rows)
+    min_count = max(3, len(texts) // 50)
+    shared = sum(any(counts[w] >= min_count for w in words) for words in rows)
     return shared >= len(texts) / 2
 
 
@@ -287,36 +287,38 @@ def as_role(column, name, role) -> Column:
     result = find_role(column, name)
     if role == result.role or role in UNUSED:
         return result._replace(role=role, why="as asked")
-    made = Column(name, role, "as asked", boolean=result.boolean)
+    requested = Column(name, role, "as asked", boolean=result.boolean)
     if role in ("category", "ordinal"):
         levels = result.levels or sorted_levels(
             column_values.column_as_texts(column, name)
         )
         if role == "ordinal":
             levels = tuple(order_of(list(levels), name) or levels)
-        return made._replace(levels=levels)
+        return requested._replace(levels=levels)
     if role == "text":
         column_values.column_as_texts(column, name)
-        return made
-    return numeric_format(column, made, result)
+        return requested
+    return numeric_format(column, requested, result)
 
 
-def numeric_format(column, made, found) -> Column:
+def numeric_format(column, requested, found) -> Column:
     """A column requested as number, date or angle, with its form and period."""
-    made = made._replace(boolean=found.boolean and made.role == "number")
+    requested = requested._replace(boolean=found.boolean and requested.role == "number")
     present = column_values.without_dictionary(column.drop_null())
     if column_values.is_text(column.type) and len(present):
         find = (
             number_formats.find_date
-            if made.role == "date"
+            if requested.role == "date"
             else number_formats.find_number
         )
-        detected = find(column_values.column_as_texts(present, made.name))
+        detected = find(column_values.column_as_texts(present, requested.name))
         if detected:
-            made = made._replace(form=detected.form, missing=detected.missing)
-    x = column_values.column_as_floats(column, made.name, made.form, made.missing)
-    if made.role == "angle":
+            requested = requested._replace(form=detected.form, missing=detected.missing)
+    x = column_values.column_as_floats(
+        column, requested.name, requested.form, requested.missing
+    )
+    if requested.role == "angle":
         width = np.nanmax(x) - np.nanmin(x) if np.isfinite(x).any() else 0.0
         period = found.period or (2 * math.pi if width <= 2 * math.pi else 360.0)
-        made = made._replace(period=period)
-    return made
+        requested = requested._replace(period=period)
+    return requested

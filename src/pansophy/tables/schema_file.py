@@ -209,8 +209,8 @@ def schema_from_dict(settings, columns, path, table) -> Schema:
         targets.require_columns(table, [target])
         classes = targets.classes_of(table.column(target), target, table.num_rows)
     plain = all(isinstance(v, (str, int, float)) for v in classes)
-    enough = len(set(classes)) == len(classes) >= 2 if plain else False
-    if task == "classification" and not enough:
+    has_classes = len(set(classes)) == len(classes) >= 2 if plain else False
+    if task == "classification" and not has_classes:
         raise TableError(f"{path}: classification needs a list of two or more classes.")
     if task == "multilabel" and len(labels) < 2:
         raise TableError(f"{path}: multilabel needs a list of two or more labels.")

@@ -93,8 +93,8 @@ def number_from_value(value, kind, c) -> float:
     elif kind is date:
         return (value.toordinal() - FIRST) * 86400.0
     elif kind is time and value.tzinfo is None:
-        whole = value.hour * 3600 + value.minute * 60 + value.second
-        return whole + value.microsecond / 1e6
+        seconds = value.hour * 3600 + value.minute * 60 + value.second
+        return seconds + value.microsecond / 1e6
     column = pa.chunked_array([one_value_array(value, c)])
     return column_values.column_as_floats(column, c.name, column_format(c), c.missing)[
         0

@@ -40,12 +40,12 @@ def table_batches(source, size=SIZE, *, schema=None):
         Where the batches go to `schema.frame`, text files need one pass instead of two.
     """
     size = check_count("size", size)
-    made = rechunk(typed_tables(source, schema), size)
-    first = next(made, None)
+    blocks = rechunk(typed_tables(source, schema), size)
+    first = next(blocks, None)
     if first is None:
         raise TableError("The table has no rows.")
     yield first
-    yield from made
+    yield from blocks
 
 
 def count_table_rows(source) -> int:
@@ -199,10 +199,10 @@ def file_tables(path, schema=None, columns=None):
         for batch in parts:
             yield validated_batch(batch)
     elif kind == "json":
-        whole = unify_schemas([block.schema for block in json_blocks(path)])
+        schema_of_all = unify_schemas([block.schema for block in json_blocks(path)])
         for block in json_blocks(path):
             block.validate(full=True)
-            yield read.with_unique_names(cast_block(block, whole))
+            yield read.with_unique_names(cast_block(block, schema_of_all))
     else:
         yield from text_tables(path, schema)
 
@@ -238,13 +238,13 @@ def decimal_commas_to_points(table, schema) -> pa.Table:
     }
     if not schema.form:
         plain |= set(schema.targets)
-    made = [
+    columns = [
         pc.replace_substring(c, ",", ".", max_replacements=1)
         if n.strip() in plain
         else c
         for n, c in zip(table.column_names, table.columns, strict=True)
     ]
-    return pa.table(made, names=table.column_names)
+    return pa.table(columns, names=table.column_names)
 
 
 def rechunk(tables, size):
@@ -256,12 +256,12 @@ def rechunk(tables, size):
         n += table.num_rows
         if n < size:
             continue
-        whole = pa.concat_tables(held) if len(held) > 1 else held[0]
+        joined = pa.concat_tables(held) if len(held) > 1 else held[0]
         start = 0
         while n - start >= size:
-            yield whole.slice(start, size)
+            yield joined.slice(start, size)
             start += size
-        held = [whole.slice(start)] if start < n else []
+        held = [joined.slice(start)] if start < n else []
         n -= start
     if n:
         yield pa.concat_tables(held) if len(held) > 1 else held[0]

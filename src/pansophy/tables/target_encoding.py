@@ -75,7 +75,7 @@ def fit_one_hot(values, where, counts, w, full_rank) -> tuple[OneHot, list]:
     place = np.zeros(int((gone + 1).sum()), dtype=np.intp)
     hit = np.zeros(len(place))
     total = len(values) if w is None else float(w.sum())
-    made = []
+    outputs = []
     kept = []
     for j, column in enumerate(where):
         slots = slots_of(values, [column], gone[j : j + 1], np.zeros(1, np.intp))[:, 0]
@@ -86,20 +86,20 @@ def fit_one_hot(values, where, counts, w, full_rank) -> tuple[OneHot, list]:
         columns += [gone[j]] if seen[gone[j]] > 0 else []
         if not columns:
             continue
-        first = len(made)
-        at = np.full(gone[j] + 1, first)
-        on = np.zeros(gone[j] + 1)
+        first = len(outputs)
+        output_of = np.full(gone[j] + 1, first)
+        value_of = np.zeros(gone[j] + 1)
         for i, slot in enumerate(columns):
-            whom = rare_or_unseen(seen, rare) if slot == "rare" else slot
-            at[whom] = first + i
-            on[whom] = 1.0
-        place[start[j] : start[j] + len(at)] = at
-        hit[start[j] : start[j] + len(on)] = on
-        made += [(j, slot if slot != gone[j] else "missing") for slot in columns]
+            levels = rare_or_unseen(seen, rare) if slot == "rare" else slot
+            output_of[levels] = first + i
+            value_of[levels] = 1.0
+        place[start[j] : start[j] + len(output_of)] = output_of
+        hit[start[j] : start[j] + len(value_of)] = value_of
+        outputs += [(j, slot if slot != gone[j] else "missing") for slot in columns]
         kept.append(j)
     pick = np.asarray(kept, dtype=np.intp)
     where = np.asarray(where, dtype=np.intp)
-    return OneHot(where[pick], start[pick], gone[pick], place, hit), made
+    return OneHot(where[pick], start[pick], gone[pick], place, hit), outputs
 
 
 def split_rare(seen, least) -> tuple[np.ndarray, np.ndarray]:
@@ -120,11 +120,11 @@ def rare_or_unseen(seen, rare) -> np.ndarray:
 def put_one_hot(block, values, out):
     """Write one-hot columns into `out`, which is 0."""
     slots = slots_of(values, block.where, block.gone, block.start)
-    at = block.place[slots]
+    positions = block.place[slots]
     if len(out) == 1:
-        out[0, at[0]] = block.hit[slots[0]]
+        out[0, positions[0]] = block.hit[slots[0]]
         return
-    out[np.arange(len(out))[:, None], at] = block.hit[slots]
+    out[np.arange(len(out))[:, None], positions] = block.hit[slots]
 
 
 def fit_codes(values, where, counts, w) -> OneHot:
@@ -137,9 +137,9 @@ def fit_codes(values, where, counts, w) -> OneHot:
         seen[0] = 0.0
         known = np.flatnonzero(seen > 0)
         if len(known) > MOST:  # the most frequent ones; the others share a code
-            often = np.argsort(-seen, kind="stable")[: MOST - 1]
+            frequent = np.argsort(-seen, kind="stable")[: MOST - 1]
             code[start[j] : start[j] + gone[j]] = MOST - 1
-            known = np.sort(often)
+            known = np.sort(frequent)
         code[start[j] + known] = np.arange(len(known))
     where = np.asarray(where, dtype=np.intp)
     return OneHot(where, start, gone, np.empty(0, dtype=np.intp), code)
@@ -178,8 +178,8 @@ def mean_targets(slots, size, Y, w) -> np.ndarray:
         gap = np.divide(sums, n, out=np.zeros(size), where=n > 0)  # m_i - m
         inside = np.sum(w * (y - m - gap[slots]) ** 2)
         s2 = inside / (N - k) if k < N else np.inf
-        between = np.sum(n * gap**2) - (k - 1) * s2 if k < N else 0.0
-        t2 = max(0.0, between) / max(N - np.sum(n**2) / max(N, 1e-300), 1e-300)
+        between_levels = np.sum(n * gap**2) - (k - 1) * s2 if k < N else 0.0
+        t2 = max(0.0, between_levels) / max(N - np.sum(n**2) / max(N, 1e-300), 1e-300)
         trust = np.zeros(size)
         if t2 > 0:  # a slot without rows tells nothing, also where s2 is 0
             np.divide(n, n + s2 / t2, out=trust, where=n > 0)
@@ -202,12 +202,12 @@ def cross_fitted(values, where, counts, Y, w, seed) -> np.ndarray:
     values = values[:, where]
     where = np.arange(len(where))
     parts = KFold(min(PARTS, len(values)), shuffle=True, random_state=seed)
-    for others, own in parts.split(values):
-        v = None if w is None else w[others]
+    for training, held_out in parts.split(values):
+        v = None if w is None else w[training]
         if v is not None and not v.sum() > 0:
             v = None
-        block = fit_means(values[others], where, counts, Y[others], v)
-        part = np.empty((len(own), out.shape[1]))
-        put_means(block, values[own], part)
-        out[own] = part
+        block = fit_means(values[training], where, counts, Y[training], v)
+        part = np.empty((len(held_out), out.shape[1]))
+        put_means(block, values[held_out], part)
+        out[held_out] = part
     return out

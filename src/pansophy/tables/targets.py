@@ -141,11 +141,11 @@ def label_list_hint(column) -> str:
     """A hint where texts look like lists of labels, such as 'a;b', else ""."""
     distinct = pc.unique(column_values.without_dictionary(column).drop_null())
     for mark in ";|":
-        both = distinct.filter(pc.match_substring(distinct, mark))
+        listed = distinct.filter(pc.match_substring(distinct, mark))
         parts = pc.unique(pc.list_flatten(pc.split_pattern(distinct, mark)))
-        if len(both) >= 2 and len(parts) < len(distinct):
+        if len(listed) >= 2 and len(parts) < len(distinct):
             return (
-                f", some of it lists such as {both[0].as_py()!r}; ask for "
+                f", some of it lists such as {listed[0].as_py()!r}; ask for "
                 "task='multilabel' if each is several labels"
             )
     return ""
@@ -165,10 +165,10 @@ def target_as_arrow(y, name) -> pa.ChunkedArray:
         y = y.to_arrow()
         return y if isinstance(y, pa.ChunkedArray) else pa.chunked_array([y])
     try:
-        made = pa.array(y, from_pandas=True)
+        array = pa.array(y, from_pandas=True)
     except (pa.ArrowException, TypeError) as error:
         raise TableError(f"{name!r} mixes values of different types.") from error
-    return made if isinstance(made, pa.ChunkedArray) else pa.chunked_array([made])
+    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 
 
 def numeric_task(column, what, name, floating) -> TargetTask:
@@ -232,8 +232,8 @@ def is_graded(x, distinct) -> bool:
         return False
     step = np.diff(distinct).min()
     places = (distinct - distinct[0]) / step
-    even = np.allclose(places, np.round(places), atol=1e-6)
-    return bool(even and len(distinct) >= (places[-1] + 1) / 2)
+    is_even_grid = np.allclose(places, np.round(places), atol=1e-6)
+    return bool(is_even_grid and len(distinct) >= (places[-1] + 1) / 2)
 
 
 def is_count(x, largest_mean=COUNT_MEAN) -> bool:
@@ -359,8 +359,8 @@ def require_columns(table, names):
 
 def text_name(name) -> Any:
     """A column name as text; dataframes may have numbers as names."""
-    whole = isinstance(name, int | np.integer) and not isinstance(name, bool)
-    return str(name) if whole else name
+    is_integer = isinstance(name, int | np.integer) and not isinstance(name, bool)
+    return str(name) if is_integer else name
 
 
 def as_name_list(named) -> list[str]:
@@ -386,13 +386,13 @@ def find_target(table, target, task, positive=None) -> TargetSchema:
 def with_positive(classes, positive, name) -> tuple:
     """Two classes, the positive one second."""
     if len(classes) != 2:
-        found = f"has {len(classes)} classes" if classes else "holds no classes"
-        raise TableError(f"positive is one of two classes, but {name!r} {found}.")
+        problem = f"has {len(classes)} classes" if classes else "holds no classes"
+        raise TableError(f"positive is one of two classes, but {name!r} {problem}.")
     named = [c for c in classes if c == positive or str(c) == str(positive)]
     if not named:
-        no, yes = map(str, classes)
+        negative, yes = map(str, classes)
         raise TableError(
-            f"positive is one of the classes of {name!r}, {no!r} or {yes!r}, got "
+            f"positive is one of the classes of {name!r}, {negative!r} or {yes!r}, got "
             f"{positive!r}."
         )
     return (*(c for c in classes if c != named[0]), named[0])
@@ -410,11 +410,11 @@ def _find_target(table, target, task) -> TargetSchema:
     column = table.column(target)
     if len(column.drop_null()) == 0:
         raise TableError(f"Column {target!r} is empty.")
-    why = "as asked"
+    reason = "as asked"
     if task == "auto":
-        task, why = detect_task(column, target)
+        task, reason = detect_task(column, target)
     if task == "multilabel":
-        return listed_labels(column, target, why)
+        return listed_labels(column, target, reason)
     if task in ("classification", "ordinal"):
         classes = classes_of(column, target, table.num_rows)
         in_order = task == "ordinal"
@@ -422,8 +422,8 @@ def _find_target(table, target, task) -> TargetSchema:
             raise TableError(
                 f"Column {target!r} has two classes; ordered classes are three or more."
             )
-        return TargetSchema("classification", why, classes, ordered=in_order)
-    return numbers_target(column, target, task, why)
+        return TargetSchema("classification", reason, classes, ordered=in_order)
+    return numbers_target(column, target, task, reason)
 
 
 def multilabel_target(table, labels, task) -> TargetSchema:
@@ -571,8 +571,8 @@ def target_class_codes(column, name, classes) -> np.ndarray:
     result = pc.index_in(column, value_set=kept)
     if result.null_count:
         bad = column.filter(pc.is_null(result))[0].as_py()
-        has = "a missing value" if bad is None else f"the unknown class {bad!r}"
-        raise TableError(f"Column {name!r} has {has}.")
+        content = "a missing value" if bad is None else f"the unknown class {bad!r}"
+        raise TableError(f"Column {name!r} has {content}.")
     return np.asarray(result.to_numpy(), dtype=np.int64)
 
 
@@ -585,10 +585,10 @@ def label_matrix(column, name, labels, form) -> np.ndarray:
     parts = pc.utf8_trim_whitespace(
         column_values.column_as_texts(pc.list_flatten(column), name)
     )
-    where = pc.index_in(parts, value_set=pa.array(list(labels)))
-    known = pc.is_valid(where).to_numpy(zero_copy_only=False)
-    at = np.asarray(pc.fill_null(where, 0).to_numpy())[known]
-    out[np.asarray(rows.to_numpy())[known], at] = 1
+    label_index = pc.index_in(parts, value_set=pa.array(list(labels)))
+    known = pc.is_valid(label_index).to_numpy(zero_copy_only=False)
+    known_labels = np.asarray(pc.fill_null(label_index, 0).to_numpy())[known]
+    out[np.asarray(rows.to_numpy())[known], known_labels] = 1
     return out
 
 

@@ -142,20 +142,20 @@ def text_blocks(path, columns=None):
     If a file turns out not to be UTF-8, the rest is read in a western encoding.
     """
     dialect = csv_dialect.sniff_dialect(path)
-    done = 0
+    rows_done = 0
     check_names(dialect.names, path)
     try:
         for block in plain_blocks(path, dialect, columns):
-            done += block.num_rows
+            rows_done += block.num_rows
             yield block, dialect
     except pa.ArrowInvalid as error:
         retried = retry_dialect(error, path, dialect)
         if retried is None:
             raise ragged_line_message(error, path, dialect) from error
         for block in plain_blocks(path, retried, columns):
-            if done < block.num_rows:
-                yield block.slice(done), retried
-            done = max(0, done - block.num_rows)
+            if rows_done < block.num_rows:
+                yield block.slice(rows_done), retried
+            rows_done = max(0, rows_done - block.num_rows)
 
 
 def plain_blocks(path, dialect, columns):
@@ -213,8 +213,8 @@ class Types:
 
     def apply(self, table) -> pa.Table:
         """The table with the types found."""
-        made = [
+        columns = [
             pa.nulls(table.num_rows) if k is None else self.convert(c, k)
             for c, k in zip(table.columns, self.found, strict=True)
         ]
-        return pa.table(made, names=table.column_names)
+        return pa.table(columns, names=table.column_names)

@@ -84,7 +84,7 @@ def attribute_error(pipeline, X, y, truths, *, loss="squared") -> Attribution:
             output = stage(output)
         return float(np.mean(value(np.asarray(y), np.asarray(output))))
 
-    whole = error(X, stages)
+    total_error = error(X, stages)
     names = []
     left = []
     pending = []
@@ -95,5 +95,5 @@ def attribute_error(pipeline, X, y, truths, *, loss="squared") -> Attribution:
             left.append(error(truths[name], stages[k + 1 :]))
             pending = []
     remaining = np.array(left)
-    added = np.concatenate([[whole], remaining[:-1]]) - remaining
-    return Attribution(whole, tuple(names), added, remaining)
+    added = np.concatenate([[total_error], remaining[:-1]]) - remaining
+    return Attribution(total_error, tuple(names), added, remaining)

@@ -114,12 +114,12 @@ def fill_index(key: str, index: str, k: int) -> str:
         letter, sign, step = match.groups()
         if letter != index:
             return match.group(0)
-        at = k + int(f"{sign or '+'}{step or 0}")
-        if at < 0:
+        place = k + int(f"{sign or '+'}{step or 0}")
+        if place < 0:
             raise ValueError(
                 f"{key!r} reaches before the first copy: use start= of its plate."
             )
-        return f"[{at}]"
+        return f"[{place}]"
 
     return INDEX.sub(number, key)
 

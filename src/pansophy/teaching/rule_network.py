@@ -131,8 +131,13 @@ def parent_configurations(parents, states_of):
     """Index and states of every configuration of the parents."""
     sizes = [len(states_of(name)) for name in parents]
     for flat in range(math.prod(sizes)):
-        at = tuple(int(k) for k in np.unravel_index(flat, sizes)) if sizes else ()
-        yield at, {n: states_of(n)[k] for n, k in zip(parents, at, strict=True)}
+        configuration = (
+            tuple(int(k) for k in np.unravel_index(flat, sizes)) if sizes else ()
+        )
+        yield (
+            configuration,
+            {n: states_of(n)[k] for n, k in zip(parents, configuration, strict=True)},
+        )
 
 
 def most_specific_table(head, rules, parents, states_of):
@@ -165,9 +170,9 @@ def noisy_or_table(head, rules, parents, states_of):
     if states_of(head) != TRUTH_VALUES or any(r.state is not True for r in rules):
         raise ValueError(f"noisy_or needs rules that make {head!r} true.")
     table = np.empty([*(len(states_of(n)) for n in parents), 2])
-    for at, u in parent_configurations(parents, states_of):
+    for configuration, u in parent_configurations(parents, states_of):
         fails = math.prod(1 - r.prob for r in rules if rule_holds(r, u))
-        table[at] = fails, 1 - fails
+        table[configuration] = fails, 1 - fails
     return table
 
 

@@ -91,8 +91,8 @@ def critical_points(
         raise ValueError(
             "bounds must be pairs (low, high) of finite numbers, low first."
         )
-    both, value = value_and_gradient(f, box.mean(axis=1), gradient)
-    g = lambda x: np.asarray(both(x)[1], dtype=float).reshape(len(box))
+    value_and_slope, value = value_and_gradient(f, box.mean(axis=1), gradient)
+    g = lambda x: np.asarray(value_and_slope(x)[1], dtype=float).reshape(len(box))
     if len(box) == 1:
         result = roots_on_grid(lambda t: float(g(np.array([t]))[0]), *box[0])
     else:
@@ -123,16 +123,16 @@ def roots_on_grid(g, low, high):
             results.append(root)
     size = np.abs(values)
     low_points = (size[1:-1] < size[:-2]) & (size[1:-1] <= size[2:])
-    same = (values[:-2] * values[1:-1] > 0) & (values[1:-1] * values[2:] > 0)
-    for i in np.flatnonzero(low_points & same) + 1:
-        at = minimize_scalar(
+    same_sign = (values[:-2] * values[1:-1] > 0) & (values[1:-1] * values[2:] > 0)
+    for i in np.flatnonzero(low_points & same_sign) + 1:
+        touching = minimize_scalar(
             lambda u: abs(g(u)),
             bounds=(t[i - 1], t[i + 1]),
             method="bounded",
             options={"xatol": 1e-12},
         )
-        if at.fun <= 1e-9 * scale:
-            results.append(at.x)
+        if touching.fun <= 1e-9 * scale:
+            results.append(touching.x)
     return [np.array([u]) for u in results]
 
 
@@ -157,7 +157,9 @@ def distinct_points(points, box):
     kept: list[Any] = []
     size = box[:, 1] - box[:, 0]
     for x in points:
-        if not any(np.all(np.abs(x - other) <= 100 * SAME * size) for other in kept):
+        if not any(
+            np.all(np.abs(x - kept_point) <= 100 * SAME * size) for kept_point in kept
+        ):
             kept.append(np.asarray(x))
     return kept
 
@@ -235,8 +237,8 @@ def solve_convex(
             f"solver must be 'auto', 'closed' or 'iterative', got {solver!r}."
         )
     x = np.array(x, dtype=float)
-    both, value = value_and_gradient(f, x, gradient)
-    g = lambda u: np.asarray(both(u)[1], dtype=float)
+    value_and_slope, value = value_and_gradient(f, x, gradient)
+    g = lambda u: np.asarray(value_and_slope(u)[1], dtype=float)
     H = None if solver == "iterative" else quadratic_hessian(g, x, hessian)
     if H is None:
         if solver == "closed":
@@ -247,18 +249,18 @@ def solve_convex(
         run = minimize(
             f, x, gradient=gradient, hessian=hessian, max_iter=max_iter, tol=tol
         )
-        at = run.state.position
-        state = ConvexState(at, run.objective, g(at), "iterative")
+        solution = run.state.position
+        state = ConvexState(solution, run.objective, g(solution), "iterative")
         return run._replace(state=state)
     start = np.zeros_like(x)
-    at = start - np.linalg.lstsq(H, g(start), rcond=None)[0]
-    at = at - np.linalg.lstsq(H, g(at), rcond=None)[0]  # refined
+    solution = start - np.linalg.lstsq(H, g(start), rcond=None)[0]
+    solution = solution - np.linalg.lstsq(H, g(solution), rcond=None)[0]  # refined
     lowest = np.linalg.eigvalsh(H)[0]
-    if lowest < -LINEAR * np.abs(H).max() or size_of(g(at)) > np.sqrt(LINEAR) * max(
-        1.0, size_of(g(start))
-    ):
+    if lowest < -LINEAR * np.abs(H).max() or size_of(g(solution)) > np.sqrt(
+        LINEAR
+    ) * max(1.0, size_of(g(start))):
         raise ValueError("f is quadratic but has no minimum: it is not bounded below.")
-    state = ConvexState(at, float(value(at)), g(at), "closed")
+    state = ConvexState(solution, float(value(solution)), g(solution), "closed")
     history = {"objective": np.array([state.objective])}
     return Result(state, 1, "tolerance", history)
 

@@ -114,11 +114,13 @@ def last_update_lengths(x, window):
 
 def median_ratio(x, window) -> float:
     """Median ratio of update to weight norms over the window, eq. (3)."""
-    before = x[-window - 1 : -1].reshape(-1, max(x[0].size, 1))
-    size = np.linalg.norm(before, axis=1)
+    old_weights = x[-window - 1 : -1].reshape(-1, max(x[0].size, 1))
+    size = np.linalg.norm(old_weights, axis=1)
     moved = last_update_lengths(x, window)
-    some = size > 0
-    return float(np.median(moved[some] / size[some])) if some.any() else np.inf
+    has_size = size > 0
+    return (
+        float(np.median(moved[has_size] / size[has_size])) if has_size.any() else np.inf
+    )
 
 
 def mean_update_cosine(layers, window) -> float:
@@ -133,9 +135,13 @@ def mean_update_cosine(layers, window) -> float:
     if len(step) < 2 or not np.all(np.isfinite(length)):
         return math.nan
     product = length[1:] * length[:-1]
-    some = product > 0
+    is_moving = product > 0
     dots = np.sum(step[1:] * step[:-1], axis=1)
-    return float(np.mean(dots[some] / product[some])) if some.any() else math.nan
+    return (
+        float(np.mean(dots[is_moving] / product[is_moving]))
+        if is_moving.any()
+        else math.nan
+    )
 
 
 def mean_growth_factor(sizes) -> float:

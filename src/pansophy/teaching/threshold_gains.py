@@ -99,9 +99,9 @@ def split_curve(
     else:
         names = ", ".join((*get_args(ClassCriterion), *get_args(NumberCriterion)))
         raise ValueError(f"criterion must be one of {names}; got {criterion!r}.")
-    whole, left, right = sides
+    node_impurity, left, right = sides
     share = np.cumsum(w)[cut] / w.sum()
-    gains = whole - share * left - (1.0 - share) * right
+    gains = node_impurity - share * left - (1.0 - share) * right
     if criterion == "gain_ratio":
         gains = gains / entropy(np.stack([share, 1.0 - share], axis=1))
     return thresholds, gains
@@ -225,24 +225,24 @@ def quantile_side_impurities(criterion, Y, w, cut, quantile):
         raise ValueError(f"quantile must lie between 0 and 1, got {quantile!r}.")
     factor = 2.0 if median else 1.0  # |e| is twice the quantile loss at 1/2
     forward = np.mean([running_quantile_errors(y, w, level) for y in Y.T], axis=0)
-    behind = np.mean(
+    suffix_errors = np.mean(
         [running_quantile_errors(y[::-1], w[::-1], level) for y in Y.T], axis=0
     )
     weight = np.cumsum(w)
     left = forward[cut] / weight[cut]
-    right = behind[len(w) - 2 - cut] / (weight[-1] - weight[cut])
+    right = suffix_errors[len(w) - 2 - cut] / (weight[-1] - weight[cut])
     return factor * forward[-1:] / weight[-1], factor * left, factor * right
 
 
 def running_quantile_errors(y, w, level):
     """Least quantile loss of the first 1, 2, ... n values.
 
-    `below` holds, largest first, the values up to the quantile: those whose weight
-    reaches the level; `above` the others, smallest first.
+    `low_heap` holds, largest first, the values up to the quantile: those whose weight
+    reaches the level; `high_heap` the others, smallest first.
     """
-    below: list = []
-    above: list = []
-    weight = [0.0, 0.0]  # of `below` and `above`
+    low_heap: list = []
+    high_heap: list = []
+    weight = [0.0, 0.0]  # of `low_heap` and `high_heap`
     moment = [0.0, 0.0]
     out = np.empty(len(y))
 
@@ -250,22 +250,22 @@ def running_quantile_errors(y, w, level):
         value, v = heapq.heappop(source)
         heapq.heappush(target, (-value, v))
         real = -value if side == 0 else value
-        for at, sign in ((side, -1.0), (1 - side, 1.0)):
-            weight[at] += sign * v
-            moment[at] += sign * v * real
+        for changed_side, sign in ((side, -1.0), (1 - side, 1.0)):
+            weight[changed_side] += sign * v
+            moment[changed_side] += sign * v * real
 
     for j, (value, v) in enumerate(zip(y.tolist(), w.tolist())):
-        heapq.heappush(below, (-value, v))
+        heapq.heappush(low_heap, (-value, v))
         weight[0] += v
         moment[0] += v * value
-        move(below, above, 0)
+        move(low_heap, high_heap, 0)
         total = weight[0] + weight[1]
         goal = level * total - tie_tolerance(total, j + 1)
-        while above and weight[0] < goal:
-            move(above, below, 1)
-        while below and weight[0] - below[0][1] >= goal:
-            move(below, above, 0)
-        m = -below[0][0]
+        while high_heap and weight[0] < goal:
+            move(high_heap, low_heap, 1)
+        while low_heap and weight[0] - low_heap[0][1] >= goal:
+            move(low_heap, high_heap, 0)
+        m = -low_heap[0][0]
         out[j] = level * (moment[1] - m * weight[1])
         out[j] += (1.0 - level) * (m * weight[0] - moment[0])
     return np.maximum(out, 0.0)

@@ -105,8 +105,13 @@ def best_first_order(tree):
     """Inner nodes in the order of best-first growth, and how many children each has."""
     parent, _ = held_out_cost.node_parents(tree)
     total = tree.weighted_n_node_samples * tree.impurity
-    below = np.bincount(parent[1:], total[1:], len(total)) if len(total) > 1 else total
-    gain, leaf = (total - below).tolist(), held_out_cost.leaf_mask(tree).tolist()
+    children_total = (
+        np.bincount(parent[1:], total[1:], len(total)) if len(total) > 1 else total
+    )
+    gain, leaf = (
+        (total - children_total).tolist(),
+        held_out_cost.leaf_mask(tree).tolist(),
+    )
     children = children_function(tree)
     order = []
     fewer = []
@@ -124,10 +129,12 @@ def best_first_order(tree):
 
 def scores_by_size(model, order, X, y, sample_weight):
     """Score after each opening, by eq. (1)."""
-    alone, here, total = held_out_cost.held_out_costs(model, X, y, sample_weight)
+    node_costs, split_costs, total = held_out_cost.held_out_costs(
+        model, X, y, sample_weight
+    )
     tree = model.tree_
     parent, _ = held_out_cost.node_parents(tree)
-    change = np.where(held_out_cost.leaf_mask(tree), 0.0, here) - alone
-    np.add.at(change, parent[1:], alone[1:])
-    cost = alone[0] + np.concatenate(([0.0], np.cumsum(change[order])))
+    change = np.where(held_out_cost.leaf_mask(tree), 0.0, split_costs) - node_costs
+    np.add.at(change, parent[1:], node_costs[1:])
+    cost = node_costs[0] + np.concatenate(([0.0], np.cumsum(change[order])))
     return 1.0 - np.maximum(cost, 0.0) / total

@@ -153,8 +153,8 @@ MEASURES_TWO = ExpectedFailure(
 
 def unlabelled(error, message):
     """The check has classes -1 and 1, of which -1 is no class here."""
-    why = "-1 in y means a row without a label"
-    return {"check_classifiers_classes": ExpectedFailure(why, error, message)}
+    reason = "-1 in y means a row without a label"
+    return {"check_classifiers_classes": ExpectedFailure(reason, error, message)}
 
 
 ONE_CLASS_LEFT = unlabelled(ValueError, "the data contains only one class: 1")

@@ -233,13 +233,13 @@ def run_usual_calls(name: str) -> CallReport:
     from ..core.loops.loop_cache import WATCH
 
     began = time.perf_counter()
-    before = WATCH.count
+    count_before = WATCH.count
     estimators = {f"{public_module(c)}.{n}": c for n, c in all_estimators()}
-    with warnings.catch_warnings(), open(os.devnull, "w") as nowhere:
+    with warnings.catch_warnings(), open(os.devnull, "w") as null_file:
         warnings.simplefilter("ignore")
-        with contextlib.redirect_stdout(nowhere), np.errstate(all="ignore"):
+        with contextlib.redirect_stdout(null_file), np.errstate(all="ignore"):
             if name in estimators:
                 for fit in usual_fits(estimators[name]):
                     run_fit(fit)
             run_examples(name)
-    return CallReport(name, WATCH.count - before, time.perf_counter() - began)
+    return CallReport(name, WATCH.count - count_before, time.perf_counter() - began)

@@ -51,10 +51,10 @@ def warm_up(
     names = [DEMO, *usual_names()] if names is None else list(names)
     n_jobs = available_threads() if n_jobs is None else n_jobs
     reports = []
-    for done in run_calls(names, n_jobs):
-        reports.append(done)
+    for finished_report in run_calls(names, n_jobs):
+        reports.append(finished_report)
         if report is not None:
-            report(done)
+            report(finished_report)
     if complete:
         mark_completed()
     return reports

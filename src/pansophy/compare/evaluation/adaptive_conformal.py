@@ -124,10 +124,10 @@ class AdaptiveScores(NamedTuple):
         last = len(rows) - 1
         kept = self.block >= max(last + 2 - MAX_BLOCKS, 0)
         if rows[-1] < rows.max() / 2:  # joins the last block
-            own = self.block == last
-            scores = np.concatenate([self.scores[own], scores])
-            counts = np.concatenate([self.counts[own], counts])
-            kept &= ~own
+            in_last_block = self.block == last
+            scores = np.concatenate([self.scores[in_last_block], scores])
+            counts = np.concatenate([self.counts[in_last_block], counts])
+            kept &= ~in_last_block
             last -= 1
         scores, counts = thinned_scores(scores, counts)
         block = np.concatenate([self.block[kept], np.full(len(scores), last + 1)])
@@ -163,13 +163,13 @@ def reach_step(held_out, f, level, theta) -> tuple[float, float]:
 
 def level_step(held_out, f, level, shift) -> tuple[float, float]:
     """Eq. (3) for block f: the quantile that is used, and the one that is tracked."""
-    before = held_out.block < f
-    at = lambda s: (
+    is_earlier = held_out.block < f
+    quantile_for = lambda s: (
         np.inf
         if level + s >= 1
-        else scores_quantile(held_out, before, max(level + s, 1e-3))
+        else scores_quantile(held_out, is_earlier, max(level + s, 1e-3))
     )
-    return at(max(shift, -lowered_floor(f)) / 3), at(shift / 3)
+    return quantile_for(max(shift, -lowered_floor(f)) / 3), quantile_for(shift / 3)
 
 
 def lowered_floor(f) -> float:

@@ -110,12 +110,19 @@ def binned_statistics(y, p, bins, strategy, weights=None):
     checked = check_sample_weight(weights, len(p), "weights")
     w = np.ones(len(p)) if checked is None else checked
     if np.any(w == 0):
-        some = w > 0
-        return binned_statistics(y[some], p[some], bins, strategy, w[some])
+        is_weighted = w > 0
+        return binned_statistics(
+            y[is_weighted], p[is_weighted], bins, strategy, w[is_weighted]
+        )
     w = effective_counts(w, False)  # Kish's number of equal rows in all
-    at = probability_bins(p, bins, strategy)
-    n = np.bincount(at, w)
-    return n, np.bincount(at, w * p) / n, np.bincount(at, w * y) / n, at
+    bin_index = probability_bins(p, bins, strategy)
+    n = np.bincount(bin_index, w)
+    return (
+        n,
+        np.bincount(bin_index, w * p) / n,
+        np.bincount(bin_index, w * y) / n,
+        bin_index,
+    )
 
 
 def reliability_curve(
@@ -146,14 +153,14 @@ def reliability_curve(
     """
     check_level(level)
     y, p = event_and_probability(y, p, of)
-    n, mean, share, at = binned_statistics(y, p, bins, strategy, weights)
+    n, mean, share, bin_index = binned_statistics(y, p, bins, strategy, weights)
     cells = np.r_[n * share, n * (1 - share)] / n.sum()
     rows, cells = max(round(n.sum()), 1), cells / cells.sum()
     draws = make_rng(random_state).multinomial(rows, cells, n_resamples)
-    yes, no = np.split(draws, 2, axis=1)
-    rate = np.where(yes + no > 0, yes / np.maximum(yes + no, 1), share)
+    yes, n_no = np.split(draws, 2, axis=1)
+    rate = np.where(yes + n_no > 0, yes / np.maximum(yes + n_no, 1), share)
     low, high = np.quantile(rate, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return ReliabilityCurve(mean, share, low, high, np.bincount(at))
+    return ReliabilityCurve(mean, share, low, high, np.bincount(bin_index))
 
 
 def calibration_error(
@@ -186,14 +193,18 @@ def brier_decomposition(
     [0.175, 0.05, 0.0625, 0.1875, 0.0]
     """
     y, p = event_and_probability(y, p, of)
-    n, mean, share, at = binned_statistics(y, p, bins, strategy)
+    n, mean, share, bin_index = binned_statistics(y, p, bins, strategy)
     w = n / n.sum()
     o = y.mean()
     rel, res = float(w @ (mean - share) ** 2), float(w @ (share - o) ** 2)
-    off = p - mean[at]
-    within = 0.0 if bins is None else float((off**2 - 2 * off * (y - share[at])).mean())
+    residual = p - mean[bin_index]
+    within_bins = (
+        0.0
+        if bins is None
+        else float((residual**2 - 2 * residual * (y - share[bin_index])).mean())
+    )
     unc = float(o * (1 - o))
-    return BrierDecomposition(float(((p - y) ** 2).mean()), rel, res, unc, within)
+    return BrierDecomposition(float(((p - y) ** 2).mean()), rel, res, unc, within_bins)
 
 
 @dataclass(frozen=True)

@@ -59,15 +59,15 @@ class ConformalScores(NamedTuple):
 
     def upper(self, level) -> float:
         """The score that a share `level` of rows stays at or below."""
-        at = np.searchsorted(self.ranks, conformal_rank(self.n, level))
-        return float(self.scores[at]) if at < len(self.scores) else np.inf
+        place = np.searchsorted(self.ranks, conformal_rank(self.n, level))
+        return float(self.scores[place]) if place < len(self.scores) else np.inf
 
     def lower(self, level) -> float:
         """The score that a share `level` of rows stays at or above."""
         rank = self.n + 1 - conformal_rank(self.n, level)
-        at = np.searchsorted(self.ranks, rank, "right") - 1
+        place = np.searchsorted(self.ranks, rank, "right") - 1
         kept = self.scores if self.lows is None else self.lows
-        return float(kept[at]) if at >= 0 else -np.inf
+        return float(kept[place]) if place >= 0 else -np.inf
 
     def interval(self, p, level, frame=None) -> np.ndarray:
         """(n, 2) around predictions (n,) of a frame, each end missed half as often."""
@@ -87,8 +87,8 @@ class ConformalScores(NamedTuple):
         high = self.upper(tail)
         if not self.ranges:
             return low, high
-        lows = np.array([one.lower(tail) for one in self.ranges])
-        highs = np.array([one.upper(tail) for one in self.ranges])
+        lows = np.array([score_range.lower(tail) for score_range in self.ranges])
+        highs = np.array([score_range.upper(tail) for score_range in self.ranges])
         code = np.searchsorted(self.cuts, p)
         lows = np.where(np.isfinite(lows), lows, low)
         highs = np.where(np.isfinite(highs), highs, high)
@@ -107,9 +107,9 @@ class ConformalScores(NamedTuple):
         """The quantile q, raised by a margin if many scores lie within it."""
         margin = 0.5 / np.sqrt(self.n)
         first = np.searchsorted(self.scores, q - margin)
-        after = np.searchsorted(self.scores, q + margin, "right")
+        end = np.searchsorted(self.scores, q + margin, "right")
         ranks = np.r_[0, self.ranks]
-        share = (ranks[after] - ranks[first]) / self.n
+        share = (ranks[end] - ranks[first]) / self.n
         return q + margin if share > TIED_SHARE else q
 
 
@@ -192,5 +192,5 @@ def stored_ranks(n) -> np.ndarray:
     if n <= MAX_SCORES:
         return np.arange(1, n + 1)
     ends = np.arange(MAX_SCORES // 4) + 1  # where scores lie far apart, all of them
-    between = np.linspace(1, n, MAX_SCORES // 2).round().astype(np.int64)
-    return np.unique(np.r_[ends, between, n + 1 - ends])
+    inner_ranks = np.linspace(1, n, MAX_SCORES // 2).round().astype(np.int64)
+    return np.unique(np.r_[ends, inner_ranks, n + 1 - ends])

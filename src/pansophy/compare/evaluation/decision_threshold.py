@@ -91,8 +91,8 @@ def check_binary_scores(y, p, weights=None):
 
 def safe_ratio(part, whole):
     """part / whole, 0 where there is nothing to divide by."""
-    part, whole = np.broadcast_arrays(np.asarray(part, float), whole)
-    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
+    part, total = np.broadcast_arrays(np.asarray(part, float), whole)
+    return np.divide(part, total, out=np.zeros(part.shape), where=total > 0)
 
 
 def objective_values(c: ThresholdCounts, objective, costs, precision):
@@ -152,14 +152,16 @@ def optimal_threshold(y, p, w, objective, costs, precision):
         if len(t) > MAX_THRESHOLDS:  # a function is called for each
             t = t[np.linspace(0, len(t) - 1, MAX_THRESHOLDS).astype(int)]
         truth = y.astype(int)
-        v = np.array([float(objective(truth, (p >= one).astype(int))) for one in t])
+        v = np.array(
+            [float(objective(truth, (p >= threshold).astype(int))) for threshold in t]
+        )
     else:
         c = threshold_counts(y, p, w)
         t = c.threshold
         v = objective_values(c, objective, costs, precision)
     good = np.flatnonzero(v >= v.max() - 1e-12 * max(abs(v.max()), 1e-300))
-    at = good[np.argmin(np.abs(t[good] - 0.5))]
-    return float(t[at])
+    best = good[np.argmin(np.abs(t[good] - 0.5))]
+    return float(t[best])
 
 
 def objective_of_decisions(y, decisions, w, objective, costs, precision) -> float:
@@ -168,12 +170,12 @@ def objective_of_decisions(y, decisions, w, objective, costs, precision) -> floa
         return float(objective(y.astype(int), decisions.astype(int)))
     tp, fp = float((w * y * decisions).sum()), float((w * (1 - y) * decisions).sum())
     P = float((w * y).sum())
-    one = ThresholdCounts(
+    counts = ThresholdCounts(
         np.zeros(1), np.array([tp]), np.array([fp]), P, float(w.sum()) - P
     )
     if objective == "recall":  # as it is, whatever the precision came out as
         return float(safe_ratio(tp, P))
-    return float(objective_values(one, objective, costs, precision)[0])
+    return float(objective_values(counts, objective, costs, precision)[0])
 
 
 def choose_threshold(
@@ -218,13 +220,17 @@ def choose_threshold(
     rule = (objective, pair, precision)
     t = optimal_threshold(y, p, w, *rule)
     decided = cross_fitted_decisions(y, p, w, rule, folds, random_state)
-    of = lambda yes: objective_of_decisions(y, np.asarray(yes, dtype=float), w, *rule)
+    objective_for = lambda yes: objective_of_decisions(
+        y, np.asarray(yes, dtype=float), w, *rule
+    )
     sign = -1 if objective == "cost" else 1
     name = objective if isinstance(objective, str) else "objective"
     name = getattr(objective, "__name__", name).replace("_", " ")
-    some = float(np.average(p >= t, weights=w))
-    value, expected, plain = (sign * of(yes) for yes in (p >= t, decided, p >= 0.5))
-    return DecisionThreshold(t, name, value, expected, plain, some)
+    share_above = float(np.average(p >= t, weights=w))
+    value, expected, plain = (
+        sign * objective_for(yes) for yes in (p >= t, decided, p >= 0.5)
+    )
+    return DecisionThreshold(t, name, value, expected, plain, share_above)
 
 
 def cross_fitted_decisions(y, p, w, rule, folds=5, random_state=0) -> np.ndarray:
@@ -300,7 +306,7 @@ def advise_threshold(y, p, objective, *, costs=None, weights=None) -> DecisionTh
     >>> t.threshold, t.expected == t.plain
     (0.5, True)
     """
-    found = choose_threshold(y, p, objective, costs=costs, weights=weights)
+    choice = choose_threshold(y, p, objective, costs=costs, weights=weights)
     y, p, w = check_binary_scores(y, p, weights)
     pair = cost_pair(costs) if objective == "cost" else None
     standard = 0.5
@@ -310,11 +316,11 @@ def advise_threshold(y, p, objective, *, costs=None, weights=None) -> DecisionTh
     if 0 < w @ y < w.sum():
         decided = cross_fitted_decisions(y, p, w, (objective, pair, 0.0))
         if is_surely_better(y, decided, usual, w, objective, pair):
-            return found
+            return choice
     sign = -1 if objective == "cost" else 1
     value = sign * objective_of_decisions(y, usual, w, objective, pair, 0.0)
     share = float(np.average(usual, weights=w))
-    return found._replace(threshold=standard, value=value, expected=value, share=share)
+    return choice._replace(threshold=standard, value=value, expected=value, share=share)
 
 
 class CostPoint(NamedTuple):

@@ -128,21 +128,24 @@ def compare_on_test_set(
     reference = reference or names[order[0]]
     if reference not in P:
         raise ValueError(f"reference must be one of {', '.join(P)}, got {reference!r}.")
-    at = names.index(reference)
-    gap = lambda j: (values[:, j] - values[:, at], seen[j] - seen[at])
+    reference_place = names.index(reference)
+    gap = lambda j: (
+        values[:, j] - values[:, reference_place],
+        seen[j] - seen[reference_place],
+    )
     gaps = [bootstrap_difference(*gap(j), level, G) for j in range(len(names))]
-    others = [j for j in order if j != at]
-    adjusted = dict(zip(others, adjust([gaps[j].p for j in others])))
+    compared = [j for j in order if j != reference_place]
+    adjusted = dict(zip(compared, adjust([gaps[j].p for j in compared])))
     rows = []
     for j in order:
         low, high = np.quantile(values[:, j], [(1 - level) / 2, (1 + level) / 2])
         score = Interval(*map(float, (seen[j], low, high, values[:, j].std(ddof=1))))
-        if j == at:
+        if j == reference_place:
             rows.append(HoldoutRow(names[j], score, None, None, "reference"))
             continue
         apart = gaps[j]._replace(p=float(adjusted[j]))
-        up = (apart.mean > 0) == metric.greater
-        verdict = "tied" if apart.p >= 1 - level else "better" if up else "worse"
+        is_better = (apart.mean > 0) == metric.greater
+        verdict = "tied" if apart.p >= 1 - level else "better" if is_better else "worse"
         hits = mcnemar_of_classes(y, P[names[j]], P[reference], metric.task)
         rows.append(HoldoutRow(names[j], score, apart, hits, verdict))
     return HoldoutComparison(metric.name, reference, tuple(rows), len(y), level)

@@ -98,8 +98,8 @@ def loss_reach(differences, repeats, design) -> tuple[float, float, float]:
     if r == 1:
         units = row_units(d.shape[1], part.group, part.time)
         covariance, df = covariance_of_means(d.T, units, w)
-        between = between_fold_variance(d, part.fold_of[:1], design.folds, w)
-        variance = max(float(covariance[0, 0]), float(between[0, 0]))
+        between_folds = between_fold_variance(d, part.fold_of[:1], design.folds, w)
+        variance = max(float(covariance[0, 0]), float(between_folds[0, 0]))
     else:
         variance, df = fold_variance(d, part.fold_of[:r], design.folds, w)
     left = (repeats - r) / repeats if r == 1 else (repeats - r) / (repeats * r)

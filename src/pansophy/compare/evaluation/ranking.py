@@ -131,11 +131,11 @@ class KeptMethod(NamedTuple):
 
 def score_estimates(trials, metrics, split, data) -> dict[str, ScoreEstimates]:
     """By metric, the scores of the methods that finished, with their covariance."""
-    done = [t for t in trials if not t.failure]
-    if not done:
+    finished = [t for t in trials if not t.failure]
+    if not finished:
         return {}
     design = design_of(split, data)
-    return {m.name: estimates_of_metric(done, m, design, data.y) for m in metrics}
+    return {m.name: estimates_of_metric(finished, m, design, data.y) for m in metrics}
 
 
 def estimates_of_metric(done, metric, design, y) -> ScoreEstimates:
@@ -183,8 +183,8 @@ def fill_stopped(values, stopped, sign) -> list[np.ndarray]:
     values = [np.asarray(v, dtype=float) for v in values]
     if not np.any(stopped):
         return values
-    most = max(map(len, values))
-    longest = [m for m, v in enumerate(values) if len(v) == most]
+    n_most = max(map(len, values))
+    longest = [m for m, v in enumerate(values) if len(v) == n_most]
     finished = np.flatnonzero(~np.asarray(stopped)) if not np.all(stopped) else longest
     best = max(finished, key=lambda m: sign * np.nanmean(values[m]))
     return [
@@ -207,9 +207,9 @@ def repeat_losses(trial, metric, y) -> np.ndarray | None:
     if P is None:
         return None
     out = np.full(P.shape[:2], np.nan)
-    for one, p in zip(out, P):
+    for row_losses, p in zip(out, P):
         seen = np.isfinite(p.reshape(len(p), -1)).all(1)
-        one[seen] = metric.row_losses(y[seen], p[seen])
+        row_losses[seen] = metric.row_losses(y[seen], p[seen])
     return out
 
 
@@ -256,8 +256,8 @@ def rank_methods(trials, metrics, estimates) -> list[RankedMethod]:
     `estimates` are those of `score_estimates`.
     """
     first = metrics[0]
-    done = [t for t in trials if not t.failure]
-    if not done:
+    finished = [t for t in trials if not t.failure]
+    if not finished:
         return []
     ranking = estimates[first.name]
     sign = -1.0 if first.greater else 1.0
@@ -270,7 +270,7 @@ def rank_methods(trials, metrics, estimates) -> list[RankedMethod]:
     rows = []
     below_dummy = False
     for rank, m in enumerate(order):
-        trial = done[m]
+        trial = finished[m]
         difference = probabilities = None
         if m != best:
             difference = ranking.difference(names[m], names[best]).interval
@@ -348,16 +348,16 @@ def compare_with_baselines(name, estimates, greater) -> list[BaselineComparison]
     names = estimates.names
     known = np.isfinite(estimates.covariance).all()
     out = []
-    for other in BASELINES:
-        if other not in names or other == name:
+    for baseline in BASELINES:
+        if baseline not in names or baseline == name:
             continue
-        d = estimates.difference(name, other)
+        d = estimates.difference(name, baseline)
         p = 1.0
         if known:
-            better = p_better_than(estimates, names.index(other), greater)
+            better = p_better_than(estimates, names.index(baseline), greater)
             p = float(better[names.index(name)])
         out.append(
-            BaselineComparison(other, d.interval, bool(p < SIGNIFICANCE_LEVEL), p)
+            BaselineComparison(baseline, d.interval, bool(p < SIGNIFICANCE_LEVEL), p)
         )
     return out
 
@@ -392,8 +392,8 @@ def choose_model(rows, order, rule="simplest") -> KeptMethod:
     if best.method == DUMMY:
         return KeptMethod(DUMMY, KeepReason.DUMMY_BEST)
     if rule == "best":
-        alone = all(r.standing is Standing.WORSE for r in rows[1:])
-        reason = KeepReason.TOP_SCORER if alone else KeepReason.REQUESTED
+        is_alone = all(r.standing is Standing.WORSE for r in rows[1:])
+        reason = KeepReason.TOP_SCORER if is_alone else KeepReason.REQUESTED
         return KeptMethod(best.method, reason)
     for r in rows:
         if r.method == DUMMY and r.standing is Standing.TIED:
@@ -454,6 +454,6 @@ def without_share_optimism(score, counts, df) -> Interval:
 def without_selection_bias(score, bias, metric) -> Interval:
     """A score and its interval, both made worse by the bias, within the bounds."""
     shift = -bias if metric.greater else bias
-    least, greatest = metric.bounds
-    mean, low, high = (float(np.clip(v + shift, least, greatest)) for v in score[:3])
+    lowest, greatest = metric.bounds
+    mean, low, high = (float(np.clip(v + shift, lowest, greatest)) for v in score[:3])
     return Interval(mean, low, high, score.error)

@@ -236,9 +236,9 @@ def fit_log_spread(r, p, frame, w, groups=None):
             path[:, held_out] = summed_path(steps, codes[held_out])
     losses = [row_losses(r[fitted], f[fitted], w[fitted]) for f in path]
     best = int(np.argmin([np.average(loss, weights=w[fitted]) for loss in losses]))
-    nothing = np.zeros(0, int), np.zeros((0, BINS - 1)), np.zeros((0, BINS + 1))
+    no_steps = np.zeros(0, int), np.zeros((0, BINS - 1)), np.zeros((0, BINS + 1))
     if best == 0 or not is_gain(losses[0] - losses[best], w[fitted]):
-        return *nothing, np.zeros(n)
+        return *no_steps, np.zeros(n)
     steps = boosted_stumps(codes[fitted], t[fitted], w[fitted], best)
     log_spread = path[best]
     log_spread[~fitted] = summed_path(steps, codes[~fitted])[-1]

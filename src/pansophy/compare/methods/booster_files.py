@@ -122,8 +122,8 @@ def checked_lightgbm(content: bytes, shape: BoosterShape) -> bytes:
     blocks = []
     for number, text in enumerate(trees):
         body = text.split("\nend of trees")[0]
-        tree, more = checked_lightgbm_tree(lightgbm_fields(body), shape)
-        bits += more
+        tree, tree_bits = checked_lightgbm_tree(lightgbm_fields(body), shape)
+        bits += tree_bits
         require(bits <= MAX_CATEGORY_BITS, "sets of categories")
         blocks.append(f"Tree={number}\n{tree}\n\n")
     columns = range(shape.n_features)
@@ -288,9 +288,9 @@ def xgboost_objective(shape) -> dict:
 
 def checked_xgboost(content: bytes, shape: BoosterShape) -> bytes:
     """The JSON of an XGBoost model, written anew from its checked trees."""
-    given = read_json(content)
-    version = whole_list(part(given, "version"), 3, high=1000)
-    learner = part(given, "learner")
+    content_read = read_json(content)
+    version = whole_list(part(content_read, "version"), 3, high=1000)
+    learner = part(content_read, "learner")
     objective = xgboost_objective(shape)
     require(part(learner, "objective", "name") == objective["name"], "objective")
     sizes = part(learner, "learner_model_param")
@@ -406,16 +406,16 @@ MAX_CATBOOST_DEPTH = 16  # of its symmetric trees, which have 2^depth leaves
 
 def checked_catboost(content: bytes, shape: BoosterShape) -> bytes:
     """The JSON of a CatBoost model, written anew from its checked trees."""
-    given = read_json(content)
-    info = part(given, "features_info")
+    content_read = read_json(content)
+    info = part(content_read, "features_info")
     floats = checked_float_features(part(info, "float_features"), shape)
     categories = checked_categories(info.get("categorical_features", []), shape)
-    tables = checked_ctr_tables(given.get("ctr_data") or {}, floats, categories)
+    tables = checked_ctr_tables(content_read.get("ctr_data") or {}, floats, categories)
     ctrs = [checked_ctr(ctr, tables) for ctr in info.get("ctrs") or []]
     splits = catboost_splits(floats, categories, ctrs)
-    trees = part(given, "oblivious_trees")
+    trees = part(content_read, "oblivious_trees")
     require(type(trees) is list, "trees")
-    scale_and_bias = part(given, "scale_and_bias")
+    scale_and_bias = part(content_read, "scale_and_bias")
     sound = type(scale_and_bias) is list and len(scale_and_bias) == 2
     require(sound, "scale_and_bias")
     k = shape.n_groups
@@ -558,19 +558,19 @@ def check_ctr_element(element, floats, categories) -> None:
     kind = part(element, "combination_element")
     if kind == "float_feature":
         (j,) = whole_list([part(element, "float_feature_index")], high=len(floats) - 1)
-        own = {"border": part(element, "border"), "float_feature_index": j}
-        require(own["border"] in floats[j]["borders"], "borders of combinations")
+        expected = {"border": part(element, "border"), "float_feature_index": j}
+        require(expected["border"] in floats[j]["borders"], "borders of combinations")
     else:
-        most = len(categories) - 1
-        (j,) = whole_list([part(element, "cat_feature_index")], high=most)
-        own = {"cat_feature_index": j}
+        max_category = len(categories) - 1
+        (j,) = whole_list([part(element, "cat_feature_index")], high=max_category)
+        expected = {"cat_feature_index": j}
         if kind == "cat_feature_exact_value":
-            own["value"] = part(element, "value")
+            expected["value"] = part(element, "value")
             known = categories[j].get("values", ())
-            require(own["value"] in known, "categories of combinations")
+            require(expected["value"] in known, "categories of combinations")
         else:
             require(kind == "cat_feature_value", "columns of counts")
-    require(element == own | {"combination_element": kind}, "columns of counts")
+    require(element == expected | {"combination_element": kind}, "columns of counts")
 
 
 def checked_ctr(given, tables) -> dict:
@@ -580,8 +580,8 @@ def checked_ctr(given, tables) -> dict:
     require(part(given, "elements") == meaning["identifier"], "columns of counts")
     kind = one_of(part(given, "ctr_type"), (meaning["type"],))
     # of Borders, a border of the target lies between two counts
-    most = tables[name]["hash_stride"] - 3 if kind == "Borders" else 0
-    (border,) = whole_list([part(given, "target_border_idx")], high=most)
+    max_border = tables[name]["hash_stride"] - 3 if kind == "Borders" else 0
+    (border,) = whole_list([part(given, "target_border_idx")], high=max_border)
     priors = {
         key: number(part(given, key))
         for key in ("prior_denomerator", "prior_numerator", "scale", "shift")
@@ -621,16 +621,18 @@ def catboost_splits(floats, categories, ctrs) -> list[dict]:
 
 
 def checked_oblivious_tree(given, splits, k) -> dict:
-    own = part(given, "splits") or []
-    require(type(own) is list and len(own) <= MAX_CATBOOST_DEPTH, "splits")
-    for split in own:
+    tree_splits = part(given, "splits") or []
+    require(
+        type(tree_splits) is list and len(tree_splits) <= MAX_CATBOOST_DEPTH, "splits"
+    )
+    for split in tree_splits:
         (i,) = whole_list([part(split, "split_index")], high=len(splits) - 1)
         require(split == splits[i], "splits")
-    n = 2 ** len(own)
+    n = 2 ** len(tree_splits)
     return {
         "leaf_values": number_list(part(given, "leaf_values"), n * k),
         "leaf_weights": [0.0] * n,
-        "splits": [splits[split["split_index"]] for split in own] or None,
+        "splits": [splits[split["split_index"]] for split in tree_splits] or None,
     }
 
 

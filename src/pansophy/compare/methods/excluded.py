@@ -208,11 +208,11 @@ def excluded_estimators(task, run, listed, named=False) -> list[SkippedMethod]:
     """
     for_classes = task in (CLASS, LABELS)
     reasons = EXCLUDED_CLASSIFIERS if for_classes else EXCLUDED_REGRESSORS
-    other = EXCLUDED_REGRESSORS if for_classes else EXCLUDED_CLASSIFIERS
+    other_reasons = EXCLUDED_REGRESSORS if for_classes else EXCLUDED_CLASSIFIERS
     if task == COUNT:
         reasons = {**reasons, **EXCLUDED_FOR_COUNTS}
     predicts = "predicts numbers" if for_classes else "predicts classes"
-    rest = sorted((set(other) | set(listed)) - set(reasons))
+    rest = sorted((set(other_reasons) | set(listed)) - set(reasons))
     reasons = {**reasons, **dict.fromkeys(rest, predicts), **NO_TARGET}
     out = []
     for name, reason in reasons.items():

@@ -82,13 +82,13 @@ def lightgbm_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
         params={"verbosity": -1, "min_data_in_bin": 1 if len(X) < 200 else 3},
         free_raw_data=True,
     )
-    more = {}
+    options = {}
     if validation is not None:
         stop = lightgbm.early_stopping(model.patience, verbose=False)
         valid = data.create_valid(validation.X, validation.y, weight=validation.w)
-        more = {"valid_sets": [valid], "callbacks": [stop]}
+        options = {"valid_sets": [valid], "callbacks": [stop]}
     with warnings.catch_warnings(action="ignore"):  # that bins are those of `data`
-        fitted = lightgbm.train(parameters, data, rounds, **more)
+        fitted = lightgbm.train(parameters, data, rounds, **options)
     return fitted.model_to_string().encode(), fitted.best_iteration
 
 
@@ -144,11 +144,11 @@ def xgboost_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
     if task.objective == "classes":
         parameters["num_class"] = task.classes
     data = xgboost_data(task, *rows)
-    more = {}
+    options = {}
     if validation is not None:
-        more = {"evals": [(xgboost_data(task, *validation), "aside")]}
-        more["early_stopping_rounds"] = model.patience
-    fitted = xgboost.train(parameters, data, rounds, verbose_eval=False, **more)
+        options = {"evals": [(xgboost_data(task, *validation), "aside")]}
+        options["early_stopping_rounds"] = model.patience
+    fitted = xgboost.train(parameters, data, rounds, verbose_eval=False, **options)
     best = rounds if validation is None else fitted.best_iteration + 1
     return bytes(fitted.save_raw("json")), best
 
@@ -202,11 +202,11 @@ def catboost_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
         "logging_level": "Silent",
         "allow_writing_files": False,
     }
-    more = {}
+    options = {}
     if validation is not None:
-        more = {"eval_set": catboost_data(task, *validation), "use_best_model": True}
-        more["early_stopping_rounds"] = model.patience
-    fitted = catboost.CatBoost(parameters).fit(catboost_data(task, *rows), **more)
+        options = {"eval_set": catboost_data(task, *validation), "use_best_model": True}
+        options["early_stopping_rounds"] = model.patience
+    fitted = catboost.CatBoost(parameters).fit(catboost_data(task, *rows), **options)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         fitted.save_model(str(path), format="json", pool=catboost_data(task, *rows))
@@ -244,8 +244,10 @@ PREDICT = {
 def validation_split(rows, by_class, task) -> tuple[BoosterRows, BoosterRows | None]:
     """Nine tenths to learn from, and the others; all of them if they are too few."""
     n = len(rows.y)
-    every = not by_class or np.bincount(rows.y, minlength=task.classes).min() > 1
-    if n < 10 * max(2, task.classes) or not every:
+    has_all_classes = (
+        not by_class or np.bincount(rows.y, minlength=task.classes).min() > 1
+    )
+    if n < 10 * max(2, task.classes) or not has_all_classes:
         return rows, None
     a, b = train_test_split(
         np.arange(n),
@@ -270,12 +272,14 @@ def fit_booster(model, X, y, w, objective, classes) -> None:
     rounds = model.n_estimators
     fit = FIT[model.library]
     task = model.task_
-    some = rows
+    training_rows = rows
     aside = None
     if model.patience:
-        some, aside = validation_split(rows, objective in ("binary", "classes"), task)
+        training_rows, aside = validation_split(
+            rows, objective in ("binary", "classes"), task
+        )
     if aside is not None:
-        rounds = max(1, fit(model, task, some, rounds, aside)[1])
+        rounds = max(1, fit(model, task, training_rows, rounds, aside)[1])
     kept, _ = fit(model, task, rows, rounds, None)
     model.__dict__.pop("booster", None)
     model.kept_ = np.frombuffer(kept, np.uint8)

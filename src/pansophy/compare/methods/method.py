@@ -102,8 +102,8 @@ class Method(NamedTuple):
         if self.estimator is not None:
             return wrap_estimator(self, clone(self.estimator), setting)
         module, _, name = self.path.rpartition(".")
-        made = getattr(importlib.import_module(module), name)
-        model = made(**self.parameters(setting), **known)
+        estimator_class = getattr(importlib.import_module(module), name)
+        model = estimator_class(**self.parameters(setting), **known)
         names = model.get_params(deep=False)
         if "random_state" in names:
             model.set_params(random_state=setting.seed)

@@ -102,15 +102,17 @@ def choose_methods(
         else:
             skipped.append(skip)
     if named and len(chosen) == 1 and set(names) - {"dummy", "blend"}:
-        why = "; ".join(
+        reasons = "; ".join(
             f"{s.name}: {s.reason}"
             for s in skipped
             if s.kind is not SkipKind.NOT_REQUESTED
         )
-        raise ParameterError(f"None of the methods asked for can be run here: {why}.")
+        raise ParameterError(
+            f"None of the methods asked for can be run here: {reasons}."
+        )
     of_task = {estimator_class_name(m) for m in METHODS if m.task == task}
-    ours = {estimator_class_name(m) for m in METHODS if m.origin == "pansophy"}
-    excluded = excluded_estimators(task, of_task, ours, named=named)
+    own_classes = {estimator_class_name(m) for m in METHODS if m.origin == "pansophy"}
+    excluded = excluded_estimators(task, of_task, own_classes, named=named)
     return chosen, skipped + excluded
 
 
@@ -120,14 +122,14 @@ def choose_user_methods(schema, n, estimators, dummy, tune, calibrate):
         raise ParameterError(
             "tune knows the library's methods only, not those of your own."
         )
-    own = [
+    user_methods = [
         user_method(name, estimator, schema.task)
         for name, estimator in estimators.items()
         if name != "dummy"
     ]
-    own = with_calibrated_variants(own) if calibrate else own
-    skips = [reason_to_skip(m, schema, n, None, named=True) for m in own]
-    chosen = [m for m, skip in zip(own, skips) if skip is None]
+    user_methods = with_calibrated_variants(user_methods) if calibrate else user_methods
+    skips = [reason_to_skip(m, schema, n, None, named=True) for m in user_methods]
+    chosen = [m for m, skip in zip(user_methods, skips) if skip is None]
     return [dummy, *chosen], [skip for skip in skips if skip is not None]
 
 
@@ -170,8 +172,8 @@ def reason_to_skip(
 
 def with_calibrated_variants(methods) -> list[Method]:
     """Each followed by itself with calibrated probabilities, where it has any."""
-    both = lambda m: [m, calibrated_variant(m)] if can_be_calibrated(m) else [m]
-    return [one for m in methods for one in both(m)]
+    variants_of = lambda m: [m, calibrated_variant(m)] if can_be_calibrated(m) else [m]
+    return [variant for m in methods for variant in variants_of(m)]
 
 
 def estimator_class_name(method) -> str:

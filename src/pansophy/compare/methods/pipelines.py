@@ -24,8 +24,8 @@ def make_pipeline(method, schema, setting):
     if method.members:
         from .blending import Blend
 
-        made = [(m.name, make_pipeline(m, schema, setting)) for m in method.members]
-        return Blend(made, list(method.weights), task=schema.task)
+        members = [(m.name, make_pipeline(m, schema, setting)) for m in method.members]
+        return Blend(members, list(method.weights), task=schema.task)
     if method.series and method.series != "lags":
         return method.build(setting, **series_parameters(schema, setting))
     lagged = method.series == "lags"
@@ -113,12 +113,12 @@ def fit_pipeline(model, frame, y, weight=None, group=None, time=None):
     name = cv_parameter(model[-1]) if group is not None or time is not None else None
     if name is None:
         return model.fit(frame, y, **extra)
-    before = model[-1].get_params()[name]
+    old_value = model[-1].get_params()[name]
     model[-1].set_params(**{name: inner_folds(y, 5, group=group, time=time)})
     try:
         return model.fit(frame, y, **extra)
     finally:
-        model[-1].set_params(**{name: before})  # splits are no part of a saved model
+        model[-1].set_params(**{name: old_value})  # splits are no part of a saved model
 
 
 def cv_parameter(model) -> str | None:

@@ -50,7 +50,7 @@ neighbour_count = lambda s: {"n_neighbors": int(min(max(5, s.n**0.5), 50, s.n))}
 # Rows are set aside at random, to decide when to stop, only if they are exchangeable.
 def boosting_parameters(s):
     """Fewer rows: smaller steps and trees, on some of the columns, held back more."""
-    few = {"max_features": 0.5, "l2_regularization": 3.0}
+    restraints = {"max_features": 0.5, "l2_regularization": 3.0}
     if s.n < FEW_ROWS:  # too few to set any aside
         return {
             "early_stopping": False,
@@ -58,7 +58,7 @@ def boosting_parameters(s):
             "learning_rate": 0.08,
             "max_leaf_nodes": 8,
             "min_samples_leaf": 10,
-            **few,
+            **restraints,
         }
     stop = s.split == "plain"
     middle = s.n < 20_000
@@ -66,7 +66,7 @@ def boosting_parameters(s):
         "early_stopping": stop,
         "max_iter": 500 if stop else 200,
         "learning_rate": 0.1 if stop and not middle else 0.05,
-        **({"max_leaf_nodes": 15, **few} if middle else {}),
+        **({"max_leaf_nodes": 15, **restraints} if middle else {}),
     }
 
 
@@ -109,7 +109,7 @@ def external_booster_parameters(library, objective=None):
     of the time of a comparison: that lowers its loss on eight of nine tables, by 0.2 to
     9 %, for up to five times the time.
     """
-    given = {} if objective is None else {"objective": objective}
+    objective_option = {} if objective is None else {"objective": objective}
 
     def parameters(s):
         shared = {"min_samples_leaf": 20}
@@ -122,7 +122,7 @@ def external_booster_parameters(library, objective=None):
             }
         if library == "catboost" and s.split == "plain" and s.n in EARLY_STOPPING_ROWS:
             shared |= {"n_estimators": 1000, "patience": 30}
-        return {"library": library, **shared, **given}
+        return {"library": library, **shared, **objective_option}
 
     return parameters
 

@@ -80,15 +80,15 @@ def best_window(values, horizon) -> int:
     T = len(values)
     total = np.concatenate([[0.0], np.cumsum(values)])
     best = 1
-    least = np.inf
+    least_error = np.inf
     for w in (1, *WINDOWS, 64, 128):
         ends = np.arange(max(w, T // 3), T - horizon)
         if len(ends) < 5:
             break
         mean = (total[ends] - total[ends - w]) / w
         error = float(np.mean((values[ends + horizon] - mean) ** 2))
-        if error < least * (1 - 1e-9):
-            best, least = w, error
+        if error < least_error * (1 - 1e-9):
+            best, least_error = w, error
     return best
 
 
@@ -96,22 +96,22 @@ def season_length(values) -> int:
     """s of eq. (4): the lag at which differences repeat themselves; 0 if none."""
     d = np.diff(values)
     T = len(d)
-    most = min(MAX_SEASON, T // 3)
-    if most < 3 or d.std() == 0:
+    max_lag = min(MAX_SEASON, T // 3)
+    if max_lag < 3 or d.std() == 0:
         return 0
     x = d - d.mean()
     size = 1 << (2 * T - 1).bit_length()
     spectrum = np.abs(np.fft.rfft(x, size)) ** 2
-    r = np.fft.irfft(spectrum, size)[: most + 1]
+    r = np.fft.irfft(spectrum, size)[: max_lag + 1]
     r = r / r[0]
-    lags = np.arange(2, most + 1)
+    lags = np.arange(2, max_lag + 1)
     # a peak, not the shoulder of a slow wave
     peak = [
         s
         for s in lags
         if r[s] > SIGNIFICANT / np.sqrt(T)
         and r[s] >= r[s - 1]
-        and (s == most or r[s] >= r[s + 1])
+        and (s == max_lag or r[s] >= r[s + 1])
     ]
     if not peak:
         return 0

@@ -146,9 +146,9 @@ def pairwise_slope(F, y, k, w) -> float:
     w = np.ones(len(F)) if w is None else w
     margins, weights = [], []
     for f, (i, j) in zip(F.T, combinations(range(k), 2), strict=True):
-        there = (y == i) | (y == j)
-        margins.append(np.where(y == i, f, -f)[there])
-        weights.append(w[there])
+        in_pair = (y == i) | (y == j)
+        margins.append(np.where(y == i, f, -f)[in_pair])
+        weights.append(w[in_pair])
     m, v = np.concatenate(margins), np.concatenate(weights)
     sides = np.r_[np.ones(len(m)), np.zeros(len(m))]
     a, _ = fit_sigmoid(expit(np.r_[m, -m]), sides, np.r_[v, v])
@@ -259,8 +259,8 @@ class MultiLabel(Classifier, Estimator):
         self.constant_ = np.array([np.mean(c) if len(set(c)) < 2 else -1 for c in y.T])
         self.classes_ = [np.array([0, 1])] * y.shape[1]
         learned = [j for j in range(y.shape[1]) if self.constant_[j] < 0]
-        whole = self.native and len(learned) == y.shape[1] > 1
-        targets = [y] if whole else [y[:, j] for j in learned]
+        is_joint = self.native and len(learned) == y.shape[1] > 1
+        targets = [y] if is_joint else [y[:, j] for j in learned]
         self.models_ = [
             (m := clone(self.model)).fit(X, t, **weight_argument(m, sample_weight))
             for t in targets

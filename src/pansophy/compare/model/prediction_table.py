@@ -18,18 +18,18 @@ def prediction_table(
     columns = prediction_columns(model, p)
     if proba and p.ndim == 2:
         names = schema.classes if schema.task == "classification" else schema.labels
-        given = {f"p({c})": pa.array(p[:, k]) for k, c in enumerate(names)}
-        columns = add_distinct_columns(columns, given)
+        probabilities = {f"p({c})": pa.array(p[:, k]) for k, c in enumerate(names)}
+        columns = add_distinct_columns(columns, probabilities)
     if level is not None:
         columns = add_distinct_columns(
             columns, conformal_columns(model, p, level, frame)
         )
     if explain:
-        most = DEFAULT_REASONS if explain is True else int(explain)
-        if most < 1:
-            raise ValueError(f"explain must name 1 column or more, got {most}.")
+        n_reasons = DEFAULT_REASONS if explain is True else int(explain)
+        if n_reasons < 1:
+            raise ValueError(f"explain must name 1 column or more, got {n_reasons}.")
         columns = add_distinct_columns(
-            columns, reason_columns(model, table, frame, p, most)
+            columns, reason_columns(model, table, frame, p, n_reasons)
         )
     return pa.table(columns)
 

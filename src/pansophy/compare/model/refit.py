@@ -55,12 +55,12 @@ def refit_on_all_rows(
     with warnings.catch_warnings(), tempfile.TemporaryDirectory(dir=folder) as place:
         warnings.simplefilter("ignore")
         plan = []
-        for one in method.members or (method,):
-            model, note, why = streamable_pipeline(
-                one, comparison, Path(place) / "few.parquet"
+        for member in method.members or (method,):
+            model, note, obstacle = streamable_pipeline(
+                member, comparison, Path(place) / "few.parquet"
             )
-            if why:
-                return fit_on_sample(method, comparison, one.name, why)
+            if obstacle:
+                return fit_on_sample(method, comparison, member.name, obstacle)
             plan.append((model, note))
         file = Path(place) / "rows.parquet"
         y = np.empty(0)
@@ -84,12 +84,12 @@ def refit_on_all_rows(
 def streamable_pipeline(method, comparison, file):
     """A pipeline that can be streamed, what is changed for it; or why there is none."""
     model: Any = None
-    why = ""
+    obstacle = ""
     for form, note in streamable_variants(method):
-        model, why = prepared_pipeline(form, comparison, file)
-        if not why:
+        model, obstacle = prepared_pipeline(form, comparison, file)
+        if not obstacle:
             return model, note, ""
-    return model, "", why
+    return model, "", obstacle
 
 
 def streamable_variants(method):
@@ -121,9 +121,9 @@ def fit_on_sample(method, comparison, name, why) -> TableModel:
 
 def streaming_error(estimator, prepare, data, file) -> str:
     """Why an estimator cannot be fitted from a file; nothing if it can."""
-    some = np.linspace(0, len(data) - 1, min(len(data), TRIAL_ROWS)).astype(int)
-    some = np.unique(np.r_[some, first_row_of_each_class(data.y)])
-    rows = data.rows(some)
+    sampled = np.linspace(0, len(data) - 1, min(len(data), TRIAL_ROWS)).astype(int)
+    sampled = np.unique(np.r_[sampled, first_row_of_each_class(data.y)])
+    rows = data.rows(sampled)
     with MatrixParquetWriter(file) as write:
         write(prepare.transform(rows.frame))
     extra = {} if rows.weight is None else {"sample_weight": rows.weight}
@@ -137,8 +137,8 @@ def streaming_error(estimator, prepare, data, file) -> str:
 
 def first_row_of_each_class(y) -> np.ndarray:
     """Rows that between them have every class."""
-    whole = y.ndim == 1 and y.dtype.kind in "iu"
-    return np.unique(y, return_index=True)[1] if whole else np.empty(0, int)
+    is_class_codes = y.ndim == 1 and y.dtype.kind in "iu"
+    return np.unique(y, return_index=True)[1] if is_class_codes else np.empty(0, int)
 
 
 def write_prepared_rows(source, schema, prepare, file, batch):
@@ -200,6 +200,6 @@ class MatrixParquetWriter:
 
 def drop_feature_names(fitted):
     """The names c0, c1, ... of the file say nothing about the table."""
-    for one in (fitted, getattr(fitted, "regressor_", None)):
-        if one is not None and "feature_names_in_" in vars(one):
-            del one.feature_names_in_
+    for part in (fitted, getattr(fitted, "regressor_", None)):
+        if part is not None and "feature_names_in_" in vars(part):
+            del part.feature_names_in_

@@ -142,9 +142,9 @@ def linear_form(fitted, inner, Z, schema) -> LinearForm | None:
     if schema.task == "classification":
         if not hasattr(inner, "decision_function"):
             return None
-        own = np.asarray(inner.decision_function(Z)).reshape(len(Z), -1)
-        scale = "log odds" if own.shape[1] == 1 else "score"
-        return LinearForm(W.T, c, scale) if nearly_equal(own, raw) else None
+        decisions = np.asarray(inner.decision_function(Z)).reshape(len(Z), -1)
+        scale = "log odds" if decisions.shape[1] == 1 else "score"
+        return LinearForm(W.T, c, scale) if nearly_equal(decisions, raw) else None
     predicted = np.asarray(fitted.predict(Z), float).reshape(len(Z), -1)
     _, a, b = unwrap_affine(fitted)
     if nearly_equal(predicted, a * raw + b):
@@ -166,10 +166,10 @@ def tree_shapley(model, inner, X, Z, owners, a, b):
     """Shares by `tree.shap_values`, against the background."""
     schema = model.schema
     explanation = shap_values(inner, X, background=Z, groups=owners)
-    some = np.asarray(explanation.values, float)
-    some = some[..., None] if some.ndim == 2 else some
-    values = np.zeros((len(some), len(schema.used), some.shape[2]))
-    values[:, : some.shape[1]] = some
+    shares = np.asarray(explanation.values, float)
+    shares = shares[..., None] if shares.ndim == 2 else shares
+    values = np.zeros((len(shares), len(schema.used), shares.shape[2]))
+    values[:, : shares.shape[1]] = shares
     base = np.atleast_1d(np.asarray(explanation.base_values, float))
     scale = schema.target
     if schema.task == "classification":
@@ -205,17 +205,17 @@ def sampled_shapley(model, frame, walks, rng):
     """Eq. (2) and its standard error over the walks."""
     schema = model.schema
     d = len(schema.used)
-    few = min(walks, len(model.background))
-    Z = model.background[slice(0, few)]
-    orders = np.argsort(rng.random((few, d)), axis=1)
+    n_walks = min(walks, len(model.background))
+    Z = model.background[slice(0, n_walks)]
+    orders = np.argsort(rng.random((n_walks, d)), axis=1)
     orders = np.concatenate([orders, orders[:, ::-1]])  # (2B, d), with their reverses
     fz = as_matrix(model.raw_scores(Z))
-    each = max(1, BLOCK // (2 * few * max(d - 1, 1)))
+    block_rows = max(1, BLOCK // (2 * n_walks * max(d - 1, 1)))
     parts = [
-        permutation_gains(model, frame[slice(i, i + each)], Z, fz, orders)
-        for i in range(0, len(frame), each)
+        permutation_gains(model, frame[slice(i, i + block_rows)], Z, fz, orders)
+        for i in range(0, len(frame), block_rows)
     ]
-    values, error = (np.concatenate(both) for both in zip(*parts))
+    values, error = (np.concatenate(block_parts) for block_parts in zip(*parts))
     base = fz.mean(axis=0)
     K = fz.shape[1]
     scale = schema.target if K == 1 and not schema.labels else "probability"
@@ -235,8 +235,8 @@ def permutation_gains(model, rows, Z, fz, orders):
     f[:, :, 0], f[:, :, d] = fz[np.arange(walks) % B], fx[:, None]
     if d > 1:  # row s of a walk has the columns that come before step s from x
         known = steps[:, None, :] < np.arange(1, d)[None, :, None]  # (2B, d-1, d)
-        between = hybrid_rows(rows, Z, known, model.schema.used)
-        f[:, :, 1:d] = as_matrix(model.raw_scores(between)).reshape(n, walks, d - 1, K)
+        hybrids = hybrid_rows(rows, Z, known, model.schema.used)
+        f[:, :, 1:d] = as_matrix(model.raw_scores(hybrids)).reshape(n, walks, d - 1, K)
     gain = np.take_along_axis(np.diff(f, axis=2), steps[None, :, :, None], axis=2)
     pairs = 0.5 * (gain[:, :B] + gain[:, B:])
     spread = pairs.std(axis=1, ddof=min(1, B - 1)) / np.sqrt(B)
@@ -251,17 +251,17 @@ def hybrid_rows(rows, Z, known, columns) -> MixedFrame:
     """Every row with its known columns, and the others of where a walk began in Z."""
     n = len(rows)
     B = len(Z)
-    (walks, between, d) = known.shape
+    (walks, n_between, d) = known.shape
     flat = np.tile(known.reshape(-1, d), (n, 1))
-    own = np.repeat(np.arange(n), walks * between)
-    start = np.tile(np.repeat(np.arange(walks) % B, between), n)
+    row = np.repeat(np.arange(n), walks * n_between)
+    start = np.tile(np.repeat(np.arange(walks) % B, n_between), n)
     plain = [j for j, c in enumerate(columns) if c.role != "text"]
     texts = [j for j, c in enumerate(columns) if c.role == "text"]
-    values = np.where(flat[:, plain], rows.values[own], Z.values[start])
+    values = np.where(flat[:, plain], rows.values[row], Z.values[start])
     held = []
     for t, j in enumerate(texts):
-        both = pa.concat_arrays(
+        both_levels = pa.concat_arrays(
             [combined_chunks(rows.texts[t]), combined_chunks(Z.texts[t])]
         )
-        held.append(both.take(pa.array(np.where(flat[:, j], own, n + start))))
+        held.append(both_levels.take(pa.array(np.where(flat[:, j], row, n + start))))
     return MixedFrame(values, tuple(held))

@@ -88,7 +88,7 @@ def predict_stream(
     if same_file(source, sink):
         raise TableError("The predictions cannot replace the table they are made for.")
     start_time = time.perf_counter()
-    done = 0
+    n_done = 0
     used = model.schema.used
     looked = ReferenceCheck(model.reference if check else None, used)
     parts = table_batches(source, size=batch, schema=model.schema)
@@ -118,18 +118,18 @@ def predict_stream(
         results: Any = threads.run_tasks(tasks(), blas=True)
         with closing(results):
             for out, seen, far in results:
-                if done == 0 and not overwrite:
+                if n_done == 0 and not overwrite:
                     refuse_other_columns(sink, out.column_names)
                 write(out)
-                done += out.num_rows
+                n_done += out.num_rows
                 looked.add(seen, far)
-                tick(done)
+                tick(n_done)
         if first is None:
             raise TableError("The table has no rows.")
     findings = [f for f in model.misfits(first) if f.kind == "unknown column"]
     findings = [f for f in findings if f.column not in kept]
     findings += looked.findings()
-    return StreamResult(done, time.perf_counter() - start_time, findings)
+    return StreamResult(n_done, time.perf_counter() - start_time, findings)
 
 
 def same_file(source, sink) -> bool:

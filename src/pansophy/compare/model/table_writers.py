@@ -89,8 +89,8 @@ def format_writer(form, out):
     try:
         yield write
     finally:
-        for one in opened:
-            one.close()
+        for writer in opened:
+            writer.close()
 
 
 def csv_writer_factory(delimiter):

@@ -62,14 +62,14 @@ def background_rows(frame: MixedFrame, rng, n=BACKGROUND_ROWS) -> MixedFrame:
     """Rows for explanations made of the columns of training rows, eq. (2)."""
     n = min(n, len(frame))
     values = np.empty((n, frame.values.shape[1]))
-    at = ((np.arange(n) + 0.5) / max(n, 1) * len(frame)).astype(int)
+    place = ((np.arange(n) + 0.5) / max(n, 1) * len(frame)).astype(int)
     for j, column in enumerate(frame.values.T):
         x = np.sort(column)
         known = len(x) - np.count_nonzero(np.isnan(x))  # NaN come last
-        picked = x[at]
+        picked = x[place]
         if known > 1 and (x[:known] != np.rint(x[:known])).any():
-            other = np.where(at + 1 < known, at + 1, at - 1)
-            picked = np.where(at < known, (picked + x[other]) / 2, picked)
+            neighbor = np.where(place + 1 < known, place + 1, place - 1)
+            picked = np.where(place < known, (picked + x[neighbor]) / 2, picked)
         values[:, j] = rng.permutation(picked)
     texts = tuple(pa.array([""] * n, pa.string()) for _ in frame.texts)
     return MixedFrame(values, texts)
@@ -216,15 +216,15 @@ def count_out_of_range(frame, ends) -> OutOfRange:
     """Eq. (1) for every row of a frame."""
     x = frame.values
     w = ends.high - ends.low
-    least, most = (
+    lowest, highest = (
         f.reduce(x, axis=0, initial=np.nan)[ends.places] for f in (np.fmin, np.fmax)
     )
     low, high = ends.low - w, ends.high + w
     counts = np.zeros(len(low), dtype=np.int64)
-    for k in np.flatnonzero((least < low) | (most > high)):
+    for k in np.flatnonzero((lowest < low) | (highest > high)):
         column = x[:, ends.places[k]]
         counts[k] = np.count_nonzero((column < low[k]) | (column > high[k]))
-    return OutOfRange(len(x), counts, least, most)
+    return OutOfRange(len(x), counts, lowest, highest)
 
 
 def range_findings(ends, far) -> list[Finding]:
@@ -234,8 +234,8 @@ def range_findings(ends, far) -> list[Finding]:
         c = ends.columns[k]
         n = int(far.counts[k])
         a, b = ends.low[k], ends.high[k]
-        below, above = a - far.lowest[k], far.highest[k] - b
-        worst = far.lowest[k] if below > above else far.highest[k]
+        excess_below, excess_above = a - far.lowest[k], far.highest[k] - b
+        worst = far.lowest[k] if excess_below > excess_above else far.highest[k]
         tell = lambda v, c=c: str(column_to_arrow(np.array([v]), c)[0])[:10]
         tell = tell if c.role == "date" else "{:.4g}".format
         text = (

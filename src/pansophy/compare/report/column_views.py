@@ -176,12 +176,12 @@ def draw_column_view(view, ax=None):
     single = len(view.outputs) == 1
     share = 0.16 if len(view.outputs) > 1 else 0.0
     for k, output in enumerate(view.outputs):
-        at = place + share * (k - (len(view.outputs) - 1) / 2)
+        y = place + share * (k - (len(view.outputs) - 1) / 2)
         style = {"color": BLUE} if single else {"color": line_style(k)["color"]}
         mark = "osD^"[k]
-        ax.hlines(at, view.low[k], view.high[k], lw=2, **style)
+        ax.hlines(y, view.low[k], view.high[k], lw=2, **style)
         label = short_name(output, 18)
-        ax.plot(view.mean[k], at, mark, ms=5, ls="none", label=label, **style)
+        ax.plot(view.mean[k], y, mark, ms=5, ls="none", label=label, **style)
         labels = [
             f"{view.column} {name}: {output} {format_number(m)} "
             f"({format_number(a)} to {format_number(b)}), {rows:,} rows"
@@ -189,15 +189,17 @@ def draw_column_view(view, ax=None):
                 view.names, view.mean[k], view.low[k], view.high[k], view.rows
             )
         ]
-        add_hover(ax, view.mean[k], at, labels)
+        add_hover(ax, view.mean[k], y, labels)
     if view.ordered and single:
         known = [i for i in range(n) if view.names[i] != "missing"]
         ax.plot(view.mean[0][known], place[known], color=GREY, lw=1, zorder=1)
     ax.set_yticks(place, short_names(view.names, 20))
     ax.set_ylim(n - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
-    what = "mean" if view.outputs == [view.target] else "share of"
-    ax.set_xlabel(f"{what} {short_name(view.outputs[0], 30)}" if single else "share")
+    quantity = "mean" if view.outputs == [view.target] else "share of"
+    ax.set_xlabel(
+        f"{quantity} {short_name(view.outputs[0], 30)}" if single else "share"
+    )
     if not single:
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
     pale_grid(ax, "x")

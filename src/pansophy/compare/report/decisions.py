@@ -73,7 +73,7 @@ def decision_sections(c) -> list[Section]:
 
 def given_costs_section(c, held_out) -> Section:
     """The threshold that the costs given lead to; the saved model uses it."""
-    (no, yes) = map(str, c.schema.classes)
+    (no_label, yes) = map(str, c.schema.classes)
     pair = costs_of_missing(c)
     t = least_cost_threshold(c, held_out)
     body = [
@@ -87,7 +87,8 @@ def given_costs_section(c, held_out) -> Section:
     head = ["say yes from", "mean cost expected", "at one half", "rows that get a yes"]
     return Section(
         "With the costs given",
-        f"Missing a {no!r} costs {pair[0]:g}, missing a {yes!r} {pair[1]:g}. The saved "
+        f"Missing a {no_label!r} costs {pair[0]:g}, missing a {yes!r} {pair[1]:g}. The "
+        "saved "
         "model decides by this threshold.",
         HtmlTable("Given costs", head, body, [False, True, True, True]),
     )
@@ -95,7 +96,7 @@ def given_costs_section(c, held_out) -> Section:
 
 def positive_section(c, held_out) -> Section:
     """Sensitivity, specificity and predictive values, with their intervals."""
-    no, yes = (short_name(str(label), 40) for label in c.schema.classes)
+    no_label, yes = (short_name(str(label), 40) for label in c.schema.classes)
     threshold = 0.5
     if c.settings.get("costs"):
         threshold = least_cost_threshold(c, held_out).threshold
@@ -105,13 +106,23 @@ def positive_section(c, held_out) -> Section:
     w = held_out.weight
     count = np.ones(len(y)) if w is None else effective_counts(w, are_whole(w))
     body = []
-    for name, right, of, words in (
+    for name, right, among, words in (
         ("sensitivity", said, y, f"of the rows with {yes!r}, found"),
-        ("specificity", ~said, ~y, f"of the rows with {no!r}, not called {yes!r}"),
+        (
+            "specificity",
+            ~said,
+            ~y,
+            f"of the rows with {no_label!r}, not called {yes!r}",
+        ),
         ("positive predictive value", y, said, f"of the rows called {yes!r}, right"),
-        ("negative predictive value", ~y, ~said, f"of the rows called {no!r}, right"),
+        (
+            "negative predictive value",
+            ~y,
+            ~said,
+            f"of the rows called {no_label!r}, right",
+        ),
     ):
-        k, n = float(count @ (right & of)), float(count @ of)
+        k, n = float(count @ (right & among)), float(count @ among)
         rate = rate_interval(k, n)
         body.append(
             [
@@ -214,8 +225,8 @@ def calibration_halves(c, held_out):
     if c.data.time is not None:
         order = np.argsort(c.data.time[held_out.rows], kind="stable")
     elif c.data.group is not None:
-        _, whose = np.unique(c.data.group[held_out.rows], return_inverse=True)
-        rank = rng.permutation(whose.max() + 1)[whose]
+        _, unit = np.unique(c.data.group[held_out.rows], return_inverse=True)
+        rank = rng.permutation(unit.max() + 1)[unit]
         order = np.argsort(rank, kind="stable")
         # cut where a group begins
         cut = int(np.searchsorted(rank[order], rank[order[cut]]))
@@ -226,11 +237,11 @@ def calibration_halves(c, held_out):
 
 def coverage_check_sentence(a, b, w=None) -> str:
     """Sentence on how coverage is checked, and how far off chance alone may put it."""
-    whole = w is None or are_whole(w)
+    has_whole_weights = w is None or are_whole(w)
     w = np.ones(len(a) + len(b)) if w is None else w
-    n = [max(effective_counts(w[half], whole).sum(), 1) for half in (a, b)]
+    n = [max(effective_counts(w[half], has_whole_weights).sum(), 1) for half in (a, b)]
     miss = 196 * np.sqrt(0.09 * (1 / n[0] + 1 / n[1]))
-    rows = int(w[b].sum()) if whole else len(b)
+    rows = int(w[b].sum()) if has_whole_weights else len(b)
     return (
         f"Calibrated on half of the held-out rows, checked on the other half: with "
         f"{rows:,} rows, what is held may miss a promise of 90 % by {miss:.0f} "
@@ -248,10 +259,15 @@ def weights_of_halves(held_out, *halves):
 def scores_of_part(c, held_out, rows):
     """Conformal scores of some held-out rows, as a saved model holds those of all."""
     (w,) = weights_of_halves(held_out, rows)
-    at = held_out.rows[rows]
-    group = None if c.data.group is None else c.data.group[at]
+    table_rows = held_out.rows[rows]
+    group = None if c.data.group is None else c.data.group[table_rows]
     scores = fit_conformal_scores(
-        c.schema.task, held_out.y[rows], held_out.p[rows], c.data.frame[at], w, group
+        c.schema.task,
+        held_out.y[rows],
+        held_out.p[rows],
+        c.data.frame[table_rows],
+        w,
+        group,
     )
     if scores is None:
         raise ValueError("There are too few held-out rows to calibrate on one half.")

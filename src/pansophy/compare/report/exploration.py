@@ -54,7 +54,7 @@ def row_map_figure(o) -> Figure | None:
     )
     odd = o.outliers.get("count", 0)
     far = f" Rings mark odd rows ({odd:,} in all)." if odd else ""
-    some = f" A sample of {o.sampled:,} rows." if o.sampled < o.rows else ""
+    sample_text = f" A sample of {o.sampled:,} rows." if o.sampled < o.rows else ""
     held = f"Two components that hold {sum(shares[:2]):.0%} of the variance of the "
     held += "prepared columns"
     if sum(shares[:2]) > 0.9995:  # there are no more than two to begin with
@@ -63,7 +63,7 @@ def row_map_figure(o) -> Figure | None:
         )
     return make_figure(
         "The rows as points",
-        f"{held}; rows near each other are alike. {groups}{far}{some}",
+        f"{held}; rows near each other are alike. {groups}{far}{sample_text}",
         lambda ax: draw_row_map(o, ax),
         "u",
         f"Rows in the plane of two principal components, {k} clusters",
@@ -73,10 +73,10 @@ def row_map_figure(o) -> Figure | None:
 
 def cluster_description(o) -> str:
     """Sentence on the columns that set the largest cluster apart."""
-    about = o.clusters.get("about") or []
-    if not about or not about[0]:
+    descriptions = o.clusters.get("about") or []
+    if not descriptions or not descriptions[0]:
         return ""
-    name, shift = next(iter(about[0].items()))
+    name, shift = next(iter(descriptions[0].items()))
     ordered = any(k.name == name and k.kind in ("number", "date") for k in o.columns)
     way = ("higher " if shift > 0 else "lower ") if ordered else ""
     return f"; the largest is set apart most by {way}{short_name(name, 30)!r}"
@@ -86,10 +86,10 @@ def draw_row_map(o, ax):
     Z = np.asarray(o.components["points"], dtype=float)[:MAX_POINTS]
     labels = np.asarray(o.clusters["labels"])[: len(Z)]
     for k in range(min(o.clusters["k"], MAX_CLUSTERS)):
-        own = labels == k
+        in_cluster = labels == k
         mark = {"color": line_style(k)["color"], "marker": "osD^vP"[k]}
         name = f"cluster {k + 1}"
-        ax.scatter(*Z[own].T, s=10, lw=0, alpha=0.6, label=name, **mark)
+        ax.scatter(*Z[in_cluster].T, s=10, lw=0, alpha=0.6, label=name, **mark)
     rest = labels >= MAX_CLUSTERS
     if rest.any():
         ax.scatter(*Z[rest].T, s=8, lw=0, alpha=0.5, color=GREY, label="others")
@@ -99,8 +99,13 @@ def draw_row_map(o, ax):
         far = scores > limit
         ax.scatter(*Z[far].T, s=36, facecolors="none", edgecolors=INK, lw=0.8)
     if o.clusters["k"] > 1:
-        at = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}  # above all points
-        ax.legend(**at, ncols=4, frameon=False, handletextpad=0.2, columnspacing=1.2)
+        location = {
+            "loc": "lower center",
+            "bbox_to_anchor": (0.5, 1.0),
+        }  # above all points
+        ax.legend(
+            **location, ncols=4, frameon=False, handletextpad=0.2, columnspacing=1.2
+        )
     a = o.components["shares"]
     ax.set(xlabel=f"first component, {a[0]:.0%}", ylabel=f"second, {a[1]:.0%}")
     ax.grid(color=LINE)
@@ -118,10 +123,10 @@ def association_figure(o) -> Figure | None:
     top = np.sort(np.argsort(-A.max(1), kind="stable")[:MAX_ASSOCIATED_COLUMNS])
     i, j = np.unravel_index(np.argmax(A), A.shape)
     np.fill_diagonal(A, 1)
-    many = len(names) > MAX_ASSOCIATED_COLUMNS
+    is_crowded = len(names) > MAX_ASSOCIATED_COLUMNS
     cut = (
         f" The {MAX_ASSOCIATED_COLUMNS} columns with the strongest ones."
-        if many
+        if is_crowded
         else ""
     )
     return make_figure(
@@ -142,20 +147,24 @@ def draw_associations(A, names, ax):
     ax.pcolormesh(A, cmap="Blues", vmin=0, vmax=1, edgecolors="white", lw=0.5)
     ax.invert_yaxis()
     ax.set_aspect("equal")
-    at = np.arange(n) + 0.5
+    centers = np.arange(n) + 0.5
     for i, j in np.ndindex(n, n):
         if n <= MAX_NUMBERED_COLUMNS and i != j:
             color = "white" if A[i, j] > 0.55 else INK
             text = f"{A[i, j]:.2f}".removeprefix("0")
             place = {"ha": "center", "va": "center", "fontsize": 7 if n > 8 else 8}
-            ax.text(at[j], at[i], text, color=color, **place)
+            ax.text(centers[j], centers[i], text, color=color, **place)
     pairs = [(i, j) for i, j in np.ndindex(n, n) if i < j]
     labels = [f"{names[i]} and {names[j]}: {A[i, j]:.2f}" for i, j in pairs]
     add_hover(
-        ax, [at[j] for _, j in pairs], [at[i] for i, _ in pairs], labels, size=120
+        ax,
+        [centers[j] for _, j in pairs],
+        [centers[i] for i, _ in pairs],
+        labels,
+        size=120,
     )
-    ax.set_yticks(at, short_names(names, 18), fontsize=size)
-    ax.set_xticks(at, short_names(names, 12), fontsize=size, rotation=90)
+    ax.set_yticks(centers, short_names(names, 18), fontsize=size)
+    ax.set_xticks(centers, short_names(names, 12), fontsize=size, rotation=90)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
 
@@ -242,14 +251,14 @@ def exploration_summary(e, findings) -> list[str]:
     """The verdict on the table, then what it looks like."""
     kinds = ("alarm", "warning", "note")
     counts = [sum(f.severity == kind for f in findings) for kind in kinds]
-    some = [
+    counted = [
         f"{k} {kind}{'s' if k > 1 else ''}"
         for k, kind in zip(counts, kinds, strict=True)
         if k
     ]
-    first = f"{', '.join(some)}." if some else "Nothing suspicious was found."
-    more = [] if e.overview is None else str(e.overview).splitlines()
-    return [first, *more]
+    first = f"{', '.join(counted)}." if counted else "Nothing suspicious was found."
+    overview_lines = [] if e.overview is None else str(e.overview).splitlines()
+    return [first, *overview_lines]
 
 
 def drift_table(drift) -> HtmlTable | None:

@@ -85,8 +85,8 @@ def alarm_clause(c) -> str:
     alarms = sum(f.severity == "alarm" for f in c.findings)
     if not alarms:
         return ""
-    these = "the alarm" if alarms == 1 else f"the {alarms} alarms"
-    return f", but only if {these} about the table can be explained away"
+    subject = "the alarm" if alarms == 1 else f"the {alarms} alarms"
+    return f", but only if {subject} about the table can be explained away"
 
 
 def tail_sentence(c) -> str:
@@ -117,17 +117,18 @@ def few_events_sentence(c) -> str:
     if events >= EVENTS_PER_COLUMN * columns:
         return ""
     rarer = short_name(str(classes[int(rows.argmin())]), 40)
-    each = f"{events / columns:.2g} for each of {columns} columns"
+    ratio_text = f"{events / columns:.2g} for each of {columns} columns"
     if columns == 1:
-        each = "for one column"
-    enough = (
+        ratio_text = "for one column"
+    verdict_text = (
         "too few for more than a hint"
         if events < HINT_PER_COLUMN * columns or events < EVENTS_PER_COLUMN
         else f"fewer than the {EVENTS_PER_COLUMN} at which a model of all columns is "
         "known to be stable"
     )
-    are = "is" if events == 1 else "are"
-    return f"{events:,} of {rows.sum():,} rows {are} {rarer!r}, {each}: {enough}."
+    verb = "is" if events == 1 else "are"
+    share = f"{events:,} of {rows.sum():,} rows {verb} {rarer!r}"
+    return f"{share}, {ratio_text}: {verdict_text}."
 
 
 def design_sentence(c) -> str:
@@ -145,11 +146,11 @@ def design_sentence(c) -> str:
             f"is among the methods here (--role {duration}=number takes it in)"
         )
     if design.time is not None:
-        along = f"along {design.time.column!r}"
+        order_text = f"along {design.time.column!r}"
         if design.time.column == ROW_ORDER:
-            along = "in the file"
+            order_text = "in the file"
         clauses.append(
-            f"rows follow each other {along} (neighbours are "
+            f"rows follow each other {order_text} (neighbours are "
             f"alike, correlation {design.time.correlation:.2f}), so later ones were "
             f"predicted from earlier ones{shuffled_clause(c, 'between known moments')} "
             "(--independent shuffles rows)"
@@ -170,22 +171,22 @@ def units_sentence(c) -> str:
     name = repr(c.schema.group)
     if not c.split.units:
         return ""
-    same = f"of the same {name}, from all rows before them"
+    same_units_text = f"of the same {name}, from all rows before them"
     new = f"of new {name}, from earlier rows of others"
-    these = same
-    others = new
+    tested_text = same_units_text
+    other_text = new
     flag = "new"
     if c.split.units == "new":
-        these = new
-        others = same
+        tested_text = new
+        other_text = same_units_text
         flag = "same"
     if c.other_units_score is None:
-        return f"Later rows were predicted {these}."
+        return f"Later rows were predicted {tested_text}."
     method, value = c.other_units_score
-    of = f" of {method}" if method != c.winner else ""
+    method_text = f" of {method}" if method != c.winner else ""
     return (
-        f"Later rows were predicted {these}; {others}, the {c.metric}{of} would be "
-        f"{format_number(value)} (--units {flag})."
+        f"Later rows were predicted {tested_text}; {other_text}, the "
+        f"{c.metric}{method_text} would be {format_number(value)} (--units {flag})."
     )
 
 
@@ -194,8 +195,8 @@ def shuffled_clause(c, known) -> str:
     if c.shuffled_score is None:
         return ""
     method, value = c.shuffled_score
-    of = f" of {method}" if method != c.winner else ""
-    return f"; {known} the {c.metric}{of} would be {format_number(value)}"
+    method_text = f" of {method}" if method != c.winner else ""
+    return f"; {known} the {c.metric}{method_text} would be {format_number(value)}"
 
 
 def new_rows_phrase(c) -> str:
@@ -210,8 +211,8 @@ def new_rows_phrase(c) -> str:
         return "new rows"
     steps = "one step" if ahead == 1 else f"{ahead:,} steps"
     if c.split.units:
-        whose = "the same" if c.split.units == "same" else "new"
-        return f"rows of {whose} {c.schema.group!r}, up to {steps} ahead"
+        unit_kind = "the same" if c.split.units == "same" else "new"
+        return f"rows of {unit_kind} {c.schema.group!r}, up to {steps} ahead"
     if c.schema.time == ROW_ORDER:
         return f"new rows up to {steps} ahead"
     return f"new rows up to {steps} of {c.schema.time!r} ahead"
@@ -242,8 +243,8 @@ def gain_sentence(c) -> str:
         return ""
     clauses = [gain_clause(c, b) for b in c.baselines]
     hint = "" if c.metrics[0].greater else " Less is better."
-    it = verb_for(c.winner, "It is", "They are")
-    return f"{it} {join_names(clauses)}.{hint}"
+    subject = verb_for(c.winner, "It is", "They are")
+    return f"{subject} {join_names(clauses)}.{hint}"
 
 
 def gain_clause(c, baseline) -> str:
@@ -260,13 +261,13 @@ def gain_clause(c, baseline) -> str:
         low, high = gain - reach, gain + reach
     elif low > 0 and not baseline.significant:
         doubt = f", not counting that {len(c.leaderboard)} methods were tried"
-    low, high, by = format_differences(low, high, abs(gain))
+    low, high, gap = format_differences(low, high, abs(gain))
     span = f"{level} % interval {low} to {high}{doubt}"
     if baseline.significant:
-        return f"better than {name} by {by} ({span})"
+        return f"better than {name} by {gap} ({span})"
     if gain > 0:
-        return f"not surely better than {name} (by {by}, {span})"
-    return f"no better than {name} (worse by {by}, {span})"
+        return f"not surely better than {name} (by {gap}, {span})"
+    return f"no better than {name} (worse by {gap}, {span})"
 
 
 def next_step_sentence(c) -> str:
@@ -275,13 +276,13 @@ def next_step_sentence(c) -> str:
     if not c.complete:
         return "Next: finish the run (--resume), which was interrupted."
     if alarms:
-        these = "this alarm" if alarms == 1 else f"these {alarms} alarms"
-        return f"Next: look into {these} about the table before trusting any number."
+        subject = "this alarm" if alarms == 1 else f"these {alarms} alarms"
+        return f"Next: look into {subject} about the table before trusting any number."
     if c.winner == DUMMY and c.split.times(c.data) is not None:
-        more = 4 * c.settings["folds"]
+        n_folds = 4 * c.settings["folds"]
         return (
-            f"Next: judge forecasts that look less far ahead (--folds {more}), or get "
-            f"columns that tell about {c.schema.target!r} in advance."
+            f"Next: judge forecasts that look less far ahead (--folds {n_folds}), or "
+            f"get columns that tell about {c.schema.target!r} in advance."
         )
     if c.winner == DUMMY:
         return (

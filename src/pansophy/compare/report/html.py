@@ -72,24 +72,30 @@ def write_results(comparison, folder, progress=False) -> dict[str, Path]:
     with StepDisplay(progress) as steps:
         for name, (path, write) in writers.items():
             steps.tell(STEP_NAMES[name].format(comparison.winner))
-            more = {"tell": steps.tell} if name == "Report" else {}
+            options = {"tell": steps.tell} if name == "Report" else {}
             try:
-                write(comparison, path, **more)
+                write(comparison, path, **options)
             except OSError as error:
                 problems.append(str(error))
             else:
                 written[name] = path.resolve()
     if problems:
-        there = [path.name for path in written.values()]
-        rest = f"What could be written is there: {', '.join(there)}." if there else ""
+        written_names = [path.name for path in written.values()]
+        rest = (
+            f"What could be written is there: {', '.join(written_names)}."
+            if written_names
+            else ""
+        )
         raise OSError(" ".join([*problems, rest]).strip())
     return {name: written[name] for name in ("Report", "Model", "Results")}
 
 
 def is_own_folder(comparison, folder) -> bool:
     """Whether results in a folder are those of this comparison."""
-    own = [] if comparison.folder is None else [Path(comparison.folder).resolve()]
-    return folder.resolve() in [*own, *comparison.written_to]
+    own_folders = (
+        [] if comparison.folder is None else [Path(comparison.folder).resolve()]
+    )
+    return folder.resolve() in [*own_folders, *comparison.written_to]
 
 
 def write_json(comparison, path) -> Path:

@@ -108,9 +108,9 @@ def keep_rule_sentence(c) -> str:
     if kept is best or kept.difference is None:
         return text
     d = kept.difference
-    by, low, high = format_differences(abs(d.mean), d.low, d.high)
+    gap, low, high = format_differences(abs(d.mean), d.low, d.high)
     return (
-        f"{text} {kept.method} {verb_for(kept.method)} {by} of {c.metric} from "
+        f"{text} {kept.method} {verb_for(kept.method)} {gap} of {c.metric} from "
         f"{best.method} (95 % interval of the difference {low} to {high})."
     )
 
@@ -119,11 +119,11 @@ def kept_model_paragraph(c) -> str:
     """The kept model in one paragraph."""
     row = c.row(c.winner)
     method = c.trial(c.winner).method
-    made = getattr(method, "path", "") or "An estimator of your own"
+    origin = getattr(method, "path", "") or "An estimator of your own"
     if method.members:
-        made = f"An average of {describe_blend(method.blend_weights)}"
+        origin = f"An average of {describe_blend(method.blend_weights)}"
     text = (
-        f"{made}. Its {c.metric} is {format_mean(row.scores[c.metric])}, for new rows"
+        f"{origin}. Its {c.metric} is {format_mean(row.scores[c.metric])}, for new rows"
     )
     return (
         f"{text}; a fit takes {format_seconds(row.fit_seconds)}, a prediction "
@@ -135,12 +135,12 @@ def kept_model_paragraph(c) -> str:
 def method_paragraphs(c) -> list[str]:
     """Paragraphs on the procedure, for somebody who has not done it before."""
     s = c.settings
-    why = getattr(c.split, "why", "")
+    reason = getattr(c.split, "why", "")
     fits = s["folds"] * s["repeats"]
     cut = getattr(c.split, "kind", None) or s.get("split", "")
     out = [
         f"The rows were cut into {s['folds']} {cut} folds"
-        + (f" ({why})" if why else "")
+        + (f" ({reason})" if reason else "")
         + (f", {s['repeats']} times over" if s["repeats"] > 1 else "")
         + f": {fits} fits for each method, on the same rows for all of them. Filling "
         "in, encoding and scaling were learned inside each fold." + race_text(c),
@@ -232,8 +232,10 @@ def commands_to_repeat(c) -> list[str]:
     options = effective_options(c)
     targets = list(c.schema.targets)
     target = targets[0] if len(targets) == 1 else targets
-    given = ", ".join(f"{k}={v!r}" for k, v in options.items())
-    python = f"pansophy.compare(table, {target!r}, {given}, random_state={s['seed']})"
+    arguments = ", ".join(f"{k}={v!r}" for k, v in options.items())
+    python = (
+        f"pansophy.compare(table, {target!r}, {arguments}, random_state={s['seed']})"
+    )
     has_user_methods = any(t.method.estimator is not None for t in c.trials)
     roles = options.get("roles", {}).values()
     has_levels = any(not isinstance(role, str) for role in roles)

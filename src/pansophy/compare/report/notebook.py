@@ -23,7 +23,7 @@ def escape(text) -> str:
 def score_figure(c) -> str:
     """The picture of the scores, on white, since a notebook may be dark."""
     rows = len(plots.plotted_methods(c))
-    made = make_figure(
+    figure = make_figure(
         "Scores",
         "",
         lambda ax: plots.plot_scores(c, ax),
@@ -31,10 +31,10 @@ def score_figure(c) -> str:
         f"{c.metric} of {len(c.leaderboard)} methods",
         height=1.0 + 0.3 * rows,
     )
-    if not made.svg:
+    if not figure.svg:
         return ""
     frame = "max-width:34em;background:#fff;border-radius:4px;padding:.3em"
-    return f'<div style="{frame}">{made.svg}</div>'
+    return f'<div style="{frame}">{figure.svg}</div>'
 
 
 def html_cell(text, tag="td", align="left", bold=False) -> str:
@@ -61,7 +61,7 @@ def render_notebook(c) -> str:
         ]
         lines.append("".join(html_cell(t, align=a, bold=kept) for t, a in cells))
     head_row, *rows = (f"<tr>{line}</tr>" for line in lines)
-    more = len(c.leaderboard) - MAX_ROWS_SHOWN
+    n_hidden = len(c.leaderboard) - MAX_ROWS_SHOWN
     parts = [
         '<div style="max-width:64em;line-height:1.45">',
         f'<p style="margin:.3em 0;opacity:.7">{escape(setting_sentence(c))}</p>',
@@ -71,7 +71,7 @@ def render_notebook(c) -> str:
         '<div style="overflow-x:auto"><table style="border-collapse:collapse;'
         'font-variant-numeric:tabular-nums;margin:.5em 0">',
         f"<thead>{head_row}</thead><tbody>{''.join(rows)}</tbody></table></div>",
-        f"<p>and {format_number(more)} more</p>" if more > 0 else "",
+        f"<p>and {format_number(n_hidden)} more</p>" if n_hidden > 0 else "",
         score_figure(c),
         collapsible_list("Not ranked", c.disqualified),
         collapsible_list("Not run", c.not_run),
@@ -87,7 +87,8 @@ def collapsible_list(title, pairs) -> str:
     if not pairs:
         return ""
     items = "".join(
-        f"<li>{escape(f'{name}: {why}' if name else why)}</li>" for name, why in pairs
+        f"<li>{escape(f'{name}: {reason}' if name else reason)}</li>"
+        for name, reason in pairs
     )
     return (
         f"<details><summary>{escape(title)} ({len(pairs)})</summary>"

@@ -114,9 +114,9 @@ def compute_importances(c, method):
     rng = make_rng(c.settings["seed"])
     names = [k.name for k in columns_in_frame_order(c)]
     times = SHUFFLES if len(names) <= 40 else 2
-    most = affordable_rows(c, method, len(names) * times)
-    if len(test) > most:
-        test = np.sort(rng.choice(test, most, replace=False))
+    n_affordable = affordable_rows(c, method, len(names) * times)
+    if len(test) > n_affordable:
+        test = np.sort(rng.choice(test, n_affordable, replace=False))
     data = c.data.rows(test)
     metric = c.metrics[0]
     task = c.schema.task
@@ -161,13 +161,15 @@ def compute_partial_dependence(c, name, method):
     column = columns[places[name]]
     model, test = first_fold_model(c, method)
     rng = make_rng(c.settings["seed"])
-    some = np.sort(rng.permutation(len(test))[: affordable_rows(c, method, GRID) // 4])
+    sampled = np.sort(
+        rng.permutation(len(test))[: affordable_rows(c, method, GRID) // 4]
+    )
     names = [k.name for k in columns]
     frame = c.data.frame[test]
     adapter = PredictionAdapter(model, c.schema.task)
-    d = response_along_column(adapter, frame, places[name], names, some, GRID)
+    d = response_along_column(adapter, frame, places[name], names, sampled, GRID)
     if c.data.weight is not None:
-        w = c.data.weight[test][some]
+        w = c.data.weight[test][sampled]
         d = d._replace(mean=np.average(d.rows, axis=0, weights=w))
     if column.levels:
         d = d._replace(values=level_names(np.array(d.values), column.levels).tolist())
@@ -180,9 +182,9 @@ def with_output_names(c, d) -> Dependence:
     names = {"classification": s.classes, "multilabel": s.labels}.get(s.task)
     names = [s.target] if names is None else [str(k) for k in names]
     names = names[-d.mean.shape[1] :]
-    most = slice(0, SHOWN)
+    shown = slice(0, SHOWN)
     return d._replace(
-        mean=d.mean[:, most], rows=d.rows[:, :, most], outputs=names[most]
+        mean=d.mean[:, shown], rows=d.rows[:, :, shown], outputs=names[shown]
     )
 
 

@@ -87,8 +87,8 @@ def plot_quality_time(c, ax=None):
     x = np.maximum([r.fit_seconds for r in rows], 1e-6)
     for i in unnamed_points(ax, rows):
         ax.plot(x[i], means[i], "o", color=GREY, mfc="white", ms=11, mew=1, zorder=3)
-        at = {"ha": "center", "va": "center", "fontsize": 7, "clip_on": True}
-        ax.text(x[i], means[i], str(rows[i].rank), color=INK, zorder=4, **at)
+        text_style = {"ha": "center", "va": "center", "fontsize": 7, "clip_on": True}
+        ax.text(x[i], means[i], str(rows[i].rank), color=INK, zorder=4, **text_style)
     labels = [
         f"{r.rank}. {r.method}: {c.metric} {format_mean(r.scores[c.metric])}, a fit "
         f"takes {format_seconds(r.fit_seconds)}"
@@ -244,8 +244,8 @@ def plot_residuals(c, method=None, ax=None, kind="predicted", most=None):
     h = held_out_predictions(c, method)
     y, p, w = h.y, h.p, h.weight
     if most is not None and len(y) > most:
-        some = np.linspace(0, len(y) - 1, most).astype(int)
-        y, p, w = y[some], p[some], None if w is None else w[some]
+        shown = np.linspace(0, len(y) - 1, most).astype(int)
+        y, p, w = y[shown], p[shown], None if w is None else w[shown]
     return plot.residuals(y, p, kind=kind, weights=w, ax=ax)
 
 

@@ -95,15 +95,15 @@ def kept_model_figures(c) -> list[Figure]:
 
 
 def classification_figures(c) -> list[Figure]:
-    two = c.schema.task == "classification" and len(c.schema.classes) == 2
-    name = f" {short_name(str(c.schema.classes[1]), 40)!r}" if two else ""
-    positive = f" Positive is{name}." if two else ""
+    is_binary = c.schema.task == "classification" and len(c.schema.classes) == 2
+    name = f" {short_name(str(c.schema.classes[1]), 40)!r}" if is_binary else ""
+    positive = f" Positive is{name}." if is_binary else ""
     out = [
         make_figure(
             "Calibration",
-            f"The share of rows in which{name if two else ' the class'} came true, for "
-            "each probability that was predicted. On the dotted line probabilities "
-            "mean what they say; the band is a 95 % interval."
+            f"The share of rows in which{name if is_binary else ' the class'} came "
+            "true, for each probability that was predicted. On the dotted line "
+            "probabilities mean what they say; the band is a 95 % interval."
             + calibration_error_sentence(c),
             lambda ax: plots.plot_calibration(c, ax=ax),
             "c",
@@ -128,7 +128,7 @@ def classification_figures(c) -> list[Figure]:
         ),
     ]
     if c.schema.task == "classification":
-        most = len(c.schema.classes)
+        n_classes = len(c.schema.classes)
         out.append(
             make_figure(
                 "Confusion",
@@ -136,10 +136,10 @@ def classification_figures(c) -> list[Figure]:
                 "most probable one.",
                 lambda ax: plots.plot_confusion(c, ax=ax),
                 "f",
-                height=float(np.clip(1.6 + 0.35 * most, 3.2, 6)),
+                height=float(np.clip(1.6 + 0.35 * n_classes, 3.2, 6)),
             )
         )
-    if two:
+    if is_binary:
         out.append(
             make_figure(
                 "Gain",
@@ -154,11 +154,13 @@ def classification_figures(c) -> list[Figure]:
 
 def pooled_classes_sentence(c) -> str:
     """Sentence that one curve stands for many classes, where it does."""
-    many = c.schema.task == "multilabel" or len(c.schema.classes) > plots.MAX_LINES
+    has_many_classes = (
+        c.schema.task == "multilabel" or len(c.schema.classes) > plots.MAX_LINES
+    )
     return (
         " Rows of all classes are pooled, so the area is not the mean over classes "
         "that the table shows."
-        if many
+        if has_many_classes
         else ""
     )
 
@@ -172,15 +174,17 @@ def calibration_error_sentence(c) -> str:
     y, p, w = h.y, h.p, h.weight
     if flat:
         y, p, w = y.ravel(), p.ravel(), plots.repeated_weights(h, p.shape[1])
-    off = f" On average they are off by {calibration_error(y, p, weights=w):.2g}."
+    error_text = (
+        f" On average they are off by {calibration_error(y, p, weights=w):.2g}."
+    )
     if flat or len(c.schema.classes) != 2 or len(np.unique(p)) < MIN_PROBABILITIES:
-        return off
+        return error_text
     slope, intercept = calibration_line(y, p, w)
     sure = "a little too sure" if slope < 1 else "not sure enough"
     sure = "as sure as they should be" if abs(slope - 1) < SLOPE_MARGIN else sure
     return (
-        f"{off} True log odds against predicted ones have the slope {slope:.2f} and "
-        f"the intercept {intercept:.2f} (1 and 0 are right): the probabilities are "
+        f"{error_text} True log odds against predicted ones have the slope {slope:.2f} "
+        f"and the intercept {intercept:.2f} (1 and 0 are right): the probabilities are "
         f"{sure}."
     )
 
@@ -242,18 +246,18 @@ def has_learning_curve(c) -> bool:
 
 
 def learning_curve_figure(c) -> Figure:
-    made = make_figure(
+    figure = make_figure(
         "Would more rows help?", "", lambda ax: plots.plot_learning_curve(c, ax=ax), "l"
     )
-    if not made.svg:
-        return made
+    if not figure.svg:
+        return figure
     captions = {
         "rising": "The held-out score still rises: more rows are likely to help.",
         "flat": "The held-out score is flat: more rows of the same kind would hardly "
         "help.",
         "unclear": "Whether more rows would help cannot be told from these folds.",
     }[plot_data.learning_curve_data(c).verdict]
-    return made._replace(caption=f"{captions} Score by the number of training rows.")
+    return figure._replace(caption=f"{captions} Score by the number of training rows.")
 
 
 def weak_subgroups(c) -> list[str]:
@@ -276,9 +280,9 @@ def method_blocks(c, figures) -> list[MethodBlock]:
         method_block(c, row)._replace(figures=figures["methods", i])
         for i, row in enumerate(c.leaderboard)
     ]
-    for name, why in c.disqualified:
+    for name, reason in c.disqualified:
         out.append(
-            MethodBlock(name, "not ranked", f"Not ranked: {why}.", None, None, "")
+            MethodBlock(name, "not ranked", f"Not ranked: {reason}.", None, None, "")
         )
     return out
 

@@ -137,8 +137,8 @@ def draw_class_shares(v, ax):
     ax.set_xlim(0, 100)
     part_axis(ax, v)
     ax.set_xlabel(f"% of the rows, {short_name(v.target, 26)}")
-    at = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
-    ax.legend(**at, ncols=3, frameon=False, handlelength=0.9, columnspacing=1.0)
+    location = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
+    ax.legend(**location, ncols=3, frameon=False, handlelength=0.9, columnspacing=1.0)
 
 
 def part_axis(ax, v):

@@ -60,10 +60,10 @@ def one_line_summary(c) -> str:
 
 def leaderboard_cells(c, width) -> tuple[list[str], list[list[str]]]:
     """Header and cells of the leaderboard; metrics are dropped until it fits."""
-    most = list(c.leaderboard[0].scores)[:3]
+    metrics_shown = list(c.leaderboard[0].scores)[:3]
     remarks = any(r.warnings for r in c.leaderboard)
-    for keep in range(len(most), 0, -1):
-        names = most[:keep]
+    for n_metrics in range(len(metrics_shown), 0, -1):
+        names = metrics_shown[:n_metrics]
         head = ["", "method", *names, "against best", "fit"]
         head += [""] if remarks else []
         body = []
@@ -84,8 +84,8 @@ def leaderboard_lines(c, width) -> list[str]:
     head, body = leaderboard_cells(c, width)
     widths = [max(len(r[i]) for r in [head, *body]) for i in range(len(head))]
     metrics = c.leaderboard[0].scores
-    put = [str.rjust if h in metrics or h == "fit" else str.ljust for h in head]
-    table = [[f(x, w) for f, x, w in zip(put, r, widths)] for r in [head, *body]]
+    justify = [str.rjust if h in metrics or h == "fit" else str.ljust for h in head]
+    table = [[f(x, w) for f, x, w in zip(justify, r, widths)] for r in [head, *body]]
     return ["  ".join(r).rstrip() for r in table]
 
 
@@ -106,7 +106,7 @@ def lines_below_table(c) -> list[Line]:
             texts.append(f"{row.method}: {describe_blend(row.blend)}.")
     clipped = clipping_sentence(c)
     texts += [t for t in (clipped, shared_p_sentence(c)) if t]
-    texts += [f"Disqualified: {name} ({why})." for name, why in c.disqualified]
+    texts += [f"Disqualified: {name} ({reason})." for name, reason in c.disqualified]
     lines = [Line(text) for text in [*texts, *skipped_lines(c)]]
     for f in merge_notes(c.findings):
         lines.append(Line(capitalised(str(f)), alarm=f.severity == "alarm"))
@@ -122,11 +122,15 @@ def skipped_lines(c) -> list[str]:
         groups.setdefault(s.kind, []).append(s)
     parts = []
     for kind, words in SKIP_WORDS.items():
-        own = groups.get(kind, ())
-        if not own:
+        methods_of_kind = groups.get(kind, ())
+        if not methods_of_kind:
             continue
-        named = "" if kind in UNNAMED else f" ({join_names([s.name for s in own], 3)})"
-        parts.append(f"{len(own)} {words}{named}")
+        named = (
+            ""
+            if kind in UNNAMED
+            else f" ({join_names([s.name for s in methods_of_kind], 3)})"
+        )
+        parts.append(f"{len(methods_of_kind)} {words}{named}")
     total = len(c.skipped)
     return [f"Not run: {total}, of which {', '.join(parts)}. The report says why."]
 
@@ -148,12 +152,15 @@ def wrap_lines(lines, width) -> list[str]:
 
 def render_text(c, width=None) -> str:
     """Everything a reader needs, in the order in which it is needed."""
-    above = lines_above_table(c)
-    below = [line.text for line in lines_below_table(c)]
+    head_lines = lines_above_table(c)
+    tail_lines = [line.text for line in lines_below_table(c)]
     if width is not None:
-        above, below = wrap_lines(above, width), wrap_lines(below, width)
+        head_lines, tail_lines = (
+            wrap_lines(head_lines, width),
+            wrap_lines(tail_lines, width),
+        )
     table = leaderboard_lines(c, DEFAULT_WIDTH if width is None else width)
-    return plain_text("\n".join([*above, "", *table, "", *below]))
+    return plain_text("\n".join([*head_lines, "", *table, "", *tail_lines]))
 
 
 def print_comparison(c, file=None) -> None:

@@ -92,7 +92,7 @@ def forward_messages_batch(
     power = np.zeros(w, np.int64)
     exponents = np.zeros(w, np.int64)
     last = np.ones(w)
-    bits, two = total.view(np.int64), power.view(np.float64)
+    bits, power_of_two = total.view(np.int64), power.view(np.float64)
     depth = stored.shape[0]
     for c in range(w):
         smallest[c] = 1.0
@@ -109,7 +109,7 @@ def forward_messages_batch(
         for c in range(w):
             e = (bits[c] >> 52) - EXPONENT_BIAS
             exponents[c] += e if t < lengths[c] else 0
-        multiply_and_rescale(row, likelihoods, bits, total, power, two)
+        multiply_and_rescale(row, likelihoods, bits, total, power, power_of_two)
         for c in range(w):
             last[c] = total[c] if t < lengths[c] else last[c]
             smallest[c] = last[c] if last[c] < smallest[c] else smallest[c]
@@ -186,7 +186,7 @@ def backward_messages_batch(
     MT, b, likelihoods = np.empty((k, k)), np.empty((k, w)), np.empty((k, w))
     total, share, scratch = np.ones(w), np.ones(w), np.ones(w)
     power = np.zeros(w, np.int64)
-    bits, two = total.view(np.int64), power.view(np.float64)
+    bits, power_of_two = total.view(np.int64), power.view(np.float64)
     for i in range(k):
         for j in range(k):
             MT[j, i] = M[i, j]
@@ -208,7 +208,7 @@ def backward_messages_batch(
         for j in range(k):
             for c in range(w):
                 u[j, c] = b[j, c]
-        multiply_and_rescale(u, likelihoods, bits, total, power, two)
+        multiply_and_rescale(u, likelihoods, bits, total, power, power_of_two)
 
 
 @compiled(fastmath=FASTMATH_FUSED)

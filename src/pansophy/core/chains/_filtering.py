@@ -87,7 +87,7 @@ def scaled_exponentials(log_table, out, top):
     """
     k, wide = log_table.shape[1], out.shape[1]
     power = np.zeros(wide, np.int64)
-    two = power.view(np.float64)
+    power_of_two = power.view(np.float64)
     for t in range(log_table.shape[0]):
         x, row = log_table[t], out[t]
         for j in range(k):
@@ -105,7 +105,7 @@ def scaled_exponentials(log_table, out, top):
             row[j] = p if y > -708.0 else 0.0
             power[j] = (np.int64(n) + 1023) << 52
         for j in range(wide):
-            row[j] *= two[j]
+            row[j] *= power_of_two[j]
 
 
 @compiled(fastmath=FASTMATH_FUSED)
@@ -249,24 +249,24 @@ def meeting_sweep(
     product = 1.0
     total = 1.0 if begins else dot_of_eights(u, ones)
     waiting = 0
-    since = t
+    waiting_since = t
     for s in range(count):
-        x, other = index[t], stored[t]
+        x, other_message = index[t], stored[t]
         L, row = table[x], counts[t if each else x]
         bare = begins and s == 0
         if small and not bare:
             scaled_product_of_eight(u, N, ones, 1.0, pred)
         elif not bare:
             row_matrix_product(u, M, pred)
-        joint = dot_of_eights(pred, other)
+        joint = dot_of_eights(pred, other_message)
         share = 1.0 / joint
         if pairs.shape[0] > 0 and not bare:
             if small:
                 for j in range(width):
                     P[j, waiting] = u[j] * share
-                    V[j, waiting] = other[j]
+                    V[j, waiting] = other_message[j]
             else:
-                since = t if waiting == 0 else since
+                waiting_since = t if waiting == 0 else waiting_since
                 p = P[waiting]
                 for j in range(k):
                     p[j] = u[j] * share
@@ -275,17 +275,17 @@ def meeting_sweep(
                 if small:
                     add_outer_products_of_eight(P, V, pairs, width)
                 else:
-                    add_outer_products(P, stored, since, step, pairs)
+                    add_outer_products(P, stored, waiting_since, step, pairs)
                 waiting = 0
         if each:
             for j in range(width):
-                row[j] = pred[j] * other[j] * share
+                row[j] = pred[j] * other_message[j] * share
         else:
             for j in range(width):
-                row[j] += pred[j] * other[j] * share
+                row[j] += pred[j] * other_message[j] * share
         if s == count - 1:
             for j in range(k):
-                edge[j] = pred[j] * other[j] * share
+                edge[j] = pred[j] * other_message[j] * share
         inverse = 1.0 / total
         for j in range(k):
             u[j] = pred[j] * (L[j] * inverse)
@@ -305,10 +305,10 @@ def meeting_sweep(
         add_outer_products_of_eight(P, V, pairs, width)
     else:
         for c in range(waiting):
-            p, other = P[c], stored[since + c * step]
+            p, other_message = P[c], stored[waiting_since + c * step]
             for i in range(k):
                 for j in range(k):
-                    pairs[i, j] += p[i] * other[j]
+                    pairs[i, j] += p[i] * other_message[j]
     return loglik + math.log(product)
 
 
@@ -341,13 +341,24 @@ def scaled_forward_backward(start, A, evidence, ends, each, counts, pairs, logli
     begin = 0
     for s, end in enumerate(ends):
         n = end - begin
-        own = ScaledEvidence(table, top, index[begin:end])
+        sequence_evidence = ScaledEvidence(table, top, index[begin:end])
         out = counts[begin:end] if each else counts
-        logliks[s] = scaled_sweep(start, A, own, 0, 1, n, stored)
+        logliks[s] = scaled_sweep(start, A, sequence_evidence, 0, 1, n, stored)
         if logliks[s] == -math.inf:
             return first, False
         back = meeting_sweep(
-            ones, True, AT, own, n - 1, -1, n, stored, each, out, pairs, edge
+            ones,
+            True,
+            AT,
+            sequence_evidence,
+            n - 1,
+            -1,
+            n,
+            stored,
+            each,
+            out,
+            pairs,
+            edge,
         )
         if math.isnan(back):
             return first, False
@@ -370,8 +381,8 @@ def scaled_beliefs(start, A, evidence, ends, out, logliks):
     begin = 0
     for s, end in enumerate(ends):
         n = end - begin
-        own = ScaledEvidence(table, top, index[begin:end])
-        logliks[s] = scaled_sweep(start, A, own, 0, 1, n, stored)
+        sequence_evidence = ScaledEvidence(table, top, index[begin:end])
+        logliks[s] = scaled_sweep(start, A, sequence_evidence, 0, 1, n, stored)
         if logliks[s] == -math.inf:
             return False
         for t in range(n if out.shape[0] else 0):

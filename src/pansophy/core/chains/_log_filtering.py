@@ -84,9 +84,9 @@ def log_forward(log_start, A, log_AT, log_table, index, alpha):
 def log_pairs(alpha, log_A, A, v, value, e, f, pairs):
     """pairs += p(z_t, z_t+1 | x) from log messages alpha at t and v at t + 1."""
     k = len(v)
-    both = shifted_exp(alpha, e) + shifted_exp(v, f) - value
-    if both < 500.0:
-        scale = math.exp(both)
+    log_joint = shifted_exp(alpha, e) + shifted_exp(v, f) - value
+    if log_joint < 500.0:
+        scale = math.exp(log_joint)
         for i in range(k):
             p = e[i] * scale
             row = A[i]

@@ -62,9 +62,9 @@ def viterbi_scores(first, log_M, log_table, index, t, step, count, pointers):
         L = log_table[index[t]]
         if s > 0:
             best_predecessors(d, log_M, best, arg)
-            where = pointers[t]
+            best_source = pointers[t]
             for j in range(k):
-                where[j] = arg[j]
+                best_source[j] = arg[j]
                 d[j] = best[j]
         for j in range(len(L)):
             d[j] += L[j]
@@ -157,7 +157,7 @@ def batched_viterbi_scores(first, M, table, index, begins, lengths, pointers, d)
     """
     k, w = first.shape
     flat = table.reshape(-1)
-    at = np.zeros(w, np.int64)
+    offsets = np.zeros(w, np.int64)
     best = first.copy()
     arg = np.zeros(w, np.int64)
     for t in range(lengths[0]):
@@ -165,11 +165,11 @@ def batched_viterbi_scores(first, M, table, index, begins, lengths, pointers, d)
             batched_best_predecessors(d, M, best, arg, pointers[t % pointers.shape[0]])
         for c in range(w):
             if t < lengths[c]:
-                at[c] = k * index[begins[c] + t]
+                offsets[c] = k * index[begins[c] + t]
         for j in range(k):
             out, new = d[j], best[j]
             for c in range(w):
-                v = new[c] + flat[at[c] + j]
+                v = new[c] + flat[offsets[c] + j]
                 out[c] = v if t < lengths[c] else out[c]
 
 

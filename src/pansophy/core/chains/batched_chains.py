@@ -158,10 +158,10 @@ def burn_in_messages(layout: ChainLayout, begins, n):
     P, scales = np.concatenate(P).reshape(-1, k, k), np.concatenate(scales)
     scales = scales.reshape(-1, k)
     total = P.sum(axis=2, keepdims=True)
-    some = total > 0
-    P = P / np.where(some, total, 1.0)
+    is_positive = total > 0
+    P = P / np.where(is_positive, total, 1.0)
     high = P.max(axis=1)
-    low = np.where(some, P, np.inf).min(axis=1)
+    low = np.where(is_positive, P, np.inf).min(axis=1)
     if not np.all(high - low <= BURN_IN_TOLERANCE * high):
         return None
     return high, np.exp(scales - scales.max(axis=1, keepdims=True))
@@ -189,10 +189,10 @@ def block_boundaries(layout: ChainLayout, begin, n, *, after=True):
         head = burn_in_messages(layout, begins[1:] - m, m)
         tail = burn_in_messages(layout, begins[1:], m) if head and after else head
         if head and tail:
-            before = head[0]
+            beliefs_before = head[0]
             last = np.vstack([tail[1], np.ones((1, layout.k))])
-            first = np.vstack([layout.chain.start, before @ layout.chain.trans])
-            return BlockBoundaries(begins, lengths, before, first, last)
+            first = np.vstack([layout.chain.start, beliefs_before @ layout.chain.trans])
+            return BlockBoundaries(begins, lengths, beliefs_before, first, last)
     return None
 
 
@@ -216,17 +216,21 @@ def blockwise_forward_backward(layout: ChainLayout, begin, n, counts, *, paired)
     parts = run_block_batches(task, len(blocks.begins))
     if None in parts:
         return None
-    each = [part for part, _ in parts]
+    expectations = [part for part, _ in parts]
     trans = np.zeros((0, 0))
     A = layout.chain.trans
     if paired:  # within the blocks, and from each block to the next
         u = np.hstack([u for _, u in parts]).T[1:]
         share = np.einsum("bi,ij,bj->b", blocks.before, A, u)
-        between = (blocks.before / share[:, None]).T @ u
-        trans = A * (sum(e.trans for e in each) + between)
-    out = each[0].counts if counts is not None else sum(e.counts for e in each)
-    loglik = np.sum([e.loglik.sum() for e in each])
-    return Expected(each[0].start[:, 0], trans, out, np.array([loglik]))
+        cross_counts = (blocks.before / share[:, None]).T @ u
+        trans = A * (sum(e.trans for e in expectations) + cross_counts)
+    out = (
+        expectations[0].counts
+        if counts is not None
+        else sum(e.counts for e in expectations)
+    )
+    loglik = np.sum([e.loglik.sum() for e in expectations])
+    return Expected(expectations[0].start[:, 0], trans, out, np.array([loglik]))
 
 
 def batched_beliefs(layout: ChainLayout, first, begins, lengths, out):

@@ -82,9 +82,9 @@ def filter_logits(logits, top_k=None, top_p=None):
         if not 0 < top_p <= 1:
             raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}.")
         p = xp.take_along_axis(softmax(logits), order, axis=-1)
-        before = xp.cumulative_sum(p, axis=-1) - p  # of the more probable ones
-        before = xp.take_along_axis(before, rank, axis=-1)
-        out = (before >= top_p) & (rank > 0)
+        mass_before = xp.cumulative_sum(p, axis=-1) - p  # of the more probable ones
+        mass_before = xp.take_along_axis(mass_before, rank, axis=-1)
+        out = (mass_before >= top_p) & (rank > 0)
         logits = xp.where(out, xp.full_like(logits, -math.inf), logits)
     return logits
 
@@ -127,8 +127,8 @@ def restrict_logits(logits, sequences, allowed):
     inside = xp.asarray(mask, device=arrays.device(logits))
     kept = xp.where(inside, logits, xp.full_like(logits, -math.inf))
     # where all that may follow have probability 0, each of them is as good
-    none = ~xp.any(xp.isfinite(kept), axis=-1, keepdims=True)
-    return xp.where(none & inside, xp.zeros_like(kept), kept)
+    is_empty = ~xp.any(xp.isfinite(kept), axis=-1, keepdims=True)
+    return xp.where(is_empty & inside, xp.zeros_like(kept), kept)
 
 
 @in_evaluation_mode
@@ -156,24 +156,24 @@ def decode(
     xp = arrays.namespace(prompt)
     rng = make_rng(random_state)
     options = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
-    done = xp.zeros(prompt.shape[0], dtype=xp.bool, device=arrays.device(prompt))
+    is_finished = xp.zeros(prompt.shape[0], dtype=xp.bool, device=arrays.device(prompt))
     tokens = prompt
-    found = []
+    new_tokens = []
     for _ in range(check_count("max_new", max_new)):
         logits, state = advance(tokens, state)
         sequences = [()] * int(prompt.shape[0])
-        if allowed is not None and found:
-            sequences = arrays.to_numpy(xp.stack(found, axis=1)).tolist()
+        if allowed is not None and new_tokens:
+            sequences = arrays.to_numpy(xp.stack(new_tokens, axis=1)).tolist()
         logits = restrict_logits(logits[:, -1], sequences, allowed)
         new = next_token(logits, rng, **options)
         if end is not None:
-            new = xp.where(done, xp.full_like(new, end), new)
-            done = done | (new == end)
-        found.append(new)
-        if end is not None and bool(xp.all(done)):
+            new = xp.where(is_finished, xp.full_like(new, end), new)
+            is_finished = is_finished | (new == end)
+        new_tokens.append(new)
+        if end is not None and bool(xp.all(is_finished)):
             break
         tokens = new[:, None]
-    return xp.stack(found, axis=1)
+    return xp.stack(new_tokens, axis=1)
 
 
 class Beam(NamedTuple):

@@ -164,11 +164,17 @@ def log_group(layout: ChainLayout, begin, ends, counts, *, paired):
 
     n = int(ends[-1])
     k = layout.k
-    each, out = layout.count_rows(begin, n, counts)
+    counts_each, out = layout.count_rows(begin, n, counts)
     logliks = np.empty(len(ends))
     pairs = np.zeros((k, k) if paired else (0, 0))
     first = log_forward_backward(
-        *layout.chain, *layout.log_evidence(begin, n), ends, each, out, pairs, logliks
+        *layout.chain,
+        *layout.log_evidence(begin, n),
+        ends,
+        counts_each,
+        out,
+        pairs,
+        logliks,
     )
     return Expected(first, pairs, out, logliks)
 
@@ -192,20 +198,20 @@ def sequential_forward_backward(layout: ChainLayout, begin, ends, counts, *, pai
     k = layout.k
     padded = len(layout.start)
     n = int(ends[-1])
-    each, out = layout.count_rows(begin, n, counts)
+    counts_each, out = layout.count_rows(begin, n, counts)
     logliks = np.empty(len(ends))
     pairs = np.zeros((padded, padded) if paired else (0, 0))
-    first, well = layout.loops.scaled_forward_backward(
+    first, is_possible = layout.loops.scaled_forward_backward(
         layout.start,
         layout.trans,
         layout.scaled_evidence(begin, n),
         ends,
-        each,
+        counts_each,
         out,
         pairs,
         logliks,
     )
-    if not well:
+    if not is_possible:
         return None
     trans = pairs.T[:k, :k] * layout.chain.trans if paired else pairs
     return Expected(first[:k], trans, out, logliks)
@@ -225,28 +231,28 @@ def two_ended_forward_backward(layout: ChainLayout, begin, n, counts, *, paired)
         return None
     m = n // 2
     edge = np.empty((2, padded))
-    each, out = layout.count_rows(begin, n, counts)
+    counts_each, out = layout.count_rows(begin, n, counts)
     pairs = np.zeros((2, padded, padded) if paired else (2, 0, 0))
-    other = out if each else np.zeros_like(out)
+    other_counts = out if counts_each else np.zeros_like(out)
     forward_middle = stored[m - 1].copy()
     backward_middle = stored[m] @ backward_trans
 
     def forward():
         return loops.meeting_sweep(
             forward_middle, False, layout.trans, evidence, m, 1, n - m, stored,
-            each, out, pairs[0], edge[0],
+            counts_each, out, pairs[0], edge[0],
         )  # fmt: skip
 
     def backward():
         return loops.meeting_sweep(
             backward_middle, True, backward_trans, evidence, m - 1, -1, m, stored,
-            each, other, pairs[1], edge[1],
+            counts_each, other_counts, pairs[1], edge[1],
         )  # fmt: skip
 
     rest, check = threads.run_tasks([forward, backward])
     if np.isnan(rest + check):
         return None
-    out = out if each else out + other
+    out = out if counts_each else out + other_counts
     trans = pairs[0] + pairs[1].T
     trans = trans[:k, :k] * layout.chain.trans if paired else trans
     return Expected(edge[1, :k], trans, out, np.array([logliks[0] + rest]))
@@ -323,17 +329,17 @@ def forward_filter(layout: ChainLayout, out):
         if layout.batched:
             logliks = batched_chains.beliefs_of_batch(layout, begin, ends, out)
             if logliks is None:
-                each = zip(begin, ends, strict=True)
-                return np.concatenate([in_logs(b, np.array([n])) for b, n in each])
+                sequences = zip(begin, ends, strict=True)
+                return np.concatenate([in_logs(b, np.array([n])) for b, n in sequences])
             return logliks
         n = int(ends[-1])
         logliks = np.empty(len(ends))
         evidence = layout.scaled_evidence(begin, n)
         part = out[begin : begin + n]
-        well = layout.loops.scaled_beliefs(
+        is_possible = layout.loops.scaled_beliefs(
             layout.start, layout.trans, evidence, ends, part, logliks
         )
-        return logliks if well else in_logs(begin, ends)
+        return logliks if is_possible else in_logs(begin, ends)
 
     def long(begin, n):
         logliks = None

@@ -113,9 +113,9 @@ def scores_after_burn_in(layout: ViterbiLayout, begins, shortest):
     for m in BURN_IN_STEPS:
         if m > shortest // 2:
             break
-        before = burn_in_scores(layout, begins - m, m)
-        if scores_agree(before, burn_in_scores(layout, begins - m // 2, m // 2)):
-            return before
+        scores_before = burn_in_scores(layout, begins - m, m)
+        if scores_agree(scores_before, burn_in_scores(layout, begins - m // 2, m // 2)):
+            return scores_before
     return None
 
 
@@ -129,10 +129,10 @@ def blockwise_viterbi(layout: ViterbiLayout, begin, n):
     from ._viterbi import join_block_paths
 
     begins, lengths = split_into_blocks(begin, n)
-    before = scores_after_burn_in(layout, begins[1:], int(lengths[-1]))
-    if before is None:
+    scores_before = scores_after_burn_in(layout, begins[1:], int(lengths[-1]))
+    if scores_before is None:
         return None
-    joint = before[:, :, None] + layout.A
+    joint = scores_before[:, :, None] + layout.A
     first = np.vstack([layout.start, joint.max(axis=1)])
     links = np.vstack([np.zeros(layout.k, np.int64), joint.argmax(axis=1)])
 
@@ -142,7 +142,7 @@ def blockwise_viterbi(layout: ViterbiLayout, begin, n):
 
     parts = run_block_batches(task, len(begins))
     last = np.concatenate([d.T for _, d in parts])
-    if not scores_agree(before, relative_scores(last[:-1])):
+    if not scores_agree(scores_before, relative_scores(last[:-1])):
         return None
     z = int(last[-1].argmax())
     for i in range(len(parts) - 1, -1, -1):
@@ -151,7 +151,7 @@ def blockwise_viterbi(layout: ViterbiLayout, begin, n):
         z = join_block_paths(
             pointers, z, links[batch], begins[batch], lengths[batch], layout.path
         )
-    return last.max(axis=1).sum()[None]  # `before` is 0 at its largest
+    return last.max(axis=1).sum()[None]  # `scores_before` is 0 at its largest
 
 
 def sequential_viterbi(layout: ViterbiLayout, begin, ends):

@@ -140,8 +140,8 @@ def lanczos_matrices(coefficients, squared_norms, tol) -> tuple:
     out = []
     for column, norm in enumerate(squared_norms):
         a, ratio, residual = table[:, :, column].T if len(table) else np.empty((3, 0))
-        done = np.flatnonzero((residual <= tol) | (a <= 0))
-        m = int(done[0]) + 1 if len(done) else len(a)
+        converged = np.flatnonzero((residual <= tol) | (a <= 0))
+        m = int(converged[0]) + 1 if len(converged) else len(a)
         m = m - 1 if m and a[m - 1] <= 0 else m
         a, ratio = a[:m], ratio[:m]
         diagonal = 1 / a

@@ -86,8 +86,8 @@ def prepare_least_squares(
     if held is None or isinstance(held, DatasetRows):  # cut alike: same last bit
         size = BLOCK_BYTES if shift is None and w is None else COPY_BYTES
         size = 64 * BLOCK_BYTES if is_foreign(X) else size  # devices like it large
-        least = max(256, 4 * d if n > 4 * d else n)
-        block = max(least, min(size // (8 * max(d, 1)), -(-n // PARTS)))
+        min_block = max(256, 4 * d if n > 4 * d else n)
+        block = max(min_block, min(size // (8 * max(d, 1)), -(-n // PARTS)))
         pieces = as_rows(X, Y, w, block=block)
     return LeastSquaresProblem(pieces, shift, offset, W, intercept, like)
 
@@ -102,11 +102,13 @@ def choose_shift(pieces, w, like):
     if w is not None:
         heavy = np.flatnonzero(to_numpy(w) > 0)[:n]
         pick = heavy[np.unique(np.linspace(0, len(heavy) - 1, SAMPLE).astype(int))]
-    some = pieces.take(pick)
-    some = to_numpy(some.toarray() if sp.issparse(some) else some).astype(np.float64)
+    sample = pieces.take(pick)
+    sample = to_numpy(sample.toarray() if sp.issparse(sample) else sample).astype(
+        np.float64
+    )
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = some.mean(axis=0)
-        spread = some.std(axis=0)
+        mean = sample.mean(axis=0)
+        spread = sample.std(axis=0)
         if np.all(np.abs(mean) <= TAME * spread) or not np.all(np.isfinite(mean)):
             return None
     return on_device(round_to_few_bits(mean, spread), like)
@@ -133,12 +135,12 @@ def weighted_design(x, shift, root=None):
     if sp.issparse(x):
         x = x.toarray()
     xp = namespace(x)
-    given = x
+    x_before = x
     x = x if x.dtype == xp.float64 else xp.astype(x, xp.float64)
     x = x if shift is None else x - shift
     if root is None:
         return x
-    if x is not given and not is_foreign(x):
+    if x is not x_before and not is_foreign(x):
         x *= root[:, None]
         return x
     return x * root[:, None]
@@ -151,26 +153,26 @@ def least_squares_moments(problem, alpha=0.0) -> LeastSquaresMoments:
     def stats(x, y, w):
         xp = namespace(x)
         root = None if w is None else xp.sqrt(w)
-        one = xp.ones_like(y[:, :1]) if root is None else root[:, None]
-        yr = y if root is None else y * one
-        power = xp.sum(yr * one, axis=0), xp.sum(yr * yr, axis=0)
+        ones = xp.ones_like(y[:, :1]) if root is None else root[:, None]
+        yr = y if root is None else y * ones
+        power = xp.sum(yr * ones, axis=0), xp.sum(yr * yr, axis=0)
         if not is_foreign(x):
-            return *block_moments(x, s, root, yr, one[:, 0]), *power
+            return *block_moments(x, s, root, yr, ones[:, 0]), *power
         A = weighted_design(x, s, root)
-        return A.T @ A, A.T @ xp.concat([yr, one], axis=1), *power
+        return A.T @ A, A.T @ xp.concat([yr, ones], axis=1), *power
 
-    G, both, sum_y, power = (to_numpy(a) for a in problem.rows.sum(stats))
-    C, first = both[:, :-1], both[:, -1]
+    G, G_right, sum_y, power = (to_numpy(a) for a in problem.rows.sum(stats))
+    C, first = G_right[:, :-1], G_right[:, -1]
     refuse_missing_values(problem, np.diagonal(G))
     if not problem.intercept:
         return LeastSquaresMoments(G, C, power, np.zeros(len(G)), 0 * power, 1.0)
     m = first / W
-    before = np.diagonal(G).copy()
+    power_before = np.diagonal(G).copy()
     G = G - np.outer(first, m)
-    after = np.diagonal(G) + alpha
+    power_after = np.diagonal(G) + alpha
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(after > 0, (before + alpha) / after, np.inf)
-    spoilt = float(np.max(np.where(before > 0, ratio, 1.0), initial=1.0))
+        ratio = np.where(power_after > 0, (power_before + alpha) / power_after, np.inf)
+    spoilt = float(np.max(np.where(power_before > 0, ratio, 1.0), initial=1.0))
     C, power = C - np.outer(m, sum_y), power - sum_y**2 / W
     return LeastSquaresMoments(G, C, power, m, sum_y / W, spoilt)
 
@@ -226,9 +228,9 @@ def centred_triangle(problem) -> CentredTriangle:
     def stats(x, y, w):
         xp = namespace(x)
         root = None if w is None else xp.sqrt(w)
-        one = xp.ones_like(y[:, :1])
+        ones = xp.ones_like(y[:, :1])
         parts = [weighted_design(x, problem.shift), y]
-        A = xp.concat([one, *parts] if problem.intercept else parts, axis=1)
+        A = xp.concat([ones, *parts] if problem.intercept else parts, axis=1)
         A = A if root is None else A * root[:, None]
         return triangle_of(A)
 

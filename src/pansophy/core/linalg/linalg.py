@@ -269,8 +269,10 @@ def minimum_norm_solution(R, c, noise):
 def truncated_least_squares(R, c, tol):
     """Least squares without the directions whose singular value is below tol s_1."""
     U, s, Vt = scipy.linalg.svd(R, full_matrices=False, check_finite=False)
-    keep = s > tol * s.max(initial=0.0)
-    return Vt[keep].T @ ((U[:, keep].T @ c) / s[keep][:, None]), int(keep.sum())
+    is_kept = s > tol * s.max(initial=0.0)
+    return Vt[is_kept].T @ ((U[:, is_kept].T @ c) / s[is_kept][:, None]), int(
+        is_kept.sum()
+    )
 
 
 def ridge_least_squares(R, c, alpha, *, svd=False):

@@ -262,9 +262,11 @@ def leave_one_out_errors(S: RidgeSpectrum, alphas, *, total=False):
     k = len(F)
     (t, a) = (S.p.shape[1], F.shape[1])
     shift = 0.0 if problem.shift is None else to_numpy(problem.shift)
-    there = lambda v: on_device(np.ascontiguousarray(v), problem.like)
-    inner = there((S.p[:, :, None] * F[:, None, :]).reshape(k, t * a))
-    m, c, V, F = (there(v) for v in (S.mean - shift, S.offset - problem.offset, S.V, F))
+    like_data = lambda v: on_device(np.ascontiguousarray(v), problem.like)
+    inner = like_data((S.p[:, :, None] * F[:, None, :]).reshape(k, t * a))
+    m, c, V, F = (
+        like_data(v) for v in (S.mean - shift, S.offset - problem.offset, S.V, F)
+    )
     W = problem.weight
 
     def errors(x, y, w):
@@ -279,8 +281,8 @@ def leave_one_out_errors(S: RidgeSpectrum, alphas, *, total=False):
         e = e if w is None else e * xp.sqrt(w)[:, None, None]
         return xp.sum(e * e, axis=0) if total else e
 
-    found = problem.rows.sum(errors) if total else problem.rows.map(errors)
-    return to_numpy(found)
+    errors_found = problem.rows.sum(errors) if total else problem.rows.map(errors)
+    return to_numpy(errors_found)
 
 
 def dual_leave_one_out_errors(S: RidgeSpectrum, alphas):
@@ -292,10 +294,10 @@ def dual_leave_one_out_errors(S: RidgeSpectrum, alphas):
     null = S.squares == 0
     if intercept and null.any():  # one null direction, sqrt(w), is not penalised
         share = np.full(n, 1 / n) if w is None else to_numpy(w) / float(np.sum(w))
-        other = np.maximum(square[:, null].sum(axis=1) - share, 0.0)
+        other_share = np.maximum(square[:, null].sum(axis=1) - share, 0.0)
         square[:, null] = 0.0
         if null.sum() > 1:
-            square[:, np.argmax(null)] = other
+            square[:, np.argmax(null)] = other_share
     left = square @ F  # (1 - h) / alpha
     with np.errstate(divide="ignore", invalid="ignore"):
         return r / left[:, None, :]

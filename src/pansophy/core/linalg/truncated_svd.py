@@ -68,8 +68,8 @@ def svd_flip(U, Vt):
     (array([[-1.]]), array([[-0.6, 0.8]]))
     """
     xp = namespace(Vt)
-    at = xp.argmax(xp.abs(Vt), axis=1)
-    top = xp.take_along_axis(Vt, at[:, None], axis=1)
+    largest = xp.argmax(xp.abs(Vt), axis=1)
+    top = xp.take_along_axis(Vt, largest[:, None], axis=1)
     sign = xp.where(top < 0, -xp.ones_like(top), xp.ones_like(top))
     return None if U is None else U * sign[:, 0], Vt * sign
 
@@ -135,9 +135,11 @@ class CentredMatrix:
             return x.T @ y if m is None else (x.T @ y, xp.sum(y, axis=0))
 
         if self.parts:
-            found = map_row_blocks(self.sums, lambda x, cut: stats(x))
+            products = map_row_blocks(self.sums, lambda x, cut: stats(x))
             out: Any = (
-                sum(found) if m is None else [sum(f) for f in zip(*found, strict=True)]
+                sum(products)
+                if m is None
+                else [sum(f) for f in zip(*products, strict=True)]
             )
         else:
             out = self.data.sum(stats)
@@ -173,14 +175,14 @@ def sparse_row_blocks(X, count):
     """Blocks of rows of a CSR matrix, which share its memory, each with its slice."""
     n, d = X.shape
     size = max(1, -(-n // count))
-    found = []
+    blocks = []
     for i in range(0, n, size):
         cut = slice(i, min(i + size, n))
         ends = X.indptr[cut.start : cut.stop + 1]
         held = slice(int(ends[0]), int(ends[-1]))
         stored = (X.data[held], X.indices[held], ends - ends[0])
-        found.append((sp.csr_array(stored, shape=(cut.stop - i, d)), cut))
-    return found
+        blocks.append((sp.csr_array(stored, shape=(cut.stop - i, d)), cut))
+    return blocks
 
 
 def map_row_blocks(pieces, function):
@@ -236,14 +238,14 @@ def lanczos_basis(A, k, b, q, rng, converged):
             Q = xp.linalg.qr(orthogonalize_against(Q, V))[0]
         else:
             rest = xp.matrix_transpose(V) @ Q
-            some = float(xp.max(xp.abs(rest))) > small
-            Q, more = cholesky_qr(Q - V @ rest if some else Q)
-            R = more @ R
+            overlaps = float(xp.max(xp.abs(rest))) > small
+            Q, R_more = cholesky_qr(Q - V @ rest if overlaps else Q)
+            R = R_more @ R
         last = A.square(Q)
         side = xp.matrix_transpose(V) @ last if fresh else coupling_to_last_block(R, V)
         V = xp.concat([V, Q], axis=1)
-        below = [xp.matrix_transpose(side), xp.matrix_transpose(Q) @ last]
-        T = xp.concat([xp.concat([T, side], axis=1), xp.concat(below, axis=1)])
+        lower_blocks = [xp.matrix_transpose(side), xp.matrix_transpose(Q) @ last]
+        T = xp.concat([xp.concat([T, side], axis=1), xp.concat(lower_blocks, axis=1)])
     return V, rayleigh_ritz(T)
 
 
@@ -251,8 +253,8 @@ def coupling_to_last_block(R, V):
     """V^T C Q: R^T against the block before Q, 0 against all others (C = C^T)."""
     xp = namespace(R)
     b = int(R.shape[0])
-    none = xp.zeros((int(V.shape[1]) - b, b), dtype=R.dtype, device=device(R))
-    return xp.concat([none, xp.matrix_transpose(R)])
+    zeros_before = xp.zeros((int(V.shape[1]) - b, b), dtype=R.dtype, device=device(R))
+    return xp.concat([zeros_before, xp.matrix_transpose(R)])
 
 
 def rayleigh_ritz(T):
@@ -396,8 +398,8 @@ def truncated_svd(
 
 def block_width(b):
     """b, or the next multiple of 16 if that is near: products take no longer then."""
-    more = -(-b // 16) * 16
-    return more if more <= 1.15 * b else b
+    padded = -(-b // 16) * 16
+    return padded if padded <= 1.15 * b else b
 
 
 def svd_in_basis(A, k, b, q, rng, tol, left) -> SVD:

@@ -72,21 +72,21 @@ def stack_variable(builder, value):
 @contextmanager
 def counting_loop(builder, n):
     """Code written inside is repeated for an index 0..n-1, which is what it yields."""
-    whole = n.type
-    before = builder.block
-    test, body, after = map(builder.append_basic_block, ("test", "body", "after"))
+    index_type = n.type
+    entry_block = builder.block
+    test, body, exit_block = map(builder.append_basic_block, ("test", "body", "after"))
     builder.branch(test)
     with builder.goto_block(test):
-        index = builder.phi(whole)
-        builder.cbranch(builder.icmp_signed("<", index, n), body, after)
+        index = builder.phi(index_type)
+        builder.cbranch(builder.icmp_signed("<", index, n), body, exit_block)
     with builder.goto_block(body):
         yield index
         last = builder.block
-        following = builder.add(index, whole(1), flags=["nsw"])
+        following = builder.add(index, index_type(1), flags=["nsw"])
         builder.branch(test)
-    index.add_incoming(whole(0), before)
+    index.add_incoming(index_type(0), entry_block)
     index.add_incoming(following, last)
-    builder.position_at_end(after)
+    builder.position_at_end(exit_block)
 
 
 # ---- atomics on int64 arrays that threads share
@@ -147,12 +147,14 @@ def prefetch(typing, array, index):
 
     def generate(context, builder, signature, args):
         byte = ir.IntType(8).as_pointer()
-        whole = ir.IntType(32)
+        int_type = ir.IntType(32)
         pointer = element_pointer(context, builder, signature.args[0], *args)
-        kind = ir.FunctionType(ir.VoidType(), [byte, whole, whole, whole])
+        kind = ir.FunctionType(ir.VoidType(), [byte, int_type, int_type, int_type])
         fetch = declared_function(builder.module, "llvm.prefetch.p0", kind)
         pointer = builder.bitcast(pointer, byte)
-        builder.call(fetch, [pointer, whole(0), whole(3), whole(1)])  # read, keep, data
+        builder.call(
+            fetch, [pointer, int_type(0), int_type(3), int_type(1)]
+        )  # read, keep, data
         return context.get_dummy_value()
 
     return types.void(array, types.intp), generate
@@ -166,10 +168,12 @@ def add_pair(typing, array, index, a, b):
         pair = ir.VectorType(ir.IntType(64), 2)
         pointer = element_pointer(context, builder, signature.args[0], *args[:2])
         pointer = builder.bitcast(pointer, pair.as_pointer())
-        both = ir.Constant(pair, ir.Undefined)
+        operands = ir.Constant(pair, ir.Undefined)
         for lane in range(2):
-            both = builder.insert_element(both, args[2 + lane], ir.IntType(32)(lane))
-        total = builder.add(builder.load(pointer, align=8), both)
+            operands = builder.insert_element(
+                operands, args[2 + lane], ir.IntType(32)(lane)
+            )
+        total = builder.add(builder.load(pointer, align=8), operands)
         builder.store(total, pointer, align=8)
         return context.get_dummy_value()
 
@@ -181,8 +185,8 @@ def trailing_zeros(typing, word):
     """The place of the lowest bit of a uint64 that is one (64 if none is)."""
 
     def generate(context, builder, signature, args):
-        whole, flag = ir.IntType(64), ir.IntType(1)
-        kind = ir.FunctionType(whole, [whole, flag])
+        int_type, flag = ir.IntType(64), ir.IntType(1)
+        kind = ir.FunctionType(int_type, [int_type, flag])
         count = declared_function(builder.module, "llvm.cttz.i64", kind)
         return builder.call(count, [args[0], flag(0)])
 
@@ -228,10 +232,10 @@ class VectorCode:
     def broadcast(self, number):
         """The vector with this number in all places."""
         unset = ir.Constant(self.vector, ir.Undefined)
-        one = self.builder.insert_element(unset, number, ir.IntType(32)(0))
+        single = self.builder.insert_element(unset, number, ir.IntType(32)(0))
         n = self.vector.count
         mask = ir.Constant(ir.VectorType(ir.IntType(32), n), [0] * n)
-        return self.builder.shuffle_vector(one, unset, mask)
+        return self.builder.shuffle_vector(single, unset, mask)
 
     def multiply_add(self, total, a, b):
         """total + a b."""
@@ -293,14 +297,14 @@ def matvec_four(typing, A, index, width, a, n, start, out):
             first = builder.shl(step, ir.IntType(64)(2))
             for i in range(FOUR):
                 row = builder.add(first, ir.IntType(64)(i))
-                at = builder.add(builder.mul(row, width), index)
-                four = code.load(code.pointer(0, A, at))
+                offset = builder.add(builder.mul(row, width), index)
+                four = code.load(code.pointer(0, A, offset))
                 number = code.broadcast(builder.load(code.pointer(3, a, row)))
                 total = totals[i % 2]
                 new = code.multiply_add(builder.load(total), four, number)
                 builder.store(new, total)
-        both = builder.fadd(*map(builder.load, totals))
-        code.store(both, code.pointer(6, out, index))
+        summed = builder.fadd(*map(builder.load, totals))
+        code.store(summed, code.pointer(6, out, index))
         return context.get_dummy_value()
 
     i = types.intp
@@ -314,9 +318,11 @@ def add_scaled_four(typing, y, a, i, out, j):
     def generate(context, builder, signature, args):
         y, a, i, out, j = args
         code = VectorCode(context, builder, signature)
-        to = code.pointer(3, out, j)
+        target = code.pointer(3, out, j)
         four = code.load(code.pointer(1, a, i))
-        code.store(code.multiply_add(code.load(to), four, code.broadcast(y)), to)
+        code.store(
+            code.multiply_add(code.load(target), four, code.broadcast(y)), target
+        )
         return context.get_dummy_value()
 
     i = types.intp
@@ -330,11 +336,11 @@ def add_two_scaled_four(typing, y, a, i, z, b, m, out, j):
     def generate(context, builder, signature, args):
         y, a, i, z, b, m, out, j = args
         code = VectorCode(context, builder, signature)
-        to = code.pointer(6, out, j)
+        target = code.pointer(6, out, j)
         four = code.load(code.pointer(1, a, i))
-        new = code.multiply_add(code.load(to), four, code.broadcast(y))
+        new = code.multiply_add(code.load(target), four, code.broadcast(y))
         four = code.load(code.pointer(4, b, m))
-        code.store(code.multiply_add(new, four, code.broadcast(z)), to)
+        code.store(code.multiply_add(new, four, code.broadcast(z)), target)
         return context.get_dummy_value()
 
     i, f = types.intp, types.float64
@@ -389,8 +395,8 @@ def running_products_eight(typing, a, i, alpha, b, j, beta, c, n, out):
             code.store(new, code.pointer(8, out, k))
         return context.get_dummy_value()
 
-    whole, number = types.intp, types.float32
-    return types.void(a, whole, number, b, whole, number, c, whole, out), generate
+    integer, number = types.intp, types.float32
+    return types.void(a, integer, number, b, integer, number, c, integer, out), generate
 
 
 # ---- calls by address
@@ -404,10 +410,10 @@ def call_density(typing, address, x, g, d, table):
     """
 
     def generate(context, builder, signature, args):
-        whole = ir.IntType(64)
+        int_type = ir.IntType(64)
         real = ir.DoubleType()
-        reals, wholes = real.as_pointer(), whole.as_pointer()
-        kind = ir.FunctionType(real, [reals, reals, whole, wholes])
+        reals, wholes = real.as_pointer(), int_type.as_pointer()
+        kind = ir.FunctionType(real, [reals, reals, int_type, wholes])
         f = builder.inttoptr(args[0], kind.as_pointer())
         pointers = (args[1], reals), (args[2], reals), (args[4], wholes)
         x, g, table = (builder.inttoptr(a, p) for a, p in pointers)

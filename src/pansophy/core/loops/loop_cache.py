@@ -191,14 +191,14 @@ def type_name(numba_type) -> str:
 
 def reachable_loops(loop) -> list:
     """A loop and all loops that it calls, directly or through others."""
-    found = {}
+    loops = {}
     waiting = [loop]
     while waiting:
         part = waiting.pop()
-        if id(part) not in found:
-            found[id(part)] = part
+        if id(part) not in loops:
+            loops[id(part)] = part
             waiting.extend(called_loops(part))
-    return list(found.values())
+    return list(loops.values())
 
 
 def called_loops(loop) -> list:
@@ -485,14 +485,14 @@ def shipped_levels() -> tuple[ShippedLevel, ...]:
     """
     if numba.config.CPU_NAME is not None or internals is None:
         return ()
-    found = []
+    levels = []
     for level in host_levels():
         with contextlib.suppress(OSError, ValueError, KeyError):
             text = (SHIPPED / level / MANIFEST).read_text("utf-8")
             digests = json.loads(text)["files"]
             loops = frozenset(loop_of_file(name) for name in digests)
-            found.append(ShippedLevel(level, digests, loops))
-    return tuple(found)
+            levels.append(ShippedLevel(level, digests, loops))
+    return tuple(levels)
 
 
 def loop_of_file(name: str) -> str:
@@ -508,8 +508,8 @@ def read_shipped_file(level: ShippedLevel, name: str) -> bytes | None:
         content = (SHIPPED / level.name / name).read_bytes()
     except OSError:
         return None
-    same = hashlib.sha256(content).hexdigest() == level.digests[name]
-    return content if same else None
+    is_unchanged = hashlib.sha256(content).hexdigest() == level.digests[name]
+    return content if is_unchanged else None
 
 
 def pack_user_folder(level: str, loops=()) -> int:
@@ -734,10 +734,10 @@ class CompilationWatch:
     def start_timer(self, loop):
         """Let the notice come when the seconds so far and those to come are enough."""
         in_worker = multiprocessing.parent_process() is not None
-        ours = isinstance(
+        is_own = isinstance(
             internals.cache_of(loop), LoopCache
         )  # others' loops are not kept by us
-        if self.noticed or in_worker or not ours:
+        if self.noticed or in_worker or not is_own:
             return
         name = internals.made_from(loop).function.__qualname__
         left = max(NOTICE_AFTER - self.seconds, 0.0)

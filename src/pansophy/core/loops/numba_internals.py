@@ -100,12 +100,12 @@ class LoopFlags(compiler.Flags):
     """Settings of a loop, equal if those that its callees inherit are equal."""
 
     def inherited(self) -> tuple:
-        given = self._values
-        fastmath = given.get("fastmath")
+        options = self._values
+        fastmath = options.get("fastmath")
         return (
-            given.get("nrt"),
-            given.get("error_model"),
-            given.get("forceinline"),
+            options.get("nrt"),
+            options.get("error_model"),
+            options.get("forceinline"),
             frozenset(fastmath.flags) if fastmath else None,
         )
 
@@ -135,7 +135,7 @@ class InlineMinMax(FunctionPass):
         super().__init__()
 
     def run_pass(self, state):
-        found = False
+        is_changed = False
         for block in state.func_ir.blocks.values():
             body = []
             for statement in block.body:
@@ -143,10 +143,10 @@ class InlineMinMax(FunctionPass):
                 if isinstance(call, ir.Expr) and call.op == "call":
                     added = self.without_call(state.func_ir, block.scope, call)
                     body += added
-                    found = found or bool(added)
+                    is_changed = is_changed or bool(added)
                 body.append(statement)
             block.body = body
-        return found
+        return is_changed
 
     def without_call(self, func_ir, scope, call) -> list:
         """Change a call of `min` or `max`; the statements that must come before it."""

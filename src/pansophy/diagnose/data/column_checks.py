@@ -77,8 +77,8 @@ def check_presence(c, missing, counts):
 def most_common(c, counts):
     """The most frequent value as text, and its share of the known values."""
     if counts is not None:
-        at = int(counts.argmax())
-        return quoted_levels([c.levels[at]]), counts[at] / counts.sum()
+        top = int(counts.argmax())
+        return quoted_levels([c.levels[top]]), counts[top] / counts.sum()
     x = c.numbers[~c.missing]
     if c.kind == "number" and len(x) > 1000 and len(np.unique(x[:1000])) > 100:
         return "", 0.0  # spares a sort of a long column
@@ -100,13 +100,13 @@ def check_texts(c, counts):
     hidden = [i for i, v in enumerate(c.levels) if reads_as_missing(v)]
     if hidden and len(hidden) < len(c.levels):
         k = int(counts[hidden].sum())
-        which = quoted_levels(c.levels[i] for i in hidden)
-        text = f"{c.name!r} has {k} values that read as missing: {which}."
+        shown = quoted_levels(c.levels[i] for i in hidden)
+        text = f"{c.name!r} has {k} values that read as missing: {shown}."
         yield make_finding("hidden missing", "warning", text, column=c.name, count=k)
     known = int(counts.sum())
     k = len(c.levels)
-    many = c.categorical and c.role != "id" and k > MANY_LEVELS
-    if many and known / k < 20 and k < 0.9 * known:
+    has_many_levels = c.categorical and c.role != "id" and k > MANY_LEVELS
+    if has_many_levels and known / k < 20 and k < 0.9 * known:
         text = f"{c.name!r} has {k} levels, {known / k:.1f} rows for each."
         yield make_finding("many levels", "note", text, column=c.name, levels=k)
 
@@ -123,10 +123,10 @@ def spelling_variants(c, counts):
     place: dict[str, list[int]] = {}
     for i, v in enumerate(c.levels):
         place.setdefault(" ".join(v.split()).casefold(), []).append(i)
-    same = [g for g in place.values() if len(g) > 1]
-    if same:
-        worst = max(same, key=lambda g: counts[g].sum())
-        rows = int(sum(counts[g].sum() - counts[g].max() for g in same))
+    variants = [g for g in place.values() if len(g) > 1]
+    if variants:
+        worst = max(variants, key=lambda g: counts[g].sum())
+        rows = int(sum(counts[g].sum() - counts[g].max() for g in variants))
         text = (
             f"{c.name!r} spells one level in several ways, for example "
             f"{quoted_levels(c.levels[i] for i in worst)}; {rows} rows differ from the "
@@ -137,18 +137,20 @@ def spelling_variants(c, counts):
             "warning",
             text,
             column=c.name,
-            levels=len(same),
+            levels=len(variants),
             rows=rows,
         )
 
 
 def mixed_types(c, counts):
     """Finding for numbers stored as text or mixed with words."""
-    some = np.arange(min(len(c.levels), 20_000))
-    number = np.array([NUMBER.fullmatch(c.levels[i]) is not None for i in some], bool)
-    words = [i for i in some[~number] if not reads_as_missing(c.levels[i])]
-    share = counts[some[number]].sum() / max(counts[some].sum(), 1)
-    digits = any(len(c.levels[i].strip()) > 1 for i in some[number])
+    checked = np.arange(min(len(c.levels), 20_000))
+    number = np.array(
+        [NUMBER.fullmatch(c.levels[i]) is not None for i in checked], bool
+    )
+    words = [i for i in checked[~number] if not reads_as_missing(c.levels[i])]
+    share = counts[checked[number]].sum() / max(counts[checked].sum(), 1)
+    digits = any(len(c.levels[i].strip()) > 1 for i in checked[number])
     if share == 1.0 and digits and not leading_zeros(c.levels):
         examples = quoted_levels(c.levels)
         text = f"{c.name!r} holds numbers written as text, such as {examples}."
@@ -167,10 +169,10 @@ def leading_zeros(levels) -> bool:
 
 
 def quoted_levels(levels) -> str:
-    some = [
+    shown = [
         repr(v if len(v) <= 30 else v[:29] + "…") for _, v in zip(range(QUOTED), levels)
     ]
-    return ", ".join(some)
+    return ", ".join(shown)
 
 
 def check_numbers(c):
@@ -208,9 +210,9 @@ def sentinel_values(c, x):
         if edge not in CODES_FOR_MISSING or k < 2 or len(np.unique(rest[:1000])) < 3:
             continue
         low, high = np.quantile(rest, [0.01, 0.99])
-        beyond = rest.min() - edge if edge < rest.min() else edge - rest.max()
+        distance_beyond = rest.min() - edge if edge < rest.min() else edge - rest.max()
         odd_sign = edge < 0 <= rest.min() and edge <= -9
-        if beyond > max(high - low, 3 * robust_scale(rest)) or odd_sign:
+        if distance_beyond > max(high - low, 3 * robust_scale(rest)) or odd_sign:
             text = (
                 f"{c.name!r} has the value {edge:g} in {k} rows, far from the others "
                 f"({rest.min():g} to {rest.max():g}); it may stand for missing."
@@ -230,8 +232,8 @@ def check_dates(c, x):
         k = len(x) - len(rest)
         if k < 3 or k > len(rest) or len(np.unique(rest[:1000])) < 3:
             continue
-        beyond = rest.min() - edge if edge < rest.min() else edge - rest.max()
-        if beyond > max(2 * np.ptp(rest), 365 * DAY):
+        distance_beyond = rest.min() - edge if edge < rest.min() else edge - rest.max()
+        if distance_beyond > max(2 * np.ptp(rest), 365 * DAY):
             text = (
                 f"{c.name!r} is {c.show(edge)} in {k} rows, far from the others; it "
                 "may stand for missing."
@@ -259,8 +261,8 @@ def odd_scales(view):
     logs = np.log10(list(sizes.values()))
     middle = float(np.median(logs))
     reach = max(4.0, 6 * float(np.median(np.abs(logs - middle))))
-    for (name, size), at in zip(sizes.items(), logs, strict=True):
-        if abs(at - middle) >= reach:
+    for (name, size), log_size in zip(sizes.items(), logs, strict=True):
+        if abs(log_size - middle) >= reach:
             text = (
                 f"{name!r} has an odd scale: values of about {size:.2g} where other "
                 f"columns are about {10**middle:.2g}."

@@ -64,10 +64,10 @@ def quantile_parts(number, parts, counts=None):
     edges = edges[edges > number.min()]
     inner = np.searchsorted(edges, number, side="right")
     names = [f"{e:.4g}" for e in edges]
-    between = [f"{a} to {b}" for a, b in pairwise(names)]
+    inner_names = [f"{a} to {b}" for a, b in pairwise(names)]
     if not names:
         return ["all"], inner
-    return [f"below {names[0]}", *between, f"{names[-1]} and above"], inner
+    return [f"below {names[0]}", *inner_names, f"{names[-1]} and above"], inner
 
 
 def most_common_values(known, most, counts=None):

@@ -212,10 +212,10 @@ def read_text_column(column, name) -> ColumnValues:
 
 def encode_texts(column):
     """Codes of texts in order of appearance, -1 where null, and their levels."""
-    whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-    if isinstance(whole, pa.ChunkedArray):  # too large for one array
-        whole = pa.concat_arrays([c.cast(pa.large_string()) for c in whole.chunks])
-    result = whole.dictionary_encode()
+    joined = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    if isinstance(joined, pa.ChunkedArray):  # too large for one array
+        joined = pa.concat_arrays([c.cast(pa.large_string()) for c in joined.chunks])
+    result = joined.dictionary_encode()
     codes = result.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return codes.astype(np.int64), tuple(result.dictionary.to_pylist())
 
@@ -287,8 +287,8 @@ def skewness_of(x) -> float:
 
 def is_very_skewed(x) -> bool:
     """Whether a column of enough different values has a long tail on one side."""
-    enough = len(x) >= FEWEST_FOR_SKEWNESS and len(np.unique(x[:5000])) >= 10
-    return bool(enough and abs(skewness_of(x)) > VERY_SKEWED)
+    has_enough = len(x) >= FEWEST_FOR_SKEWNESS and len(np.unique(x[:5000])) >= 10
+    return bool(has_enough and abs(skewness_of(x)) > VERY_SKEWED)
 
 
 def robust_scale(x) -> float:

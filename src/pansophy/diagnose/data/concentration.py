@@ -130,8 +130,8 @@ def concentration_by_block(M, covered=None) -> Concentration:
     near = np.full(n, np.inf)
     for start in range(0, n, 512):
         D = pairwise(M[start : start + 512], M)
-        own = np.arange(len(D))
-        D[own, start + own] = np.nan
+        local_rows = np.arange(len(D))
+        D[local_rows, start + local_rows] = np.nan
         low, high = min(low, float(np.nanmin(D))), max(high, float(np.nanmax(D)))
         total += float(np.nansum(D))
         squares += float(np.nansum(D * D))

@@ -45,7 +45,7 @@ class DataReport:
             ("odd scale", self.odd_scale),
         ]
         lines = [f"{self.rows} rows, {self.columns} columns."]
-        lines += [f"{what}: {', '.join(names)}" for what, names in lists if names]
+        lines += [f"{label}: {', '.join(names)}" for label, names in lists if names]
         return "\n".join([*lines, findings_text(self.findings)])
 
 

@@ -132,16 +132,20 @@ def dependent_rows(view, targets, group=None, time=None) -> list[Finding]:
         events = list(time_to_event_findings(view, target))
         out += events
         dated = view.without({f.column for f in events})
-        found = [] if time else list(time_order_findings(dated, target.name, y))
-        ordered = ordered or bool(found)
-        out += found
+        ordered_findings = (
+            [] if time else list(time_order_findings(dated, target.name, y))
+        )
+        ordered = ordered or bool(ordered_findings)
+        out += ordered_findings
     grouped = group is not None
     if group is None and targets:
         entities = [e for e in find_entities(view) if e.certain or len(e.columns) == 1]
         if len(targets) == 1:
             alike = entities_by_target(view, target_scores(targets[0]), entities)
-            again = {e.columns for e in alike}
-            entities = [e for e in entities if e.columns not in again] + alike
+            repeated_columns = {e.columns for e in alike}
+            entities = [
+                e for e in entities if e.columns not in repeated_columns
+            ] + alike
         entities.sort(key=lambda e: not e.certain)
         out += [entity_finding(e) for e in entities[:MOST]]
         grouped = any(e.certain for e in entities)
@@ -160,17 +164,17 @@ def dependent_rows(view, targets, group=None, time=None) -> list[Finding]:
 
 def order_finding(order, target) -> Finding:
     """Finding for rows in an order that no name tells."""
-    where = f"in order of {order.column!r}"
-    more = ""
+    order_text = f"in order of {order.column!r}"
+    residual_text = ""
     later = f"If that is time, name {order.column!r} as the time"
     if order.column == ROW_ORDER:
-        where = "in the file"
-        more = f", {order.beyond:.2f} of what a line in the columns leaves"
+        order_text = "in the file"
+        residual_text = f", {order.beyond:.2f} of what a line in the columns leaves"
         later = f"If rows are in order of time, name {ROW_ORDER!r} as the time"
     text = (
-        f"Rows next to each other {where} have like {target!r} (correlation "
-        f"{order.correlation:.2f}{more}): folds of shuffled rows test between known "
-        f"ones and flatter what comes later. {later}."
+        f"Rows next to each other {order_text} have like {target!r} (correlation "
+        f"{order.correlation:.2f}{residual_text}): folds of shuffled rows test between "
+        f"known ones and flatter what comes later. {later}."
     )
     return make_finding(
         "time order",
@@ -202,16 +206,16 @@ def time_order(view, y) -> TimeOrder | None:
         if c.kind != "date" and not (c.kind == "number" and CLOCKED.search(c.name)):
             continue
         known = ~np.isnan(y) & ~c.missing
-        when = c.numbers[known]
+        moments_of_rows = c.numbers[known]
         n = int(known.sum())
-        moments = len(np.unique(when))
+        moments = len(np.unique(moments_of_rows))
         if n < FEWEST or moments < n / 10:
             continue
-        z = y[known][np.argsort(when, kind="stable")]
+        z = y[known][np.argsort(moments_of_rows, kind="stable")]
         if np.ptp(z[:-1]) > 0 and np.ptp(z[1:]) > 0:
             r = float(np.corrcoef(z[:-1], z[1:])[0, 1])
             if best is None or r > best.correlation:
-                as_filed = bool(np.all(np.diff(when) >= 0))
+                as_filed = bool(np.all(np.diff(moments_of_rows) >= 0))
                 best = TimeOrder(c.name, r, n, moments, as_filed)
     if best is None or best.correlation < ALIKE:
         return None
@@ -251,8 +255,8 @@ def entity_finding(entity) -> Finding:
         "as the group if new rows will be of new ones: folds of shuffled rows test on "
         "known ones."
     )
-    few = entity.rows <= FEW_OF_ONE * entity.count
-    likely = "warning" if entity.share and few else "note"
+    has_few_rows = entity.rows <= FEW_OF_ONE * entity.count
+    likely = "warning" if entity.share and has_few_rows else "note"
     return make_finding(
         "repeated group",
         "alarm" if entity.certain else likely,
@@ -269,11 +273,11 @@ def what_is_alike(entity, most=3) -> str:
     """Clause on what the rows of an entity have in common."""
     clauses = []
     if entity.determined:
-        some = ", ".join(repr(name) for name in entity.determined[:most])
-        more = len(entity.determined) - most
-        some += f" and {more} more" if more > 0 else ""
+        named = ", ".join(repr(name) for name in entity.determined[:most])
+        n_others = len(entity.determined) - most
+        named += f" and {n_others} more" if n_others > 0 else ""
         verb = "is" if len(entity.determined) == 1 else "are"
-        clauses.append(f"{some} {verb} the same")
+        clauses.append(f"{named} {verb} the same")
     if entity.share:
         clauses.append(f"the target is alike (they share {entity.share:.0%} of it)")
     return " and ".join(clauses)

@@ -94,19 +94,21 @@ def duplicates(
     if not inputs.columns:
         inputs = view.without(target_names)
     keys = row_keys(inputs)
-    alone = np.unique(keys, return_inverse=True)[1]
+    input_groups = np.unique(keys, return_inverse=True)[1]
     answers = row_keys(TableView(view.n, tuple(targets))) if targets else None
-    whole = alone
+    row_groups = input_groups
     if targets:
-        whole = np.unique(keys + mix_hash(answers), return_inverse=True)[1]
-    exact = view.n - int(whole.max(initial=-1)) - 1
-    groups = whole
+        row_groups = np.unique(keys + mix_hash(answers), return_inverse=True)[1]
+    exact = view.n - int(row_groups.max(initial=-1)) - 1
+    groups = row_groups
     near = 0
     if tolerance > 0 and len(inputs.columns) > 1:
-        pairs = near_pairs(inputs, alone, tolerance, make_rng(random_state))
-        groups, near = join_near_copies(whole, alone, pairs, targets, tolerance)
+        pairs = near_pairs(inputs, input_groups, tolerance, make_rng(random_state))
+        groups, near = join_near_copies(
+            row_groups, input_groups, pairs, targets, tolerance
+        )
     conflicting, ceiling = (
-        conflicting_targets(alone, targets) if inputs.columns else (0, None)
+        conflicting_targets(input_groups, targets) if inputs.columns else (0, None)
     )
     return Duplicates(
         view.n,
@@ -171,12 +173,12 @@ def near_pairs(inputs, exact, t, rng):
     texts = [case_folded_codes(c)[first] for c in inputs.columns if c.categorical]
     plain = [c.numbers[first] for c in inputs.columns if not c.categorical]
     sizes = [t * robust_scale(x[~np.isnan(x)]) for x in plain]
-    many = sorted(range(len(plain)), key=lambda j: -count_distinct(plain[j]))
+    by_levels = sorted(range(len(plain)), key=lambda j: -count_distinct(plain[j]))
     result = {}
     for _ in range(BLOCKS if plain else 1):
-        some = rng.permutation(many[: 3 * PER_BLOCK])[:PER_BLOCK]
+        sampled = rng.permutation(by_levels[: 3 * PER_BLOCK])[:PER_BLOCK]
         words = [w.view(np.uint64) for w in texts]
-        for j in some:
+        for j in sampled:
             wide = 8 * WIDE * sizes[j] or 1.0
             cell = np.floor(plain[j] / wide + rng.random())
             words.append(np.where(np.isnan(cell), np.inf, cell).view(np.uint64))
@@ -184,12 +186,12 @@ def near_pairs(inputs, exact, t, rng):
         order = np.argsort(keys, kind="stable")
         for ahead in range(1, AHEAD + 1):
             a, b = order[:-ahead], order[ahead:]
-            same = keys[a] == keys[b]
-            a, b = a[same], b[same]
+            is_equal = keys[a] == keys[b]
+            a, b = a[is_equal], b[is_equal]
             far = row_difference(a, b, texts, plain, sizes)
             for i in np.flatnonzero(far <= WIDE):
                 result[min(a[i], b[i]), max(a[i], b[i])] = far[i]
-            if not same.any():
+            if not is_equal.any():
                 break
     pairs = np.array([(*p, d) for p, d in result.items()]).reshape(-1, 3)
     return first[pairs[:, 0].astype(int)], first[pairs[:, 1].astype(int)], pairs[:, 2]
@@ -210,8 +212,12 @@ def row_difference(a, b, texts, plain, sizes):
             break
         gap = np.abs(x[a[left]] - x[b[left]])
         gap[np.isnan(x[a[left]]) & np.isnan(x[b[left]])] = 0.0
-        here = np.divide(gap, size, out=np.where(gap == 0, 0, np.inf), where=size > 0)
-        far[left] = np.maximum(far[left], np.where(np.isnan(here), np.inf, here))
+        difference = np.divide(
+            gap, size, out=np.where(gap == 0, 0, np.inf), where=size > 0
+        )
+        far[left] = np.maximum(
+            far[left], np.where(np.isnan(difference), np.inf, difference)
+        )
     return far
 
 
@@ -265,11 +271,13 @@ def conflicting_targets(alone, targets):
     y = np.unique(row_keys(TableView(len(known), tuple(targets))), return_inverse=True)[
         1
     ]
-    alone = alone[known]
+    known_groups = alone[known]
     y = y[known]
-    pairs, counts = np.unique(np.column_stack([alone, y]), axis=0, return_counts=True)
+    pairs, counts = np.unique(
+        np.column_stack([known_groups, y]), axis=0, return_counts=True
+    )
     answers = np.bincount(pairs[:, 0], minlength=1)
-    rows = int(np.sum(answers[alone] > 1)) if len(alone) else 0
+    rows = int(np.sum(answers[known_groups] > 1)) if len(known_groups) else 0
     best = np.zeros(len(answers))
     np.maximum.at(best, pairs[:, 0], counts)
     if any(not g.categorical and count_distinct(g.numbers) > 20 for g in targets):
@@ -281,40 +289,40 @@ def copies_across_folds(groups, splits):
     """For each fold: number of test rows with a copy in training, and of test rows."""
     out = []
     for train, test in splits or ():
-        there = np.zeros(int(groups.max(initial=0)) + 1, bool)
-        there[groups[np.asarray(train)]] = True
+        in_training = np.zeros(int(groups.max(initial=0)) + 1, bool)
+        in_training[groups[np.asarray(train)]] = True
         test = np.asarray(test)
         count = int(test.sum()) if test.dtype == bool else len(test)
-        out.append((int(there[groups[test]].sum()), count))
+        out.append((int(in_training[groups[test]].sum()), count))
     return tuple(out)
 
 
 def examples_of(groups, most=5):
     """Rows of the first few groups of duplicates."""
     counts = np.bincount(groups, minlength=1)
-    several = np.flatnonzero(counts[groups] > 1)
-    first = list(dict.fromkeys(groups[several[:1000]].tolist()))[:most]
+    repeated = np.flatnonzero(counts[groups] > 1)
+    first = list(dict.fromkeys(groups[repeated[:1000]].tolist()))[:most]
     return tuple(
-        tuple(int(i) for i in several[groups[several] == g][:5]) for g in first
+        tuple(int(i) for i in repeated[groups[repeated] == g][:5]) for g in first
     )
 
 
 def duplicate_findings(d):
     """Findings about duplicate rows."""
-    some = ""
+    example_text = ""
     if d.examples:
         rows = " and ".join(str(i + 1) for i in d.examples[0][:2])
-        some = f", for example rows {rows}"
+        example_text = f", for example rows {rows}"
     chance = d.exact > 0 and d.by_chance > 0.2 * d.exact
     if d.exact:
         word = "repeats" if d.exact == 1 else "repeat"
-        text = f"{d.exact} of {d.rows} rows {word} another row exactly{some}."
+        text = f"{d.exact} of {d.rows} rows {word} another row exactly{example_text}."
         if chance:
             text += " With so few different values this can be chance."
-        few = d.exact <= max(2, 0.002 * d.rows)
+        is_rare = d.exact <= max(2, 0.002 * d.rows)
         yield make_finding(
             "duplicates",
-            "note" if chance or few else "warning",
+            "note" if chance or is_rare else "warning",
             text,
             rows=d.rows,
             exact=d.exact,
@@ -325,7 +333,7 @@ def duplicate_findings(d):
         word = "repeats" if d.near == 1 else "repeat"
         text = (
             f"{d.near} of {d.rows} rows {word} another row but for a tiny change of "
-            f"numbers or of the case of texts{'' if d.exact else some}."
+            f"numbers or of the case of texts{'' if d.exact else example_text}."
         )
         yield make_finding(
             "near duplicates",
@@ -341,10 +349,10 @@ def duplicate_findings(d):
         text = f"{d.conflicting} rows have the same inputs as a row with another target"
         if d.ceiling is not None and d.ceiling < 0.9995:
             text += f"; no model can be right in more than {d.ceiling:.1%} of the rows"
-        few = d.conflicting <= max(2, 0.002 * d.rows)  # as of `duplicates`
+        is_rare = d.conflicting <= max(2, 0.002 * d.rows)  # as of `duplicates`
         yield make_finding(
             "conflicting duplicates",
-            "note" if chance or few else "warning",
+            "note" if chance or is_rare else "warning",
             text + ".",
             rows=d.conflicting,
             ceiling=d.ceiling,

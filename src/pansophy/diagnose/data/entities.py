@@ -123,10 +123,10 @@ def find_entities(view, target=None, random_state=0) -> list[Entity]:
     }
     if not coded:
         return []
-    found = entities_of(view, keys, coded)
-    if not found:
-        found = entities_of(view, pair_keys(keys, view.n), coded, keys)
-    return without_coarser(sorted(found, key=lambda e: -len(e.determined)), keys)
+    entities = entities_of(view, keys, coded)
+    if not entities:
+        entities = entities_of(view, pair_keys(keys, view.n), coded, keys)
+    return without_coarser(sorted(entities, key=lambda e: -len(e.determined)), keys)
 
 
 def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
@@ -145,8 +145,8 @@ def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
     if any(e.certain for e in known):  # what belongs to them is alike as well
         return []
     if np.isnan(y).any():
-        there = np.flatnonzero(~np.isnan(y))
-        view, y = view.take(there), y[there]
+        has_target = np.flatnonzero(~np.isnan(y))
+        view, y = view.take(has_target), y[has_target]
     if len(y) < FEWEST_REPEATS:
         return []
     determined = {e.columns: e.determined for e in known}
@@ -163,22 +163,24 @@ def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
         z = np.unique(codes, return_inverse=True)[1].ravel()
         if not is_repeated(z):
             continue
-        own = c.numbers is None and len(c.levels) <= LEVELS
-        rest = linear_residuals(view.without({c.name}), y) if own else residuals
+        is_coded = c.numbers is None and len(c.levels) <= LEVELS
+        rest = linear_residuals(view.without({c.name}), y) if is_coded else residuals
         shares = [adjusted_correlation_ratio(z, v) ** 2 for v in (y, rest)]
         share = max(s if np.isfinite(s) else 0.0 for s in shares)
         scores = y if shares[0] == share else rest
         if not share > SHARED or not differs_by_key(z, scores):
             continue
         rows_of_one = view.n / (z.max() + 1)
-        others = determined.get((c.name,), ())
+        other_columns = determined.get((c.name,), ())
         named = bool(ENTITY.search(c.name) or ID_NAME.search(c.name))
         nominal = c.numbers is not None and jumps_between_values(z, scores)
-        few = len(others) > 0 and rows_of_one <= FEW_OF_ONE
-        certain = bool((named or nominal or few) and rows_of_one <= FEW_ROWS)
+        has_few_rows = len(other_columns) > 0 and rows_of_one <= FEW_OF_ONE
+        certain = bool((named or nominal or has_few_rows) and rows_of_one <= FEW_ROWS)
         if named or nominal or c.numbers is None:
             count = int(z.max()) + 1
-            out.append(Entity((c.name,), count, view.n, others, certain, float(share)))
+            out.append(
+                Entity((c.name,), count, view.n, other_columns, certain, float(share))
+            )
     return sorted(out, key=lambda e: (not e.certain, -e.share))
 
 
@@ -197,11 +199,11 @@ def differs_by_key(z, y) -> bool:
     n = len(y)
     counts = np.bincount(z)
     means = np.bincount(z, y) / counts
-    within = float(((y - means[z]) ** 2).sum())
-    between = float(counts @ (means - y.mean()) ** 2)
-    if within == 0:
-        return between > 0
-    F = (between / (k - 1)) / (within / (n - k))
+    within_groups = float(((y - means[z]) ** 2).sum())
+    between_groups = float(counts @ (means - y.mean()) ** 2)
+    if within_groups == 0:
+        return between_groups > 0
+    F = (between_groups / (k - 1)) / (within_groups / (n - k))
     return bool(scipy.stats.f.logsf(F, k - 1, n - k) < CHANCE * np.log(10))
 
 
@@ -210,12 +212,12 @@ def jumps_between_values(z, y) -> bool:
     first, second = halves_of_values(z, y)
     if len(first) < 5:
         return False
-    between = np.cov(first, second)[0, 1]
+    covariance = np.cov(first, second)[0, 1]
     d, e = (m[1:-1] - (m[:-2] + m[2:]) / 2 for m in (first, second))
     products = d * e
     error = products.std(ddof=1) / np.sqrt(len(products))
     mean = products.mean()
-    return bool(mean > 0.75 * between > 0 and mean > SURE * error)
+    return bool(mean > 0.75 * covariance > 0 and mean > SURE * error)
 
 
 def halves_of_values(z, y) -> tuple[np.ndarray, np.ndarray]:
@@ -255,8 +257,8 @@ def is_repeated(codes) -> bool:
     """Whether enough different values come in several rows."""
     sizes = np.bincount(codes)
     repeats = len(codes) - len(sizes)
-    several = np.count_nonzero(sizes > 1)
-    return several >= FEWEST_VALUES and repeats >= max(
+    n_repeated = np.count_nonzero(sizes > 1)
+    return n_repeated >= FEWEST_VALUES and repeats >= max(
         FEWEST_REPEATS, REPEATED * len(codes)
     )
 
@@ -288,16 +290,16 @@ def entities_of(view, keys, coded, parts=None) -> list[Entity]:
         repeats = repeats_of(codes)
         likely = often_equal(repeats, table)
         ordered = len(names) == 1 and view[names[0]].numbers is not None
-        alone = [repeats_of(parts[k,]) for k in names] if parts else []
+        part_repeats = [repeats_of(parts[k,]) for k in names] if parts else []
         determined = tuple(
-            other
-            for (other, values), may_be in zip(coded.items(), likely, strict=True)
+            other_name
+            for (other_name, values), may_be in zip(coded.items(), likely, strict=True)
             if may_be
-            and other not in names
+            and other_name not in names
             and is_determined(repeats, values)
-            and not (may_be_key(view[other]) and is_alias(codes, values))
+            and not (may_be_key(view[other_name]) and is_alias(codes, values))
             and not (ordered and is_made_from(codes, values))
-            and not any(is_determined(r, values) for r in alone)
+            and not any(is_determined(r, values) for r in part_repeats)
         )
         certain = len(determined) >= 2 and view.n <= FEW_ROWS * count
         if determined:
@@ -317,15 +319,15 @@ class Repeats(NamedTuple):
 def repeats_of(key) -> Repeats:
     """The pairs of neighbouring rows with the same value of a key."""
     order = np.argsort(key, kind="stable")
-    same = np.flatnonzero(key[order][1:] == key[order][:-1])
-    return Repeats(key, order[same], order[same + 1], np.bincount(key))
+    is_same_key = np.flatnonzero(key[order][1:] == key[order][:-1])
+    return Repeats(key, order[is_same_key], order[is_same_key + 1], np.bincount(key))
 
 
 def often_equal(repeats, table) -> np.ndarray:
     """Mask (d,) of columns of codes (d, n) that may be determined, by some pairs."""
     pairs = len(repeats.first)
-    some = np.linspace(0, pairs - 1, min(pairs, SOME_PAIRS)).astype(int)
-    equal = table[:, repeats.first[some]] == table[:, repeats.second[some]]
+    sampled = np.linspace(0, pairs - 1, min(pairs, SOME_PAIRS)).astype(int)
+    equal = table[:, repeats.first[sampled]] == table[:, repeats.second[sampled]]
     return equal.mean(1) > 1 - 10 * (1 - CONSTANT)
 
 
@@ -355,13 +357,13 @@ def is_alias(key, values) -> bool:
 def is_made_from(key, values) -> bool:
     """Whether values follow an ordered key: in order, or in few intervals of it."""
     order = np.argsort(key, kind="stable")
-    along = values[order]
+    in_key_order = values[order]
     count = int(values.max()) + 1
     if count > 0.5 * (int(key.max()) + 1):
-        steps = np.sign(np.diff(along.astype(np.int64)))
+        steps = np.sign(np.diff(in_key_order.astype(np.int64)))
         steps = steps[steps != 0]
         return bool(abs(steps.sum()) >= CONSTANT * len(steps))
-    return int(np.count_nonzero(np.diff(along))) < 2 * count
+    return int(np.count_nonzero(np.diff(in_key_order))) < 2 * count
 
 
 def without_coarser(found, keys) -> list[Entity]:
@@ -372,12 +374,12 @@ def without_coarser(found, keys) -> list[Entity]:
             set(e.columns) <= set(f.determined) for f in found if f is not e
         ):
             continue
-        same = [
+        equivalents = [
             f
             for f in out
             if len(e.columns) == len(f.columns) == 1
             and is_alias(keys[e.columns], keys[f.columns])
         ]
-        if not same:
+        if not equivalents:
             out.append(e)
     return out

@@ -222,11 +222,11 @@ def explore(
                 view.without(left), new, ignore=left, random_state=random_state
             )
             findings += changed.findings
-        about = (
+        odd_rows = (
             overview(view, ignore=left, random_state=random_state) if whole else None
         )
-    if about is not None:
-        findings += odd_row_findings(about)
+    if odd_rows is not None:
+        findings += odd_row_findings(odd_rows)
     if n > view.n:
         text = f"A random sample of {view.n} of {n} rows was looked at."
         findings.append(make_finding("sample", "note", text, rows=n, sampled=view.n))
@@ -236,7 +236,7 @@ def explore(
     part, part_targets = rows_to_show(view.without(set(ignore)), targets, random_state)
     return Exploration(
         by_severity(limit_findings(findings)),
-        about,
+        odd_rows,
         rows=n,
         columns=len(view.columns),
         sampled=view.n,
@@ -434,11 +434,8 @@ def limit_findings(findings) -> list[Finding]:
             extra.setdefault(key, []).append(f.column)
     for (kind, severity), columns in extra.items():
         names = [c for c in columns if c]
-        some = ", ".join(repr(c) for c in names[:5]) + (
-            ", ..." if len(names) > 5 else ""
-        )
-        text = (
-            f"{len(columns)} more findings of the kind '{kind}': {some or 'see above'}."
-        )
+        shown = ", ".join(repr(c) for c in names[:5]) or "see above"
+        shown += ", ..." if len(names) > 5 else ""
+        text = f"{len(columns)} more findings of the kind '{kind}': {shown}."
         kept.append(make_finding(kind, severity, text, columns=names))
     return kept

@@ -108,22 +108,22 @@ def missingness_dependence(view: TableView, masks):
     results = []
     ranked = {}
     for c, gone in masks:
-        for other in view.columns:
-            if other.name == c.name:
+        for other_column in view.columns:
+            if other_column.name == c.name:
                 continue
-            if other.categorical:
-                if not 2 <= len(other.levels) <= 50:
+            if other_column.categorical:
+                if not 2 <= len(other_column.levels) <= 50:
                     continue
-                V = cramers_v(gone.astype(int), other.codes)
-                known = int((other.codes >= 0).sum())
-                p = scipy.stats.chi2.sf(V * V * known, len(other.levels) - 1)
-                results.append((c.name, other.name, 0.5 + V / 2, p))
+                V = cramers_v(gone.astype(int), other_column.codes)
+                known = int((other_column.codes >= 0).sum())
+                p = scipy.stats.chi2.sf(V * V * known, len(other_column.levels) - 1)
+                results.append((c.name, other_column.name, 0.5 + V / 2, p))
                 continue
-            if other.name not in ranked:
-                known = np.flatnonzero(~other.missing)
-                ranks = scipy.stats.rankdata(other.numbers[known])
-                ranked[other.name] = known, ranks
-            known, ranks = ranked[other.name]
+            if other_column.name not in ranked:
+                known = np.flatnonzero(~other_column.missing)
+                ranks = scipy.stats.rankdata(other_column.numbers[known])
+                ranked[other_column.name] = known, ranks
+            known, ranks = ranked[other_column.name]
             g = gone[known]
             k = int(g.sum())
             m = int((~g).sum())
@@ -132,7 +132,7 @@ def missingness_dependence(view: TableView, masks):
             area = (ranks[g].sum() - k * (k + 1) / 2) / (k * m)
             error = np.sqrt((k + m + 1) / (12 * k * m))
             p = 2 * scipy.stats.norm.sf(abs(area - 0.5) / error)
-            results.append((c.name, other.name, max(area, 1 - area), p))
+            results.append((c.name, other_column.name, max(area, 1 - area), p))
     if not results:
         return []
     sure = holm(np.nan_to_num([f[3] for f in results], nan=1.0)) < 0.01

@@ -95,8 +95,8 @@ def column_table_html(overview) -> str:
             (safe(usual), "left"),
         )
         lines.append(f"<tr>{table_row(cells)}</tr>")
-    more = len(overview.columns) - MAX_COLUMNS_SHOWN
-    rest = f"<p>and {more} more columns</p>" if more > 0 else ""
+    n_hidden = len(overview.columns) - MAX_COLUMNS_SHOWN
+    rest = f"<p>and {n_hidden} more columns</p>" if n_hidden > 0 else ""
     return (
         '<div style="overflow-x:auto"><table style="border-collapse:collapse">'
         f"<thead><tr>{table_row(heads, 'th')}</tr></thead>"

@@ -47,17 +47,21 @@ def column_outliers(c) -> ColumnOutliers | None:
     logs = x.min() > 0 and q[3] - q[2] > 1.5 * (q[2] - q[1])
     t = np.log(x) if logs else x
     q = np.quantile(t, [0.01, 0.1, 0.5, 0.9, 0.99]) if logs else q
-    up, down = (q[3] - q[2]) / 1.2816, (q[2] - q[1]) / 1.2816
-    if not (up > 0 and down > 0):
+    scale_up, scale_down = (q[3] - q[2]) / 1.2816, (q[2] - q[1]) / 1.2816
+    if not (scale_up > 0 and scale_down > 0):
         return None  # mostly one value: rare ones are no outliers
     z = max(LEAST, float(-ndtri(0.025 / n)))
-    high = max(q[2] + z * up, q[4] + 2.0 * (q[4] - q[3]))
-    low = min(q[2] - z * down, q[0] - 2.0 * (q[1] - q[0]))
+    high = max(q[2] + z * scale_up, q[4] + 2.0 * (q[4] - q[3]))
+    low = min(q[2] - z * scale_down, q[0] - 2.0 * (q[1] - q[0]))
     out = np.flatnonzero((t > high) | (t < low))
     if not len(out) or len(out) > 0.05 * n:
         return None
     far = out[
-        np.argmax(np.where(t[out] > high, (t[out] - high) / up, (low - t[out]) / down))
+        np.argmax(
+            np.where(
+                t[out] > high, (t[out] - high) / scale_up, (low - t[out]) / scale_down
+            )
+        )
     ]
     limits = np.exp([low, high]) if logs else (low, high)
     return ColumnOutliers(

@@ -147,7 +147,7 @@ def summarize_column(c) -> ColumnSummary:
         return ColumnSummary(c.name, c.kind, c.type, gone, 0)
     x = np.sort(x)
     distinct = 1 + int(np.count_nonzero(x[1:] != x[:-1]))
-    at = np.array(QUANTILES) * (len(x) - 1)
+    positions = np.array(QUANTILES) * (len(x) - 1)
     with np.errstate(over="ignore"):
         counts, edges = column_histogram(x)
         mean, sd = float(x.mean()), float(x.std())
@@ -159,7 +159,7 @@ def summarize_column(c) -> ColumnSummary:
         distinct,
         mean,
         sd,
-        quantiles=x[at.round().astype(int)].tolist(),
+        quantiles=x[positions.round().astype(int)].tolist(),
         edges=edges.tolist(),
         counts=counts.tolist(),
         skewness=skewness_of(x),
@@ -185,8 +185,8 @@ def shorten_text(text, most=60) -> str:
 
 def association_matrix(part: TableView) -> dict:
     """Association matrix of at most WIDEST columns, as a dict."""
-    few = TableView(part.n, part.columns[:WIDEST])
-    result = Association(few)
+    shown_view = TableView(part.n, part.columns[:WIDEST])
+    result = Association(shown_view)
     return {"names": result.names, "matrix": np.round(result.matrix, 4).tolist()}
 
 
@@ -202,7 +202,7 @@ def project_rows(M, owners, places, seed):
     shown = sample_rows(n, SHOWN, seed)
     shown = np.arange(n) if shown is None else shown
     k, silhouette = number_of_clusters(M[shown], seed)
-    labels, sizes, about = describe_clusters(M, owners, k, seed)
+    labels, sizes, descriptions = describe_clusters(M, owners, k, seed)
     odd = row_outliers(M, seed)
     V = pca.components_
     loadings = [
@@ -219,7 +219,7 @@ def project_rows(M, owners, places, seed):
         "silhouette": silhouette,
         "sizes": sizes,
         "labels": labels[shown].tolist(),
-        "about": about,
+        "about": descriptions,
     }
     rows = odd.rows[:20]
     outliers = {
@@ -239,13 +239,15 @@ def number_of_clusters(M, seed):
     """
     from ...cluster import choose_k
 
-    most = min(8, len(np.unique(M[:200], axis=0)) // 3, int(np.sqrt(len(M) / 2)))
-    if most < 2:
+    max_clusters = min(
+        8, len(np.unique(M[:200], axis=0)) // 3, int(np.sqrt(len(M) / 2))
+    )
+    if max_clusters < 2:
         return 1, 0.0
     if M.shape[1] > len(M):  # turned into as many columns as rows: distances stay
         U, s, _ = np.linalg.svd(M - M.mean(0), full_matrices=False)
         M = U * s
-    ks = range(2, most + 1)
+    ks = range(2, max_clusters + 1)
     choice = choose_k(M, ks, method="silhouette", n_init=2, random_state=seed)
     best = float(np.nanmax(choice.scores))
     if best < CLEAR or best < single_cluster_silhouette(M, choice.k, seed) + BEYOND:
@@ -277,14 +279,14 @@ def describe_clusters(M, owners, k, seed):
     sizes = np.bincount(labels, minlength=k)
     order = np.argsort(-sizes, kind="stable")
     labels, sizes = np.argsort(order)[labels], sizes[order]
-    about = []
+    descriptions = []
     for i in range(k if k > 1 else 0):
         shift = M[labels == i].mean(0) - M.mean(0)
         best: dict[str, float] = {}
         for j in np.argsort(-np.abs(shift)):
             best.setdefault(owners[j], round(float(shift[j]), 3))
-        about.append(dict(list(best.items())[:3]))
-    return labels, sizes.tolist(), about
+        descriptions.append(dict(list(best.items())[:3]))
+    return labels, sizes.tolist(), descriptions
 
 
 def plane_density(Z, shown) -> dict:

@@ -78,9 +78,9 @@ class Association:
         if plain:
             X = np.column_stack([self.columns[i].numbers for i in plain])
             self.matrix[np.ix_(plain, plain)] = number_matrix(X)
-        for at, i in enumerate(coded):
+        for n_before, i in enumerate(coded):
             a = self.columns[i].codes
-            for j in coded[:at]:
+            for j in coded[:n_before]:
                 self._set(i, j, cramers_v(a, self.columns[j].codes))
             for j in plain:
                 self._set(i, j, adjusted_correlation_ratio(a, self.columns[j].numbers))
@@ -153,8 +153,8 @@ def adjusted_correlation_ratio(codes, x) -> float:
         return np.nan
     counts = np.bincount(z)
     means = np.bincount(z, x) / counts
-    within = float(((x - means[z]) ** 2).sum())
-    return float(np.sqrt(max(1 - (within / (n - k)) / (total / (n - 1)), 0.0)))
+    within_groups = float(((x - means[z]) ** 2).sum())
+    return float(np.sqrt(max(1 - (within_groups / (n - k)) / (total / (n - 1)), 0.0)))
 
 
 GROUP_NAME = re.compile(
@@ -221,7 +221,7 @@ def check_related(view: TableView, association=None, *, groups=()) -> list[Findi
             )
         )
     if len(pairs) > MOST:
-        more = len(pairs) - MOST
-        text = f"{more} more pairs of columns have an association above {STRONG}."
+        n_hidden = len(pairs) - MOST
+        text = f"{n_hidden} more pairs of columns have an association above {STRONG}."
         out.append(make_finding("correlated columns", "note", text, pairs=len(pairs)))
     return out

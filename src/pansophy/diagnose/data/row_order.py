@@ -89,9 +89,9 @@ def serial_order(view, y) -> SerialOrder | None:
         view, y = view.take(known), y[known]
     if view.n > MOST:
         view, y = view.take(np.arange(MOST)), y[:MOST]
-    found = [o for c in view.columns if (o := order_of_column(c, y)) is not None]
-    if found:
-        return max(found, key=lambda o: (o.certain, o.correlation))
+    orders = [o for c in view.columns if (o := order_of_column(c, y)) is not None]
+    if orders:
+        return max(orders, key=lambda o: (o.certain, o.correlation))
     return order_of_file(view, y)
 
 
@@ -109,8 +109,8 @@ def order_of_column(c, y) -> SerialOrder | None:
     steps = np.diff(x)
     as_filed = bool(np.all(steps >= 0) or np.all(steps <= 0))
     gaps = np.diff(x[order])
-    even = bool(np.ptp(gaps) <= 1e-6 * np.abs(gaps).max())
-    return SerialOrder(c.name, r, r, len(y), as_filed or even)
+    is_evenly_spaced = bool(np.ptp(gaps) <= 1e-6 * np.abs(gaps).max())
+    return SerialOrder(c.name, r, r, len(y), as_filed or is_evenly_spaced)
 
 
 def order_of_file(view, y) -> SerialOrder | None:
@@ -121,12 +121,18 @@ def order_of_file(view, y) -> SerialOrder | None:
     if r < ALIKE or r * np.sqrt(n) < SURE or is_sorted_by(y):
         return None
     residuals = residuals_of_columns(view, y)
-    beyond = lag_correlation(residuals)
-    if beyond < ALIKE or beyond * np.sqrt(n) < SURE or not is_rough(y):
+    residual_correlation = lag_correlation(residuals)
+    if (
+        residual_correlation < ALIKE
+        or residual_correlation * np.sqrt(n) < SURE
+        or not is_rough(y)
+    ):
         return None
     alike, alike_beyond = FILE_ALIKE
-    certain = r > alike and beyond > alike_beyond and is_beyond_doubt(r, n)
-    return SerialOrder(ROW_ORDER, r, beyond, n, bool(certain))
+    certain = (
+        r > alike and residual_correlation > alike_beyond and is_beyond_doubt(r, n)
+    )
+    return SerialOrder(ROW_ORDER, r, residual_correlation, n, bool(certain))
 
 
 def lag_correlation(z) -> float:
@@ -231,10 +237,10 @@ def linear_residuals(view, y) -> np.ndarray:
     levels as indicators; at most `MOST_PARTS` of them.
     """
     n = len(y)
-    most = min(n // 5, MOST_PARTS)
+    max_parts = min(n // 5, MOST_PARTS)
     parts = [np.ones(n)]
     for c in view.columns:
-        if len(parts) >= most:
+        if len(parts) >= max_parts:
             break
         if c.numbers is not None and not c.missing.all():
             x = np.where(c.missing, np.nanmedian(c.numbers), c.numbers)

@@ -28,9 +28,9 @@ def as_read(table, targets, given=()) -> AsRead:
     Columns in `given` have a use that the user declared.
     """
     findings = [make_finding("reading", "note", text) for text in reading_notes(table)]
-    task, why = task_of(table, targets)
-    if "ask for" in why:
-        text = f"The task is {task}: {why}."
+    task, reason = task_of(table, targets)
+    if "ask for" in reason:
+        text = f"The task is {task}: {reason}."
         findings.append(make_finding("task", "note", text, column=targets[0]))
     roles = {}
     for name in table.column_names:

@@ -82,9 +82,9 @@ def find_time_to_event(view, target) -> TimeToEvent | None:
         auc, sure = auc_of_times(c, target)
         if not (is_status or sure):
             continue
-        found = TimeToEvent(target.name, c.name, auc, is_status)
+        candidate = TimeToEvent(target.name, c.name, auc, is_status)
         if best is None or abs(auc - 0.5) > abs(best.auc - 0.5):
-            best = found
+            best = candidate
     return best
 
 
@@ -98,8 +98,8 @@ def is_duration(c) -> bool:
     if c.kind != "number":
         return False
     x = c.numbers[~c.missing]
-    enough = len(x) >= FEWEST and len(np.unique(x)) >= min(VALUES, len(x) / 3)
-    return bool(enough and x.min() >= 0)
+    has_enough = len(x) >= FEWEST and len(np.unique(x)) >= min(VALUES, len(x) / 3)
+    return bool(has_enough and x.min() >= 0)
 
 
 def auc_of_times(c, target) -> tuple[float, bool]:
@@ -124,27 +124,27 @@ def auc_of_times(c, target) -> tuple[float, bool]:
 
 def time_to_event_findings(view, target):
     """Finding for a target that is the status of a time to an event."""
-    found = find_time_to_event(view, target)
-    if found is None:
+    pair = find_time_to_event(view, target)
+    if pair is None:
         return
     text = (
-        f"{found.status!r} and {found.duration!r} look like time to an event: a row "
+        f"{pair.status!r} and {pair.duration!r} look like time to an event: a row "
         "without the event was only not followed for longer (it is censored), and "
-        f"nobody knows {found.duration!r} when predicting. Leave it out, and read the "
+        f"nobody knows {pair.duration!r} when predicting. Leave it out, and read the "
         "answer as that for rows followed as long as these; a survival model "
         "(lifelines, scikit-survival), which uses both, is not among the methods here."
     )
-    if not found.certain:
+    if not pair.certain:
         text = (
-            f"{found.duration!r} may be how long {found.status!r} was waited for: rows "
+            f"{pair.duration!r} may be how long {pair.status!r} was waited for: rows "
             "differ in it by their answer. If so it is not known when predicting, and "
             "rows without the event were only not followed for longer."
         )
     yield make_finding(
         "time to event",
-        "alarm" if found.certain else "note",
+        "alarm" if pair.certain else "note",
         text,
-        column=found.duration,
-        status=found.status,
-        auc=found.auc,
+        column=pair.duration,
+        status=pair.status,
+        auc=pair.auc,
     )

@@ -69,22 +69,22 @@ class Shortcut(NamedTuple):
     vanishes: bool = False  # its gain is lost in new groups, eq. (4)
 
     def __str__(self):
-        given, less = self.conflicting
+        error_with, error_without = self.conflicting
         words = (
             f"'{self.column}' is {WORDS[self.verdict]}: shuffling it costs "
             f"{self.shuffled} of a score of {self.score:.3g}, learning without it "
             f"{self.without}."
         )
-        if np.isfinite(given) and np.isfinite(less):
+        if np.isfinite(error_with) and np.isfinite(error_without):
             words += (
-                f" Where it points the wrong way the error is {given:.3g} with it and "
-                f"{less:.3g} without it."
+                f" Where it points the wrong way the error is {error_with:.3g} with it "
+                f"and {error_without:.3g} without it."
             )
         for group in self.misled[:3]:
-            given, less = self.by_group[group]
+            error_with, error_without = self.by_group[group]
             words += (
-                f" In group {group} the error is {given:.3g} with it and {less:.3g} "
-                "without it."
+                f" In group {group} the error is {error_with:.3g} with it and "
+                f"{error_without:.3g} without it."
             )
         if self.vanishes:
             words += " What it gains in known groups is lost in new ones."
@@ -162,7 +162,7 @@ def shortcuts(
     y = np.asarray(y)
     rng = make_rng(random_state)
     names = column_labels(X, names)
-    where = (
+    column_numbers = (
         range(len(names))
         if suspects is None
         else [column_position(names, s) for s in suspects]
@@ -178,7 +178,7 @@ def shortcuts(
         apart = folds_without_groups(cv, X, y, model, groups, seed)
         apart_models = fit_folds(model, X, y, apart)
     results = []
-    for j in where:
+    for j in column_numbers:
         probe = ColumnProbe(X, y, j, folds, models, scorer)
         shortcut = probe_column(probe, names[j], shuffles, level, rng)
         if groups is not None:
@@ -208,13 +208,13 @@ def judge_by_groups(shortcut: Shortcut, probe, groups, shuffles, rng) -> Shortcu
     """Add the errors in groups that training did not hold, and judge by eq. (4)."""
     X, j = probe.X, probe.j
     blank, bare = fit_without_column(probe)
-    given = out_of_fold_errors(probe, X, probe.models)
-    less = out_of_fold_errors(probe, blank, bare)
+    errors_with = out_of_fold_errors(probe, X, probe.models)
+    errors_without = out_of_fold_errors(probe, blank, bare)
     mixed = np.mean(
         [
             out_of_fold_errors(
                 probe,
-                with_permuted_column(X, j, rng.permutation(len(given))),
+                with_permuted_column(X, j, rng.permutation(len(errors_with))),
                 probe.models,
             )
             for _ in range(shuffles)
@@ -226,15 +226,20 @@ def judge_by_groups(shortcut: Shortcut, probe, groups, shuffles, rng) -> Shortcu
     misled = []
     leans = shortcut.verdict != "not needed"
     for k, group in enumerate(levels.tolist()):
-        rows = (codes == k) & np.isfinite(given)
+        rows = (codes == k) & np.isfinite(errors_with)
         if not rows.any():
             continue
-        by_group[group] = float(given[rows].mean()), float(less[rows].mean())
-        worse_than_shuffled = clearly_positive((given - mixed)[rows])
-        if clearly_positive((given - less)[rows]) and (leans or worse_than_shuffled):
+        by_group[group] = (
+            float(errors_with[rows].mean()),
+            float(errors_without[rows].mean()),
+        )
+        worse_than_shuffled = clearly_positive((errors_with - mixed)[rows])
+        if clearly_positive((errors_with - errors_without)[rows]) and (
+            leans or worse_than_shuffled
+        ):
             misled.append(group)
     in_known = shortcut.errors[1] - shortcut.errors[0]
-    in_new = float(np.nanmean(less - given))
+    in_new = float(np.nanmean(errors_without - errors_with))
     vanishes = bool(leans and shortcut.without.low > 0 and in_new < in_known / 2)
     return shortcut._replace(
         verdict="shortcut" if misled or vanishes else shortcut.verdict,
@@ -275,15 +280,15 @@ def probe_column(probe, name, shuffles, level, rng) -> Shortcut:
             np.mean([scorer(h, with_permuted_column(A, j, o), y[held]) for o in orders])
         )
     blank, bare = fit_without_column(probe)
-    less = [
+    without_column = [
         scorer(h, select_rows(blank, r), y[r])
         for h, (_, r) in zip(bare, folds, strict=True)
     ]
     ratio = float(np.mean([len(held) / len(rows) for rows, held in folds]))
-    full, less = np.array(full), np.array(less)
+    full, without_column = np.array(full), np.array(without_column)
     shuffled = fold_interval(full - np.array(mixed), ratio, level)
-    without = fold_interval(full - less, ratio, level)
-    agree, alone = single_column_agreement(probe)
+    loss_without = fold_interval(full - without_column, ratio, level)
+    agree, score_alone = single_column_agreement(probe)
     wrong = np.stack(
         [out_of_fold_errors(probe, X, models), out_of_fold_errors(probe, blank, bare)]
     )
@@ -295,7 +300,15 @@ def probe_column(probe, name, shuffles, level, rng) -> Shortcut:
     score = float(full.mean())
     errors = tuple(wrong.mean(axis=1).tolist())
     return Shortcut(
-        name, score, shuffled, without, alone, agreeing, conflicting, verdict, errors
+        name,
+        score,
+        shuffled,
+        loss_without,
+        score_alone,
+        agreeing,
+        conflicting,
+        verdict,
+        errors,
     )
 
 
@@ -335,9 +348,9 @@ def single_column_agreement(probe):
         p[held] = tree.fit(v[rows], y[rows]).predict(v[held])
     if classes:
         return p == y, float(np.mean(p == y))
-    off = np.abs(y - p)
-    return off <= np.median(off), float(
-        1 - np.sum(off**2) / np.sum((y - y.mean()) ** 2)
+    errors = np.abs(y - p)
+    return errors <= np.median(errors), float(
+        1 - np.sum(errors**2) / np.sum((y - y.mean()) ** 2)
     )
 
 

@@ -35,27 +35,27 @@ def target_encoding_leak(c, target):
     """Finding for a column whose values are mean targets of its groups, eq. (1)."""
     if c.categorical or c.kind != "number" or c.missing.mean() > 0.5:
         return None
-    there = ~c.missing
-    values, z = np.unique(c.numbers[there], return_inverse=True)
+    is_known = ~c.missing
+    values, z = np.unique(c.numbers[is_known], return_inverse=True)
     L = len(values)
     n = len(z)
     if L < 3 or n < 3 * L:
         return None
     counts = np.bincount(z)
-    for value, t in target.numbers(there):
+    for value, t in target.numbers(is_known):
         means = np.bincount(z, t) / counts
         s2 = float(((t - means[z]) ** 2).sum()) / (n - L)
         if s2 <= 1e-12 * t.var():
             continue
         exact = bool((np.abs(means - values) <= 1e-6 * np.sqrt(s2))[counts > 1].all())
         p = improbably_close(values, means, counts, z, t, s2)
-        what = target.describe(value)
+        described = target.describe(value)
         if p < IMPROBABLE and not exact and not rises(values, means, counts, s2):
             text = (
-                f"Over the {L} values of {c.name!r} {what} is the same, closer than "
-                f"chance allows (p = {p:.1g}): rows were matched by it. Keep those of "
-                "one matched set together, and do not read its share as one of the "
-                "population."
+                f"Over the {L} values of {c.name!r} {described} is the same, closer "
+                f"than chance allows (p = {p:.1g}): rows were matched by it. Keep "
+                "those of one matched set together, and do not read its share as one "
+                "of the population."
             )
             return make_finding(
                 "matched design", "note", text, column=c.name, values=L, p=p
@@ -64,8 +64,8 @@ def target_encoding_leak(c, target):
             relation = "equals it" if exact else "follows it closer than chance allows"
             evidence = "" if exact else f" (p = {p:.1g})"
             text = (
-                f"Over the {L} values of {c.name!r} {what} {relation}{evidence}. A "
-                "column that was made as a mean of the target looks like this: if it "
+                f"Over the {L} values of {c.name!r} {described} {relation}{evidence}. "
+                "A column that was made as a mean of the target looks like this: if it "
                 "was, scores here are too good."
             )
             return make_finding(
@@ -77,8 +77,8 @@ def target_encoding_leak(c, target):
 def improbably_close(values, means, counts, z, t, s2) -> float:
     """The lower tail of eq. (1); 1 where few groups carry the variance, eq. (3)."""
     L = len(values)
-    within = np.bincount(z, (t - means[z]) ** 2, L)
-    carrying = within.sum() ** 2 / (within**2).sum()
+    within_groups = np.bincount(z, (t - means[z]) ** 2, L)
+    carrying = within_groups.sum() ** 2 / (within_groups**2).sum()
     if carrying < max(8, L / 3):
         return 1.0
     return float(scipy.stats.chi2.cdf(off_line(values, means, counts) / s2, L - 2))

@@ -120,9 +120,9 @@ def leaks_of(
         if result:
             out.append(result)
             reported.add((c.name, result.severity == "alarm"))
-    done = {name for name, is_alarm in reported if is_alarm}
-    out += list(encoded_levels(inputs, target, done))
-    out += list(exact_combination_leak(inputs, target, done))
+    alarmed = {name for name, is_alarm in reported if is_alarm}
+    out += list(encoded_levels(inputs, target, alarmed))
+    out += list(exact_combination_leak(inputs, target, alarmed))
     return out + list(later_dates(inputs, target, time, fold, level))
 
 
@@ -151,14 +151,16 @@ def missingness_leak(c, target):
     k = int(gone.sum())
     if k < 5 or len(gone) - k < 5:
         return None
-    for value, here in target.indicators():
-        if here.all() or not here.any():
+    for value, has_value in target.indicators():
+        if has_value.all() or not has_value.any():
             continue
-        both = int((gone & here).sum())
-        phi = np.corrcoef(gone, here)[0, 1]
+        n_both = int((gone & has_value).sum())
+        phi = np.corrcoef(gone, has_value)[0, 1]
         if abs(phi) >= 0.97:
             word = "missing" if phi > 0 else "present"
-            share = both / here.sum() if phi > 0 else 1 - both / here.sum()
+            share = (
+                n_both / has_value.sum() if phi > 0 else 1 - n_both / has_value.sum()
+            )
             text = (
                 f"{c.name!r} is {word} exactly where the target {target.name!r} is "
                 f"{value} ({share:.1%} of these rows): its presence gives the answer "
@@ -193,11 +195,11 @@ def threshold_absence(c, target, gone):
 
 def target_copy_leak(c, target):
     """Finding for a copy of the target: rescaled, monotone, or with renamed levels."""
-    there = ~c.missing
-    if there.sum() < FEWEST:
+    is_known = ~c.missing
+    if is_known.sum() < FEWEST:
         return None
     if target.kind == "number" and not c.categorical:
-        x, y = c.numbers[there], target.y[there]
+        x, y = c.numbers[is_known], target.y[is_known]
         if not (np.ptp(x) > 0 and np.ptp(y) > 0 and len(np.unique(y)) > 2):
             return None
         r = np.corrcoef(x, y)[0, 1]
@@ -214,7 +216,7 @@ def target_copy_leak(c, target):
             return leak_finding("target copy", c, text, rank_r=s)
         return None
     if target.kind == "class":
-        z, y = c.labelled()[there], target.y[there]
+        z, y = c.labelled()[is_known], target.y[is_known]
         k = int(z.max(initial=-1)) + 1
         pairs = len(np.unique(z * (target.k + 1) + y))
         if k == len(np.unique(z)) == pairs == len(np.unique(y)) > 1:
@@ -230,11 +232,11 @@ def separating_cut(c, target, n_columns):
     """
     if c.categorical or target.kind != "class" or target.k != 2 or numbers_rows(c):
         return None
-    there = ~c.missing
-    x, y = c.numbers[there], target.y[there]
+    is_known = ~c.missing
+    x, y = c.numbers[is_known], target.y[is_known]
     n = len(y)
     k = int(y.sum())
-    if n < FEWEST or not 0 < k < n or there.mean() < 0.95:
+    if n < FEWEST or not 0 < k < n or is_known.mean() < 0.95:
         return None
     order = np.argsort(x, kind="stable")
     one_change = np.count_nonzero(np.diff(y[order])) == 1
@@ -334,10 +336,10 @@ def out_of_fold_score(z, target, fold, level):
         count = np.bincount(z, minlength=k)
         p = np.empty(len(y))
         for f in range(FOLDS):
-            here = fold == f
-            t = total - np.bincount(z[here], y[here], k)
-            c = count - np.bincount(z[here], minlength=k)
-            p[here] = (t / (c + 1e-3))[z[here]]
+            in_fold = fold == f
+            t = total - np.bincount(z[in_fold], y[in_fold], k)
+            c = count - np.bincount(z[in_fold], minlength=k)
+            p[in_fold] = (t / (c + 1e-3))[z[in_fold]]
         e = (y - p) ** 2
         v = y**2
         # the limit of a ratio of means, by its linear term
@@ -349,16 +351,21 @@ def out_of_fold_score(z, target, fold, level):
     joint = np.bincount(z * K + target.y, minlength=k * K).reshape(k, K)
     right = np.zeros(K)
     for f in range(FOLDS):
-        here = fold == f
-        part = np.bincount(z[here] * K + target.y[here], minlength=k * K).reshape(k, K)
+        in_fold = fold == f
+        part = np.bincount(z[in_fold] * K + target.y[in_fold], minlength=k * K).reshape(
+            k, K
+        )
         answer = np.argmax((joint - part) / np.maximum(size, 1), axis=1)
-        hit = answer[z[here]] == target.y[here]
-        right += np.bincount(target.y[here][hit], minlength=K)
-    there = size > 0
-    recalls = right[there] / size[there]
+        hit = answer[z[in_fold]] == target.y[in_fold]
+        right += np.bincount(target.y[in_fold][hit], minlength=K)
+    is_present = size > 0
+    recalls = right[is_present] / size[is_present]
     if recalls.mean() < LEVELS.min():  # spares the intervals of thousands of columns
         return float(recalls.mean()), 0.0
-    limits = [rate_interval(r, s, level).low for r, s in zip(right[there], size[there])]
+    limits = [
+        rate_interval(r, s, level).low
+        for r, s in zip(right[is_present], size[is_present])
+    ]
     slack = np.sqrt(np.sum((recalls - limits) ** 2)) / len(recalls)
     return float(recalls.mean()), float(recalls.mean() - slack)
 

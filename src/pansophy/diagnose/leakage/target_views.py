@@ -219,11 +219,11 @@ def quantile_codes(x) -> np.ndarray:
 
 def without_small_parts(edges, x) -> np.ndarray:
     """Edges that leave at least a few rows in every part."""
-    least = max(5, len(x) // (4 * PARTS))
+    min_rows = max(5, len(x) // (4 * PARTS))
     while len(edges) > 1:
         rows = np.bincount(np.searchsorted(edges, x), minlength=len(edges) + 1)
         smallest = int(rows.argmin())
-        if rows[smallest] >= least:
+        if rows[smallest] >= min_rows:
             break
         edges = np.delete(edges, min(smallest, len(edges) - 1))
     return edges
@@ -244,9 +244,9 @@ def explained_share(codes, Y, w=None) -> float:
     w = np.ones(n) if w is None else w
     weight = np.bincount(codes, w, parts)
     safe = np.where(weight > 0, weight, 1.0)
-    whole = np.average(Y, axis=0, weights=w)
+    overall_mean = np.average(Y, axis=0, weights=w)
     mean = np.array([np.bincount(codes, w * v, parts) / safe for v in Y.T])
-    between = (weight * (mean - whole[:, None]) ** 2).sum() / weight.sum()
-    total = np.average((Y - whole) ** 2, axis=0, weights=w).sum()
-    share = between / total if total > 0 else 0.0
+    between_parts = (weight * (mean - overall_mean[:, None]) ** 2).sum() / weight.sum()
+    total = np.average((Y - overall_mean) ** 2, axis=0, weights=w).sum()
+    share = between_parts / total if total > 0 else 0.0
     return float(max(1 - (1 - share) * (n - 1) / max(n - parts, 1), 0.0))

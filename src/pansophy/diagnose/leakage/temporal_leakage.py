@@ -20,10 +20,10 @@ def later_dates(inputs, target, time, fold, level):
     """Findings about date columns that may not be known at prediction time."""
     dates = [c for c in inputs.columns if c.kind == "date" and c.missing.mean() < 0.95]
     if time is not None and time in inputs.names and inputs[time].kind == "date":
-        now = inputs[time]
+        predicted_at = inputs[time]
         for c in dates:
             if c.name != time:
-                yield from dates_after(c, now)
+                yield from dates_after(c, predicted_at)
         return
     for a, b in combinations(dates[:8], 2):
         yield from ordered_dates(a, b, target, fold, level)
@@ -35,10 +35,10 @@ def in_days(days) -> str:
 
 def dates_after(c, now):
     """Finding for a date column that lies after the time of prediction."""
-    both = ~(c.missing | now.missing)
-    ahead = c.numbers[both] - now.numbers[both]
+    is_known = ~(c.missing | now.missing)
+    ahead = c.numbers[is_known] - now.numbers[is_known]
     k = int(np.sum(ahead > 0))
-    n = int(both.sum())
+    n = int(is_known.sum())
     if n and k:
         share = k / n
         days = float(np.median(ahead[ahead > 0])) / DAY
@@ -56,19 +56,19 @@ def ordered_dates(a, b, target, fold, level):
     """Finding for two date columns of which one is never before the other."""
     from .target_leakage import out_of_fold_score  # which asks this module for dates
 
-    both = ~(a.missing | b.missing)
-    if both.sum() < 20:
+    is_known = ~(a.missing | b.missing)
+    if is_known.sum() < 20:
         return
     ahead = b.numbers - a.numbers
-    if np.median(ahead[both]) < 0:
+    if np.median(ahead[is_known]) < 0:
         a, b, ahead = b, a, -ahead
-    if np.mean(ahead[both] >= 0) < 0.999 or np.median(ahead[both]) == 0:
+    if np.mean(ahead[is_known] >= 0) < 0.999 or np.median(ahead[is_known]) == 0:
         return
-    edges = np.unique(np.quantile(ahead[both], np.linspace(0, 1, 33)[1:-1]))
+    edges = np.unique(np.quantile(ahead[is_known], np.linspace(0, 1, 33)[1:-1]))
     z = np.searchsorted(edges, ahead)
-    z[~both] = len(edges) + 1
+    z[~is_known] = len(edges) + 1
     score, low = out_of_fold_score(z, target, fold, level)
-    days = float(np.median(ahead[both])) / DAY
+    days = float(np.median(ahead[is_known])) / DAY
     text = (
         f"{b.name!r} is never before {a.name!r} and {in_days(days)} later in the middle"
     )

@@ -90,9 +90,10 @@ def undersample(y, train, rng):
     """Rows of an undersample: as many of each class as the smallest has."""
     labels, z = class_codes(y[train])
     counts = np.bincount(z, minlength=len(labels))
-    least = counts.min(initial=len(train))
+    smallest_count = counts.min(initial=len(train))
     parts = [
-        rng.choice(train[z == k], least, replace=False) for k in range(len(labels))
+        rng.choice(train[z == k], smallest_count, replace=False)
+        for k in range(len(labels))
     ]
     kept = np.concatenate(parts) if parts else train
     return train[np.isin(train, kept)]
@@ -104,10 +105,12 @@ def oversample(y, train, rng):
     counts = np.bincount(z, minlength=len(labels))
     parts = [train]
     for k in range(len(labels)):
-        own = train[z == k]
+        class_rows = train[z == k]
         lack = counts.max() - counts[k]
-        rounds = [rng.permutation(own) for _ in range(-(-lack // len(own)))]
-        parts.append(np.concatenate([*rounds, own[:0]])[:lack])
+        rounds = [
+            rng.permutation(class_rows) for _ in range(-(-lack // len(class_rows)))
+        ]
+        parts.append(np.concatenate([*rounds, class_rows[:0]])[:lack])
     return np.concatenate(parts)
 
 
@@ -116,13 +119,13 @@ def jitter_rows(X, y, start, jitter, columns, rng):
     X = np.array(X, dtype=float)
     if X.ndim != 2:
         raise ValueError("jitter needs rows of numbers.")
-    which = np.arange(X.shape[1]) if columns is None else np.asarray(columns)
+    jittered = np.arange(X.shape[1]) if columns is None else np.asarray(columns)
     for label in np.unique(y):
-        own = y == label
-        late = np.flatnonzero(own & (np.arange(len(y)) >= start))
-        early = np.flatnonzero(own[:start])
+        in_class = y == label
+        late = np.flatnonzero(in_class & (np.arange(len(y)) >= start))
+        early = np.flatnonzero(in_class[:start])
         early = early if len(early) > 1 else np.arange(start)  # a single row: of all
-        size = X[np.ix_(early, which)].std(0)
-        noise = rng.standard_normal((len(late), len(which)))
-        X[np.ix_(late, which)] += jitter * size * noise
+        size = X[np.ix_(early, jittered)].std(0)
+        noise = rng.standard_normal((len(late), len(jittered)))
+        X[np.ix_(late, jittered)] += jitter * size * noise
     return X

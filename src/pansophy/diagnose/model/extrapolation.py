@@ -110,8 +110,8 @@ def extrapolation(
             if len(rows_out):
                 outside[a.name] = rows_out
     flags = np.zeros(view.n, bool)
-    for which in outside.values():
-        flags[which] = True
+    for outside_rows in outside.values():
+        flags[outside_rows] = True
     distance = scaled_nearest_distance(old, view, rows, random_state)
     return Extrapolation(
         flags | (distance > slack), outside, distance, tuple(old.names)
@@ -149,12 +149,14 @@ def scaled_nearest_distance(old, new, rows, seed) -> np.ndarray:
     kept = sample_rows(old.n, rows, seed)
     base = X if kept is None else X[kept]
     search = NearestNeighbors(n_neighbors=2).fit(base)
-    own = search.kneighbors(base)[0][:, 1]
+    own_distances = search.kneighbors(base)[0][:, 1]
     if kept is not None:  # rows that were left out are training rows too
         rest = np.setdiff1d(np.arange(old.n), kept)
         pick = sample_rows(len(rest), rows, seed)
         rest = rest if pick is None else rest[pick]
-        own = np.r_[own, search.kneighbors(X[rest], n_neighbors=1)[0][:, 0]]
+        own_distances = np.r_[
+            own_distances, search.kneighbors(X[rest], n_neighbors=1)[0][:, 0]
+        ]
     far = search.kneighbors(Z, n_neighbors=1)[0][:, 0]
-    top = float(own.max())
+    top = float(own_distances.max())
     return far / top if top > 0 else np.where(far > 0, np.inf, 0.0)

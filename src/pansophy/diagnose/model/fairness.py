@@ -83,8 +83,8 @@ class Fairness(NamedTuple):
         return [fairness_sentence(self.column, g) for g in self.gaps if g.clear]
 
     def __str__(self):
-        nothing = f"No clear difference between the groups of '{self.column}'."
-        words = findings_text(self.findings(), nothing)
+        no_difference = f"No clear difference between the groups of '{self.column}'."
+        words = findings_text(self.findings(), no_difference)
         if self.left_out:
             words += f"\nToo few rows to judge: {', '.join(self.left_out)}."
         return words
@@ -164,31 +164,34 @@ def fairness(
         task = "classification" if p.ndim > 1 or set(np.unique(y)) <= {0, 1} else ""
     group = as_column(group)
     w = check_sample_weight(weights, len(y), "weights")
-    whole = True
+    has_whole_weights = True
     if not len(y) == len(p) == len(group):
         raise ValueError(f"{len(y)} rows of y, {len(p)} of p, {len(group)} of group.")
     if w is not None:
-        some = w > 0
-        y, p, group, w = y[some], p[some], group[some], w[some]
-        whole = are_whole(w)
+        has_weight = w > 0
+        y, p, group, w = y[has_weight], p[has_weight], group[has_weight], w[has_weight]
+        has_whole_weights = are_whole(w)
     labels, codes = parts_of_column(
         group, counts=None if w is None else weights_as_counts(w)
     )
-    counts = np.bincount(codes, w if whole else None, len(labels))
+    counts = np.bincount(codes, w if has_whole_weights else None, len(labels))
     kept = [k for k in range(len(labels)) if counts[k] >= min_rows]
     small = [labels[k] for k in range(len(labels)) if 0 < counts[k] < min_rows]
     pick = class_parts if task == "classification" else number_parts
     measured = pick(y, p, positive, threshold)
     m = len(measured) * len(kept) * (len(kept) - 1) // 2
-    each = shared_level(level, m)
+    level_each = shared_level(level, m)
     measures = {}
     gaps = []
     for name, (values, rate) in measured.items():
         known = ~np.isnan(values)
-        parts = [group_sample(values, w, (codes == k) & known, whole) for k in kept]
+        parts = [
+            group_sample(values, w, (codes == k) & known, has_whole_weights)
+            for k in kept
+        ]
         measures[name] = tuple(group_rate_interval(v, rate, level) for v in parts)
         gaps += largest_group_difference(
-            name, parts, [labels[k] for k in kept], rate, each
+            name, parts, [labels[k] for k in kept], rate, level_each
         )
     gaps.sort(key=lambda g: (not g.clear, -g.gap.mean))
     return Fairness(
@@ -210,11 +213,11 @@ def class_parts(y, p, positive, threshold):
     q = p if p.ndim == 1 else p[:, positive]
     true = y == positive
     yes = (q >= threshold).astype(float)
-    only = lambda rows: np.where(rows, yes, np.nan)
+    rate_among = lambda rows: np.where(rows, yes, np.nan)
     return {
         "selection rate": (yes, True),
-        "true positive rate": (only(true), True),
-        "false positive rate": (only(~true), True),
+        "true positive rate": (rate_among(true), True),
+        "false positive rate": (rate_among(~true), True),
         "calibration error": (true - q, False),
     }
 
@@ -234,8 +237,8 @@ def group_sample(values, w, rows, whole) -> Sample:
 def group_rate_interval(s: Sample, rate, level) -> Interval:
     if rate:
         return rate_interval(s.total, s.n, level)
-    nothing = Interval(np.nan, np.nan, np.nan, np.nan)
-    return mean_interval(s.values, level, s.counts) if len(s.values) else nothing
+    no_interval = Interval(np.nan, np.nan, np.nan, np.nan)
+    return mean_interval(s.values, level, s.counts) if len(s.values) else no_interval
 
 
 def largest_group_difference(name, parts, labels, rate, level) -> list[Gap]:

@@ -102,7 +102,7 @@ def imbalance(y, y_pred=None, *, losses=None) -> Imbalance:
     counts = np.bincount(z)
     words = [str(v) for v in labels.tolist()]
     top = int(counts.argmax())
-    least = int(counts.min())
+    smallest = int(counts.min())
     given = y_pred if isinstance(y_pred, dict) else {"the answers": y_pred}
     answers = [
         judge_predictions(name, z, labels, words, counts, p)
@@ -122,8 +122,8 @@ def imbalance(y, y_pred=None, *, losses=None) -> Imbalance:
         dict(zip(words, counts.tolist())),
         words[top],
         float(counts[top] / len(y)),
-        float(counts[top] / least),
-        float((len(y) - least) / least),
+        float(counts[top] / smallest),
+        float((len(y) - smallest) / smallest),
         {} if losses is None else risk_by_class(losses, y),
         tuple(answers),
         misleading,
@@ -173,9 +173,9 @@ def missed_classes(answer) -> bool:
 
 
 def misleading_ranking_text(pair) -> str:
-    above, below = pair
+    higher, lower = pair
     return (
-        f"Accuracy ranks {above} above {below}, which is misleading: {below} finds "
+        f"Accuracy ranks {higher} above {lower}, which is misleading: {lower} finds "
         "every class and the classes are unequal."
     )
 

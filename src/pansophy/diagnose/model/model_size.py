@@ -215,10 +215,12 @@ def stored_numbers(model) -> tuple[int, int]:
 
 def fitted_state(model):
     """Attributes that the fit has made: the parameters are no part of the size."""
-    given = set(model.get_params(deep=False)) if hasattr(model, "get_params") else set()
+    parameter_names = (
+        set(model.get_params(deep=False)) if hasattr(model, "get_params") else set()
+    )
     if hasattr(model, "steps"):
         return [fitted_state(step) for _, step in model.steps if hasattr(step, "fit")]
-    return {k: v for k, v in vars(model).items() if k not in given}
+    return {k: v for k, v in vars(model).items() if k not in parameter_names}
 
 
 def contained_values(value):

@@ -130,15 +130,15 @@ def drift(
         if past is not None and c.name not in ignore:
             findings += list(column_drift_tests(past, c))
     p = holm(np.array([f.p for f in findings])) if findings else []
-    done = [
+    column_drifts = [
         f._replace(p=float(q), drifted=f.drifted and q < level)
         for f, q in zip(findings, p)
     ]
-    done.sort(key=lambda f: (not f.drifted, -f.size))
+    column_drifts.sort(key=lambda f: (not f.drifted, -f.size))
     auc = distance = None
     if whole and isinstance(old, TableView) and min(old.n, new.n) >= 20:
         auc, distance = whole_table_tests(old, new, rows, random_state)
-    return DriftReport((kept.rows, new.n), form, tuple(done), auc, distance)
+    return DriftReport((kept.rows, new.n), form, tuple(column_drifts), auc, distance)
 
 
 def column_drift_tests(past: ReferenceColumn, c):
@@ -209,24 +209,26 @@ def category_drift(past, c) -> ColumnDrift:
         p = float(
             scipy.stats.chi2.sf(((part - fit) ** 2 / fit).sum(), part.shape[1] - 1)
         )
-    at = int(np.abs(gap).argmax())
-    about = f"{words[at]!r} went from {table[0, at] / n:.1%} to {table[1, at] / m:.1%}"
-    return ColumnDrift(c.name, "chi2", size, p, size >= MOVED, about)
+    top = int(np.abs(gap).argmax())
+    description = (
+        f"{words[top]!r} went from {table[0, top] / n:.1%} to {table[1, top] / m:.1%}"
+    )
+    return ColumnDrift(c.name, "chi2", size, p, size >= MOVED, description)
 
 
 def whole_table_tests(old, new, rows, seed):
     """AUC of a two-sample classifier, and MMD, over the common columns."""
     old = old.sample(rows, seed)
     new = new.sample(rows, seed)
-    both = stack_common_columns(old, new)
-    M, _ = numeric_matrix(both)
-    holes = [c.missing for c in both.columns]
+    stacked = stack_common_columns(old, new)
+    M, _ = numeric_matrix(stacked)
+    holes = [c.missing for c in stacked.columns]
     holes = [h.astype(float) for h in holes if 0 < h.sum() < len(h)]
     M = np.column_stack([M, *holes]) if holes else M
     if M.shape[1] == 0:
         return None, None
     X, Z = M[: old.n], M[old.n :]
-    auc = classifier_two_sample_test(X, Z, keys=row_keys(both), random_state=seed)
+    auc = classifier_two_sample_test(X, Z, keys=row_keys(stacked), random_state=seed)
     return auc, mmd(X, Z, random_state=seed)
 
 

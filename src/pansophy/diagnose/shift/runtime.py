@@ -100,9 +100,9 @@ def reference_column(c: ColumnValues, points) -> ReferenceColumn:
 def schema_mismatches(old: Reference, new: TableView) -> list[Finding]:
     """Findings for columns that are gone, new, or of another type or unit."""
     out = []
-    there = set(new.names)
+    new_names = set(new.names)
     for name, past in old.columns.items():
-        if name not in there:
+        if name not in new_names:
             text = f"{name!r} is gone from the new table."
             out.append(make_finding("column gone", "alarm", text, column=name))
             continue
@@ -128,8 +128,8 @@ def column_mismatch(name, past, c):
     """Findings for one column whose type, levels or unit have changed."""
     if "empty" in (c.kind, past.kind):
         if c.kind != past.kind and len(c):
-            which = "new" if c.kind == "empty" else "old"
-            text = f"{name!r} is empty in the {which} table."
+            which_table = "new" if c.kind == "empty" else "old"
+            text = f"{name!r} is empty in the {which_table} table."
             yield make_finding("empty", "warning", text, column=name)
         return
     if c.kind != past.kind and not {c.kind, past.kind} <= {"number", "yes/no"}:
@@ -169,10 +169,10 @@ def new_levels(name, past, c):
         return
     share = counts[unseen].sum() / max(counts.sum(), 1)
     unseen.sort(key=lambda i: -counts[i])
-    some = ", ".join(repr(c.levels[i]) for i in unseen[:3])
+    shown = ", ".join(repr(c.levels[i]) for i in unseen[:3])
     text = (
         f"{name!r} has {len(unseen)} {'level' if len(unseen) == 1 else 'levels'} never "
-        f"seen before, such as {some}, in {share:.1%} of the rows."
+        f"seen before, such as {shown}, in {share:.1%} of the rows."
     )
     severity = "warning" if share >= 0.01 else "note"
     yield make_finding(
@@ -234,9 +234,9 @@ def stack_common_columns(old: TableView, new: TableView) -> TableView:
         if a.categorical != b.categorical:
             continue
         if not a.categorical:
-            both = np.concatenate([a.numbers, b.numbers])
+            numbers = np.concatenate([a.numbers, b.numbers])
             kind = a.kind if a.kind != "empty" else b.kind
-            out.append(ColumnValues(a.name, kind, a.type, both))
+            out.append(ColumnValues(a.name, kind, a.type, numbers))
             continue
         place = {v: i for i, v in enumerate(a.levels)}
         code = np.array([*(place.setdefault(v, len(place)) for v in b.levels), -1])

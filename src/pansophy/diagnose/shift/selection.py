@@ -124,13 +124,15 @@ def selection_bias(table, reference, *, level=0.05) -> SelectionBias:
             known = known if isinstance(known, dict) else {"mean": known}
             results.append(by_mean(c, **known))
     p = holm(np.array([f.p for f in results])) if results else []
-    done = [
+    column_biases = [
         f._replace(
             p=float(q), biased=bool(q < level and abs(f.size) >= SMALL[f.measure])
         )
         for f, q in zip(results, p)
     ]
-    return SelectionBias(tuple(sorted(done, key=lambda f: (not f.biased, f.p))))
+    return SelectionBias(
+        tuple(sorted(column_biases, key=lambda f: (not f.biased, f.p)))
+    )
 
 
 def looks_like_table(reference) -> bool:
@@ -164,16 +166,24 @@ def by_mean(c, mean, sd=None, rows=None) -> ColumnBias:
         raise TableError(f"Column {c.name!r} holds no numbers; give shares of levels.")
     x = c.numbers[~c.missing]
     n = len(x)
-    own = float(x.std(ddof=1)) if n > 1 else np.nan
-    s = own if sd is None else float(sd)
+    sample_sd = float(x.std(ddof=1)) if n > 1 else np.nan
+    s = sample_sd if sd is None else float(sd)
     if n < 2 or not s >= 0:
         return ColumnBias(c.name, "mean", None, np.nan, float(mean), 0.0, 1.0, False)
     error = s * np.sqrt(1 / n + (1 / rows if rows else 0.0))
-    here = float(x.mean())
-    z = (here - mean) / error if error > 0 else np.inf * np.sign(here - mean or np.nan)
+    sample_mean = float(x.mean())
+    z = (
+        (sample_mean - mean) / error
+        if error > 0
+        else np.inf * np.sign(sample_mean - mean or np.nan)
+    )
     p = float(2 * scipy.stats.norm.sf(abs(z))) if not np.isnan(z) else 1.0
-    size = (here - mean) / s if s > 0 else (0.0 if here == mean else np.inf)
-    return ColumnBias(c.name, "mean", None, here, float(mean), float(size), p, False)
+    size = (
+        (sample_mean - mean) / s if s > 0 else (0.0 if sample_mean == mean else np.inf)
+    )
+    return ColumnBias(
+        c.name, "mean", None, sample_mean, float(mean), float(size), p, False
+    )
 
 
 def by_shares(c, shares) -> ColumnBias:
@@ -197,14 +207,14 @@ def by_shares(c, shares) -> ColumnBias:
     # levels the reference does not know: as if half a row had been expected
     terms = np.where(fair > 0, terms, np.where(seen > 0, (seen - 0.5) ** 2 / 0.5, 0.0))
     p = float(scipy.stats.chi2.sf(terms.sum(), max(len(all_words) - 1, 1)))
-    at = int(np.abs(gap).argmax())
+    top = int(np.abs(gap).argmax())
     return ColumnBias(
         c.name,
         "share",
-        repr(all_words[at]),
-        here=float(seen[at] / n),
-        there=float(fair[at]),
-        size=float(gap[at]),
+        repr(all_words[top]),
+        here=float(seen[top] / n),
+        there=float(fair[top]),
+        size=float(gap[top]),
         p=p,
         biased=False,
     )

@@ -208,15 +208,16 @@ def compare_within_levels(y, a, z, w, words, names, levels) -> Simpson:
     strata = []
     parts = []
     for level, word in enumerate(words):
-        own = z == level
-        both = [
-            weighted_mean_error(y[own & (a == k)], w[own & (a == k)]) for k in (0, 1)
+        in_level = z == level
+        group_means = [
+            weighted_mean_error(y[in_level & (a == k)], w[in_level & (a == k)])
+            for k in (0, 1)
         ]
-        rows = int(both[0][0]), int(both[1][0])
+        rows = int(group_means[0][0]), int(group_means[1][0])
         if min(rows) < FEWEST:
             continue
-        strata.append(Stratum(word, rows, (both[0][1], both[1][1])))
-        parts.append((sum(rows), difference_of_means(*both)))
+        strata.append(Stratum(word, rows, (group_means[0][1], group_means[1][1])))
+        parts.append((sum(rows), difference_of_means(*group_means)))
     if not parts:
         empty = Interval(np.nan, np.nan, np.nan, np.nan)
         return Simpson(y_, a_, c_, levels, overall, empty, (), False)
@@ -225,10 +226,12 @@ def compare_within_levels(y, a, z, w, words, names, levels) -> Simpson:
     mean = float(share @ [g.mean for _, g in parts])
     error = float(np.sqrt(np.square(share) @ [g.error**2 for _, g in parts]))
     adjusted = symmetric_interval(mean, 1.96 * error, error)
-    other = sum(s for s, (_, g) in zip(share, parts) if g.mean * overall.mean < 0)
+    opposite_share = sum(
+        s for s, (_, g) in zip(share, parts) if g.mean * overall.mean < 0
+    )
     # the two estimates share their rows, so their difference has about this error
     apart = abs(overall.mean - mean) > 1.96 * max(abs(overall.error - error), error / 2)
-    is_reversed = bool(overall.mean * mean < 0 and other > 0.5 and apart)
+    is_reversed = bool(overall.mean * mean < 0 and opposite_share > 0.5 and apart)
     return Simpson(y_, a_, c_, levels, overall, adjusted, tuple(strata), is_reversed)
 
 

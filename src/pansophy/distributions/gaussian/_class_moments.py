@@ -88,11 +88,11 @@ def diagonal_moments(X, codes, w, weighted, k):
     rows = max(64, TILE // d)
     for start in range(0, n, rows):
         stop = min(start + rows, n)
-        part, own = X[start:stop], codes[start:stop]
+        part, tile_codes = X[start:stop], codes[start:stop]
         v = w[start:stop] if weighted else w
         a[:], m[:], s[:] = 0.0, 0.0, 0.0
-        if not tile_moments(part, own, v, weighted, a, m, s):
-            tile_with_holes(part, own, v, weighted, a, m, s)
+        if not tile_moments(part, tile_codes, v, weighted, a, m, s):
+            tile_with_holes(part, tile_codes, v, weighted, a, m, s)
         for c in range(k):
             for j in range(d):
                 if a[c, j] > 0:

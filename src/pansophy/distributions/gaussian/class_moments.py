@@ -112,8 +112,8 @@ def own_scatters(X, codes, k, w, M):
     parts = []
     for c in range(k):
         cut = slice(int(ends[c]), int(ends[c + 1]))
-        own = None if w is None else w[cut]
-        parts.append(weighted_scatter(X[cut, :] - M[c, :], own))
+        weights = None if w is None else w[cut]
+        parts.append(weighted_scatter(X[cut, :] - M[c, :], weights))
     return xp.stack(parts)
 
 

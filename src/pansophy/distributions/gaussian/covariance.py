@@ -155,8 +155,10 @@ def tied_distance(X, M, P):
 
 def full_distance(X, M, P):
     xp = arrays.namespace(X)
-    one = lambda j: sum_last_axis(elementwise_square(xp.matmul(X - M[j, :], P[j, ...])))
-    return stack_components(one, M, axis=1)
+    distance_to = lambda j: sum_last_axis(
+        elementwise_square(xp.matmul(X - M[j, :], P[j, ...]))
+    )
+    return stack_components(distance_to, M, axis=1)
 
 
 def diag_scatter(X, M, R):
@@ -278,9 +280,9 @@ def factor_analysis(S, rank, psi=None, *, floor=0.0, max_iter=20, tol=1e-6):
     for _ in range(max_iter):
         F = factor_loadings(S, psi, rank)
         new = np.maximum(variance - (F * F).sum(2), low)
-        done = np.abs(new - psi).max() <= tol * variance.max()
+        is_converged = np.abs(new - psi).max() <= tol * variance.max()
         psi = new
-        if done:
+        if is_converged:
             break
     return np.concatenate([factor_loadings(S, psi, rank), psi[:, :, None]], axis=2)
 

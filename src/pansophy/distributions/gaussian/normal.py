@@ -208,9 +208,9 @@ class Normal:
         xp = arrays.namespace(self.mean)
         a = np.atleast_1d(np.asarray(index))
         b = np.setdiff1d(np.arange(self.d), a)
-        at = lambda i: xp.asarray(i, device=arrays.device(self.mean))
+        indices = lambda i: xp.asarray(i, device=arrays.device(self.mean))
         L = self.precision
-        block = lambda i, j: xp.take(xp.take(L, at(i), axis=0), at(j), axis=1)
+        block = lambda i, j: xp.take(xp.take(L, indices(i), axis=0), indices(j), axis=1)
         return PrecisionBlocks(block(a, a), block(a, b), block(b, a), block(b, b))
 
     @property
@@ -327,8 +327,8 @@ class Normal:
         """The distribution of the coordinates in `index`; of one Normal."""
         xp = arrays.namespace(self.mean)
         a = xp.asarray(np.asarray(index), device=arrays.device(self.mean))
-        take = lambda A, axis: xp.take(A, a, axis=axis)
-        return Normal(take(self.mean, 0), take(take(self.dense, 0), 1))
+        take_rows = lambda A, axis: xp.take(A, a, axis=axis)
+        return Normal(take_rows(self.mean, 0), take_rows(take_rows(self.dense, 0), 1))
 
     def condition(self, index, values) -> "Normal":
         """The other coordinates given that those in `index` have `values`, eq. (3)."""

@@ -67,10 +67,10 @@ def normal_log_prior(q: Normal, prior: NormalPrior) -> float:
     out = float((half * prior.extra).sum())
     if np.any(prior.kappa):
         m0 = np.broadcast_to(prior.m0, (k, d))
-        each = [
+        prior_terms = [
             q.part.distance(m0[j : j + 1], q.means, q.factor)[0, j] for j in range(k)
         ]
-        out -= 0.5 * float((np.asarray(prior.kappa) * np.array(each)).sum())
+        out -= 0.5 * float((np.asarray(prior.kappa) * np.array(prior_terms)).sum())
     if prior.psi is None:
         return out
     P = q.factor

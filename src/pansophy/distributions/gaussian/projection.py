@@ -101,7 +101,7 @@ def unpack_normal(t, d, diag):
 
 def reverse_objective(log_p, gradient, d, diag, e, w) -> Callable:
     """-(2) and its gradient in (m, log diag L, rest of L)."""
-    below = np.tril_indices(d, -1)
+    lower = np.tril_indices(d, -1)
 
     def value(t):
         m, L, log_s = unpack_normal(t, d, diag)
@@ -115,7 +115,7 @@ def reverse_objective(log_p, gradient, d, diag, e, w) -> Callable:
         G = w[:, None] * np.asarray(gradient(m + e @ L.T), dtype=float).reshape(-1, d)
         dL = G.T @ e
         parts = [-G.sum(axis=0), -np.diag(dL) * np.diag(L) - 1]
-        parts += [] if diag else [-dL[below]]
+        parts += [] if diag else [-dL[lower]]
         return value(t), np.concatenate(parts)
 
     return (
@@ -208,8 +208,8 @@ def gamma_from_moments(mean, sd):
 
 def beta_from_moments(mean, sd):
     """Logarithms of a and b of the Beta of this mean and deviation."""
-    most = 0.5 * np.sqrt(mean * (1 - mean))  # of a Beta without poles at its ends
-    total = mean * (1 - mean) / min(sd, most) ** 2 - 1
+    max_sd = 0.5 * np.sqrt(mean * (1 - mean))  # of a Beta without poles at its ends
+    total = mean * (1 - mean) / min(sd, max_sd) ** 2 - 1
     return np.log([mean * total, (1 - mean) * total])
 
 

@@ -84,17 +84,19 @@ class NormalInverseWishart:
     @property
     def mode(self) -> MeanAndCovariance:
         """The mode: mean and covariance of highest joint density."""
-        below = self.dof + self.d + 2
+        divisor = self.dof + self.d + 2
         return MeanAndCovariance(
-            self.mean, self.scale / (below[:, None, None] if below.ndim else below)
+            self.mean,
+            self.scale / (divisor[:, None, None] if divisor.ndim else divisor),
         )
 
     def expected(self) -> MeanAndCovariance:
         """Mean of the mean and of the covariance, which needs dof > d + 1."""
-        below = self.dof - self.d - 1
-        require_all(below > 0, "the mean covariance exists for dof > d + 1 only.")
+        divisor = self.dof - self.d - 1
+        require_all(divisor > 0, "the mean covariance exists for dof > d + 1 only.")
         return MeanAndCovariance(
-            self.mean, self.scale / (below[:, None, None] if below.ndim else below)
+            self.mean,
+            self.scale / (divisor[:, None, None] if divisor.ndim else divisor),
         )
 
     def normal(self, shape: str = "full", floor: float = 0.0) -> Normal:

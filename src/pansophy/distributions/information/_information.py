@@ -12,17 +12,17 @@ def row_totals(P):
     """Sum of each row, whether all numbers are usable, whether all are whole."""
     n, m = P.shape
     out = np.empty(n)
-    usable, whole = True, True
+    usable, all_whole = True, True
     for i in range(n):
         s = 0.0
         for j in range(m):
             v = P[i, j]
             s += v
             usable &= v >= 0.0
-            whole &= v == np.floor(v)
+            all_whole &= v == np.floor(v)
         out[i] = s
         usable &= 0.0 < s < np.inf
-    return out, usable, whole
+    return out, usable, all_whole
 
 
 @compiled

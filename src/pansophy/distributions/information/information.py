@@ -122,9 +122,13 @@ def conditional_entropy(joint, x=0, given=1, *, base=None):
     0.0
     """
     p = as_probabilities(joint, None, "the joint table")
-    x, given = axis_numbers(x, p.ndim), axis_numbers(given, p.ndim)
-    both = joint_entropy(marginal_table(p, (*x, *given)), base=base)
-    h = both - joint_entropy(marginal_table(p, given), base=base) if given else both
+    x, given_axes = axis_numbers(x, p.ndim), axis_numbers(given, p.ndim)
+    joint_h = joint_entropy(marginal_table(p, (*x, *given_axes)), base=base)
+    h = (
+        joint_h - joint_entropy(marginal_table(p, given_axes), base=base)
+        if given_axes
+        else joint_h
+    )
     return unwrap_scalar(arrays.namespace(p).maximum(h, 0 * h))
 
 
@@ -198,11 +202,11 @@ def kl_terms(p, q):
     """p log(p/q) - p + q, each at least 0; inf where q = 0 < p."""
     xp = arrays.namespace(p, q)
     gap = p - q
-    one = xp.ones_like(p)
+    ones = xp.ones_like(p)
     near = (xp.abs(gap) < 0.5 * q) & (p > 0)
     far = (p > 0) & (q > 0) & ~near
-    close = xp.log1p(xp.where(near, gap / xp.where(near, q, one), 0 * one))
-    wide = xp.log(xp.where(far, p, one)) - xp.log(xp.where(far, q, one))
+    close = xp.log1p(xp.where(near, gap / xp.where(near, q, ones), 0 * ones))
+    wide = xp.log(xp.where(far, p, ones)) - xp.log(xp.where(far, q, ones))
     logs = xp.where(near, close, wide)
     out = xp.maximum(p * logs - gap, xp.zeros_like(gap))
     return xp.where((q == 0) & (p > 0), xp.full_like(out, math.inf), out)
@@ -225,9 +229,9 @@ def compiled_divergences(p, q, axis, *, middle):
     def one(rows):
         sound = []
         (a, *ok_a), (b, *ok_b) = row_totals(P[rows]), row_totals(Q[rows])
-        for total, (usable, whole) in ((a, ok_a), (b, ok_b)):
+        for total, (usable, is_whole) in ((a, ok_a), (b, ok_b)):
             near = usable and abs(total - 1).max() <= SLACK
-            sound += [(usable and whole, near)]
+            sound += [(usable and is_whole, near)]
         if ok_a[0] and ok_b[0]:
             row_divergences(P[rows], Q[rows], a, b, middle, out[rows])
         return sound
@@ -307,9 +311,9 @@ def cross_entropy(p, q, *, base=None, axis=-1):
     if labels.ndim == q.ndim - 1 and q.ndim == 2:
         require_all((labels >= 0) & (labels < q.shape[1]), "a label is no column of q.")
         v = xp.arange(q.shape[1], device=arrays.device(q))
-        at = xp.asarray(labels, device=arrays.device(q))[:, None] == v
-        each = xp.sum(xlogy(xp.astype(at, q.dtype), q), axis=1)
-        return unwrap_scalar(-xp.mean(each) / nats_per_unit(base))
+        is_label = xp.asarray(labels, device=arrays.device(q))[:, None] == v
+        log_q = xp.sum(xlogy(xp.astype(is_label, q.dtype), q), axis=1)
+        return unwrap_scalar(-xp.mean(log_q) / nats_per_unit(base))
     p, q = matching_probabilities(labels, q, axis)
     return unwrap_scalar(-xp.sum(xlogy(p, q), axis=axis) / nats_per_unit(base))
 
@@ -391,12 +395,15 @@ def f_divergence(p, q, f="kl", *, slope=None, axis=-1):
     inside = q > 0
     value = f(safe_divide(p, q, 1.0))
     out = xp.sum(xp.where(inside, q * value, xp.zeros_like(q)), axis=axis)
-    off = xp.sum(xp.where(inside, xp.zeros_like(p), p), axis=axis)
-    if not bool(xp.any(off > 0)):
+    outside_mass = xp.sum(xp.where(inside, xp.zeros_like(p), p), axis=axis)
+    if not bool(xp.any(outside_mass > 0)):
         return unwrap_scalar(out)
     if slope is None:
         raise ValueError(
             "p has mass where q has none: give slope, the limit of f(t) / t."
         )
-    some = xp.where(off > 0, off, xp.ones_like(off))
-    return unwrap_scalar(out + xp.where(off > 0, slope * some, xp.zeros_like(off)))
+    nonzero_mass = xp.where(outside_mass > 0, outside_mass, xp.ones_like(outside_mass))
+    return unwrap_scalar(
+        out
+        + xp.where(outside_mass > 0, slope * nonzero_mass, xp.zeros_like(outside_mass))
+    )

@@ -90,10 +90,10 @@ def quantile_cost(x, y, u, v, p):
     cuts = xp.sort(xp.concat([cu, cv]))
     length = xp.concat([cuts[:1], cuts[1:] - cuts[:-1]])
     middle = cuts - length / 2
-    at = lambda values, c: xp.take(
+    values_at = lambda values, c: xp.take(
         values, xp.clip(xp.searchsorted(c, middle), 0, values.shape[0] - 1), axis=0
     )
-    gap = xp.abs(at(x, cu) - at(y, cv))
+    gap = xp.abs(values_at(x, cu) - values_at(y, cv))
     return xp.sum(length * (gap if p == 1 else gap**p))
 
 
@@ -203,8 +203,8 @@ def linear_program(u, v, C) -> Transport:
     small = c[np.ix_(i, j)]
     n, m = small.shape
     row, column = (g.ravel() for g in np.indices((n, m)))
-    where = np.concatenate([row, n + column]), np.tile(np.arange(n * m), 2)
-    A = sparse.csr_array((np.ones(2 * n * m), where))[:-1]  # one margin is implied
+    positions = np.concatenate([row, n + column]), np.tile(np.arange(n * m), 2)
+    A = sparse.csr_array((np.ones(2 * n * m), positions))[:-1]  # one margin is implied
     margins = np.concatenate([a[i] / a[i].sum(), (b[j] / b[j].sum())[:-1]])
     result = linprog(small.ravel(), A_eq=A, b_eq=margins, method="highs")
     if result.status != 0:
@@ -215,8 +215,8 @@ def linear_program(u, v, C) -> Transport:
     # a feasible pair for all points, those without mass too
     g = np.min(c[i] - dual[:n, None], axis=0)
     f = np.min(c - g, axis=1)
-    put = lambda t: arrays.asarray(np.asarray(t), like=C)
-    return Transport(put(result.fun), put(plan), put(f), put(g))
+    like_cost = lambda t: arrays.asarray(np.asarray(t), like=C)
+    return Transport(like_cost(result.fun), like_cost(plan), like_cost(f), like_cost(g))
 
 
 class SinkhornState(NamedTuple):
@@ -307,11 +307,11 @@ def log_or_minus_inf(a):
 def round_to_margins(P, u, v):
     """The plan nearest P that has exactly the margins u and v."""
     xp = arrays.namespace(P)
-    one = xp.ones_like
+    ones_like = xp.ones_like
     share = safe_divide(u, xp.sum(P, axis=1), 1.0)
-    P = P * xp.minimum(share, one(share))[:, None]
+    P = P * xp.minimum(share, ones_like(share))[:, None]
     share = safe_divide(v, xp.sum(P, axis=0), 1.0)
-    P = P * xp.minimum(share, one(share))[None, :]
+    P = P * xp.minimum(share, ones_like(share))[None, :]
     left, right = u - xp.sum(P, axis=1), v - xp.sum(P, axis=0)
     left = xp.maximum(left, 0 * left)  # both are at least 0 but for rounding
     right = xp.maximum(right, 0 * right)

@@ -36,18 +36,22 @@ class ForecastIntervals(NamedTuple):
 
     def factors(self, level, horizon) -> np.ndarray:
         """(horizon,) q of eq. (2) for a level between 0 and 1."""
-        own = float(ndtri((1 + level) / 2))
+        normal_quantile = float(ndtri((1 + level) / 2))
         known = [s[np.isfinite(s)] for s in np.asarray(self.scores).T]
         pooled = np.concatenate(known) if known else np.zeros(0)
-        together = weighted_score_quantile(pooled, level) if len(pooled) else np.inf
-        together = together if np.isfinite(together) else own
-        q = np.full(horizon, together)
+        pooled_quantile = (
+            weighted_score_quantile(pooled, level) if len(pooled) else np.inf
+        )
+        pooled_quantile = (
+            pooled_quantile if np.isfinite(pooled_quantile) else normal_quantile
+        )
+        q = np.full(horizon, pooled_quantile)
         for h in range(min(horizon, len(known))):
             if len(known[h]) >= FEW_SCORES:
                 q[h] = weighted_score_quantile(known[h], level)
         if len(known) and horizon > len(known):
             q[len(known) :] = q[len(known) - 1]
-        return np.where(np.isfinite(q), q, own)
+        return np.where(np.isfinite(q), q, normal_quantile)
 
     def ends(self, mean, sd, level) -> np.ndarray:
         """(s, h, 2) intervals around means (s, h)."""

@@ -105,13 +105,13 @@ def reconciled_sentence(c) -> str:
     sizes = c.model.level_sizes
     if not sizes:
         return ""
-    after = ""
+    effect = ""
     if np.isfinite(c.unreconciled_skill):
-        after = (
+        effect = (
             f"; in the test block the skill was {share_text(c.unreconciled_skill, 1)} "
             f"before and is {share_text(c.test_skill, 1)} after"
         )
-    return f"Forecasts of all levels are reconciled so that they add up{after}."
+    return f"Forecasts of all levels are reconciled so that they add up{effect}."
 
 
 def kept_sentences(c) -> list[str]:
@@ -162,11 +162,11 @@ def fallback_sentence(c) -> str:
             f"{len(answered)} of {len(reasons)} series, such as "
             f"{c.panel.names[first]}: {reasons[first]}."
         )
-    without = np.flatnonzero(unknown)
-    if len(without):
+    unanswered = np.flatnonzero(unknown)
+    if len(unanswered):
         out.append(
-            f"{len(without)} of {len(reasons)} series have no forecast, such as "
-            f"{c.panel.names[without[0]]}: {reasons[without[0]]}."
+            f"{len(unanswered)} of {len(reasons)} series have no forecast, such as "
+            f"{c.panel.names[unanswered[0]]}: {reasons[unanswered[0]]}."
         )
     return " ".join(out)
 
@@ -246,7 +246,7 @@ def forecast_text(c) -> str:
             lines.append("  ".join(row[k].ljust(widths[k]) for k in shown).rstrip())
         lines.append("")
     lines += verdict_lines(c)
-    lines += [f"{name} failed: {why}" for name, why in c.failures.items()]
+    lines += [f"{name} failed: {reason}" for name, reason in c.failures.items()]
     return plain_text("\n".join(lines))
 
 
@@ -264,7 +264,7 @@ def shown_series(c) -> list[int]:
 
 def fan_figure(c, i):
     """The end of a series, its forecast, and the intervals."""
-    panel, found = c.panel, c.forecast
+    panel, forecast = c.panel, c.forecast
     n = min(int(panel.lengths[i]), PAST_HORIZONS * c.horizon)
     past = np.arange(panel.ends[i] - n, panel.ends[i])
     ahead = panel.ends[i] + np.arange(c.horizon)
@@ -273,7 +273,7 @@ def fan_figure(c, i):
     @draw_styled
     def draw(ax):
         ax.plot(convert(past), panel.series[i][-n:], **line_style(0), label="values")
-        for level, ends in sorted(found.intervals.items(), reverse=True):
+        for level, ends in sorted(forecast.intervals.items(), reverse=True):
             ax.fill_between(
                 convert(ahead),
                 ends[i, :, 0],
@@ -283,12 +283,12 @@ def fan_figure(c, i):
                 linewidth=0,
                 label=f"{level:g} %",
             )
-        ax.plot(convert(ahead), found.mean[i], color="C1", label="forecast")
+        ax.plot(convert(ahead), forecast.mean[i], color="C1", label="forecast")
         ax.legend(loc="upper left", fontsize="small")
         ax.tick_params(axis="x", labelrotation=30)
 
     name = short_name(panel.names[i]) if len(panel) > 1 else c.target
-    return make_figure(name, found.reasons[i], draw, f"fan-{i}")
+    return make_figure(name, forecast.reasons[i], draw, f"fan-{i}")
 
 
 def skill_figure(c):
@@ -364,17 +364,17 @@ def component_figure(c):
 
 
 def forecast_table(c) -> HtmlTable:
-    found = c.forecast
-    stamps = stamp_texts(found.stamps)
-    levels = sorted(found.intervals)
+    forecast = c.forecast
+    stamps = stamp_texts(forecast.stamps)
+    levels = sorted(forecast.intervals)
     head = ["series", "time", "forecast"]
     head += [f"{level:g} %" for level in levels]
     body = []
     for i, name in enumerate(c.panel.names):
         for h in range(c.horizon):
-            row = [name, stamps[i * c.horizon + h], format_number(found.mean[i, h])]
+            row = [name, stamps[i * c.horizon + h], format_number(forecast.mean[i, h])]
             for level in levels:
-                low, high = found.intervals[level][i, h]
+                low, high = forecast.intervals[level][i, h]
                 row.append(f"{format_number(low)} to {format_number(high)}")
             body.append(row)
     caption = ""

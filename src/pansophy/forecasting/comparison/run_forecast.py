@@ -225,7 +225,7 @@ def forecast(
     ranking = results.ranking() if comparable else []
     kept = ranking[0].method if ranking else MEDIAN
     forecaster = kept_forecaster(kept, members, candidates.methods, results, m)
-    before = results.test_skill(kept) if ranking else np.nan
+    skill_before = results.test_skill(kept) if ranking else np.nan
     errors = results.reconcile_kept(kept, sums) if sums is not None else None
     model = ForecastModel(
         forecaster.fit(panel),
@@ -259,7 +259,7 @@ def forecast(
         failures,
         model,
         panel.findings.sentences(),
-        np.nan if sums is None else before,
+        np.nan if sums is None else skill_before,
     )
 
 
@@ -348,14 +348,14 @@ def run_origins(methods, panel, origins, horizon, options):
                 file=sys.stderr,
             )
         for origin in origins:
-            found = store.read(name, origin) if store else None
-            if found is None:
-                found = backtest.forecast_origin(forecaster, panel, origin, horizon)
+            result = store.read(name, origin) if store else None
+            if result is None:
+                result = backtest.forecast_origin(forecaster, panel, origin, horizon)
                 if store:
-                    store.write(name, origin, found)
-            trials[name, origin.number] = found
-            if found.failure:
-                failures[name] = found.failure
+                    store.write(name, origin, result)
+            trials[name, origin.number] = result
+            if result.failure:
+                failures[name] = result.failure
                 break
     if store:
         store.close()
@@ -506,15 +506,15 @@ class Results:
         for o in self.origins:
             if o.number not in errors:
                 continue
-            others = [errors[k] for k in earlier if k != o.number]
-            found = self.trials[name, o.number]
+            other_errors = [errors[k] for k in earlier if k != o.number]
+            trial = self.trials[name, o.number]
             mean = reconcile(
                 self._mean(name, o),
                 sums,
-                errors=np.concatenate([np.zeros((0, s)), *others]),
+                errors=np.concatenate([np.zeros((0, s)), *other_errors]),
                 non_negative=self.kinds[0],
             )
-            self.trials[name, o.number] = found._replace(mean=mean)
+            self.trials[name, o.number] = trial._replace(mean=mean)
         return np.concatenate([np.zeros((0, s)), *(errors[k] for k in earlier)])
 
     def add_blends(self) -> list[str]:

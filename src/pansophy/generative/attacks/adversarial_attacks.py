@@ -58,9 +58,9 @@ class Victim(NamedTuple):
 def wrong_log_odds(F: Tensor, Y: Tensor, head: str) -> Tensor:
     """m of eq. (1) from scores; for heads without odds the loss itself."""
     if head == "softmax" and Y.ndim == 1:
-        own = F.gather(1, Y[:, None])[:, 0]
-        others = F.scatter(1, Y[:, None], -torch.inf)
-        return others.logsumexp(1) - own
+        own_score = F.gather(1, Y[:, None])[:, 0]
+        other_scores = F.scatter(1, Y[:, None], -torch.inf)
+        return other_scores.logsumexp(1) - own_score
     if head == "logistic" and F.shape[1] == 1:
         return ((1 - 2 * Y) * F)[:, 0]
     return HEADS[head].value(Y, F)
@@ -153,9 +153,11 @@ def input_encoding(model, X) -> Callable[[Tensor], tuple[Tensor, ...]]:
         filled = [a.expand(len(x), *a.shape[1:]) for a in empty]
         return (x * slope + offset, *filled)
 
-    (again, *_) = encode(torch.as_tensor(np.asarray(X[:2], float)))
+    (encoded, *_) = encode(torch.as_tensor(np.asarray(X[:2], float)))
     (truth, *_) = model.net_inputs(X[:2])
-    if again.shape != truth.shape or not np.allclose(again.numpy(), truth, atol=1e-6):
+    if encoded.shape != truth.shape or not np.allclose(
+        encoded.numpy(), truth, atol=1e-6
+    ):
         raise ValueError(
             f"the inputs of {type(model).__name__} are no affine map of X, so that "
             "changes of X cannot be traced."
@@ -421,12 +423,12 @@ def projected_ascent(problem, budget, norm, step_size, n_steps, n_restarts, sign
         best_value[better] = value[better]
 
     for _ in range(n_restarts):
-        at = problem.limit(x + random_start(x, budget, norm))
+        attacked = problem.limit(x + random_start(x, budget, norm))
         for _ in range(n_steps):
-            m, g = input_gradient(victim, at, Y)
-            keep_better(at, sign * m)
-            moved = at + ascent_step(sign * g, step_size, norm)
-            at = problem.limit(x + inside_ball(moved - x, budget, norm))
+            m, g = input_gradient(victim, attacked, Y)
+            keep_better(attacked, sign * m)
+            moved = attacked + ascent_step(sign * g, step_size, norm)
+            attacked = problem.limit(x + inside_ball(moved - x, budget, norm))
         with torch.no_grad():
-            keep_better(at, sign * victim.log_odds(at, Y))
+            keep_better(attacked, sign * victim.log_odds(attacked, Y))
     return best

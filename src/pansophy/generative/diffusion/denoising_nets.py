@@ -173,14 +173,14 @@ class UNet(nn.Module):
     def forward(self, x, c, context=None) -> Tensor:
         e = functional.silu(self.embedding(c, context))
         h = self.input(x.contiguous(memory_format=torch.channels_last))
-        before = []
+        skips = []
         for block, halve in zip(self.down, self.halve):
             h = block(h, e)
-            before.append(h)
+            skips.append(h)
             h = halve(h)
         for block in self.bottom:
             h = block(h, e)
-        steps = list(zip(self.up, self.enlarge, before))
+        steps = list(zip(self.up, self.enlarge, skips))
         for block, enlarge, same_size in reversed(steps):
             h = functional.interpolate(h, size=same_size.shape[2:])
             h = block(torch.cat([enlarge(h), same_size], dim=1), e)

@@ -217,16 +217,16 @@ def convert_prediction(value, x_t, sigma, given: Prediction, wanted: Prediction)
 
 def posterior_weights(schedule: NoiseSchedule, t, like):
     """u_t, w_t and v_t of eq. (2) for rows like `like`."""
-    kept, before = (
+    kept, kept_before = (
         per_row(schedule.alpha_bar, t, like),
         per_row(schedule.alpha_bar, np.asarray(t) - 1, like),
     )
     alpha = per_row(schedule.alpha, t, like)
     beta = per_row(schedule.beta, t, like)
     xp = arrays.namespace(like)
-    u = xp.sqrt(before) * beta / (1 - kept)
-    w = xp.sqrt(alpha) * (1 - before) / (1 - kept)
-    return u, w, beta * (1 - before) / (1 - kept)
+    u = xp.sqrt(kept_before) * beta / (1 - kept)
+    w = xp.sqrt(alpha) * (1 - kept_before) / (1 - kept)
+    return u, w, beta * (1 - kept_before) / (1 - kept)
 
 
 def denoising_posterior(
@@ -286,8 +286,8 @@ def reverse_variances(schedule: NoiseSchedule, variance: str) -> np.ndarray:
     if variance != "posterior":
         raise ValueError(f'variance must be "posterior" or "beta", got {variance!r}.')
     kept = schedule.alpha_bar
-    before = np.append(1.0, kept[:-1])
-    v = schedule.beta * (1 - before) / (1 - kept)
+    kept_before = np.append(1.0, kept[:-1])
+    v = schedule.beta * (1 - kept_before) / (1 - kept)
     v[0] = schedule.beta[0]
     return v
 
@@ -379,19 +379,19 @@ def consistency_form(x0, schedule, reverse_mean, s2, rng):
     """The prior term and the T - 1 transition terms of eq. (4)."""
     T = schedule.n_steps
     draw = lambda t: diffuse(x0, t, schedule, random_state=rng)[0]
-    before = draw(T - 1)
+    x_before = draw(T - 1)
     beta = schedule.beta[-1]
-    prior = gaussian_kl_rows(math.sqrt(1 - beta) * before, beta, 0 * x0, 1.0)
+    prior = gaussian_kl_rows(math.sqrt(1 - beta) * x_before, beta, 0 * x0, 1.0)
     terms = []
     for t in range(1, T):
-        before = draw(t - 1)
+        x_before = draw(t - 1)
         beta = schedule.beta[t - 1]
-        here = math.sqrt(1 - beta) * before
-        x = here + math.sqrt(beta) * standard_noise(x0, rng)
+        forward_mean = math.sqrt(1 - beta) * x_before
+        x = forward_mean + math.sqrt(beta) * standard_noise(x0, rng)
         a = schedule.alpha[t]
-        after = math.sqrt(a) * x + math.sqrt(1 - a) * standard_noise(x0, rng)
-        forward_cost = negative_log_normal(x, here, beta)
-        reverse_cost = negative_log_normal(x, reverse_mean(after, t + 1), s2[t])
+        x_after = math.sqrt(a) * x + math.sqrt(1 - a) * standard_noise(x0, rng)
+        forward_cost = negative_log_normal(x, forward_mean, beta)
+        reverse_cost = negative_log_normal(x, reverse_mean(x_after, t + 1), s2[t])
         terms.append(reverse_cost - forward_cost)
     return prior, terms
 

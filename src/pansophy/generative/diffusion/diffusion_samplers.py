@@ -92,12 +92,14 @@ def ancestral_step(denoise, state, s, r, options, noise) -> SamplerState:
     """Eq. (1)."""
     z = state.z
     share = (r / s) ** 2
-    least, largest = reverse_variance_bounds(s, r)
+    lower_bound, largest = reverse_variance_bounds(s, r)
     if options.variance == "optimal":
         D, root = denoised_with_root_covariance(denoise, z, s)
         mean = D + share * (z - D)
         doubt = torch.einsum("nij,nj->ni", root, noise(D.flatten(1))).view_as(z)
-        return SamplerState(mean + math.sqrt(least) * noise(z) + (1 - share) * doubt)
+        return SamplerState(
+            mean + math.sqrt(lower_bound) * noise(z) + (1 - share) * doubt
+        )
     if options.variance == "learned":
         D, h = denoise.with_variance(z, s)
     else:
@@ -107,10 +109,10 @@ def ancestral_step(denoise, state, s, r, options, noise) -> SamplerState:
     if r == 0:
         return SamplerState(mean)
     if h is not None:
-        bounds = (torch.as_tensor(v).to(z) for v in (least, largest))
+        bounds = (torch.as_tensor(v).to(z) for v in (lower_bound, largest))
         width = interpolated_variance(h, *bounds).sqrt()
     else:
-        width = math.sqrt(least if options.variance == "posterior" else largest)
+        width = math.sqrt(lower_bound if options.variance == "posterior" else largest)
     return SamplerState(mean + width * noise(z))
 
 
@@ -129,8 +131,8 @@ def conditioned_step(denoise, state, s, r, inpainting, noise) -> SamplerState:
     shift = torch.einsum("nij,nj->ni", C, m * torch.linalg.solve(C_kk, gap))
     x = (drawn + shift).view_as(z)
     x = torch.where(inpainting.known, inpainting.values, x)
-    least, _ = reverse_variance_bounds(s, r)
-    return SamplerState(x + (r / s) ** 2 * (z - x) + math.sqrt(least) * noise(z))
+    lower_bound, _ = reverse_variance_bounds(s, r)
+    return SamplerState(x + (r / s) ** 2 * (z - x) + math.sqrt(lower_bound) * noise(z))
 
 
 def denoised_with_root_covariance(denoise, z, s):
@@ -150,11 +152,11 @@ def denoised_with_jacobian(denoise, z, s):
             f'it is meant for up to {OPTIMAL_LIMIT}: take "posterior" or "beta".'
         )
     with torch.enable_grad():
-        at = z.detach().requires_grad_()
-        D = denoise(at, s)
+        leaf = z.detach().requires_grad_()
+        D = denoise(leaf, s)
         flat = D.flatten(1)
         rows = [
-            torch.autograd.grad(flat[:, j].sum(), at, retain_graph=j + 1 < d)[0]
+            torch.autograd.grad(flat[:, j].sum(), leaf, retain_graph=j + 1 < d)[0]
             for j in range(d)
         ]
     return D.detach(), torch.stack([g.flatten(1) for g in rows], dim=1)
@@ -171,8 +173,8 @@ def heun_step(denoise, state, s, r, options, noise) -> SamplerState:
     v = (math.cos(phi) * x - D) / math.sin(phi)
     predicted = x + (end - phi) * v
     D = denoise(predicted / math.cos(end), r)
-    after = (math.cos(end) * predicted - D) / math.sin(end)
-    x = x + (end - phi) * (v + after) / 2
+    slope_after = (math.cos(end) * predicted - D) / math.sin(end)
+    x = x + (end - phi) * (v + slope_after) / 2
     return SamplerState(x / math.cos(end))
 
 
@@ -273,8 +275,8 @@ def denoise_rows(
     for s, r in pairwise(levels):
         for repeat in range(n_repeats):
             if repeat:  # back up to s, with fresh noise
-                again = state.z + math.sqrt(s * s - r * r) * noise(state.z)
-                state = SamplerState(again)
+                renoised = state.z + math.sqrt(s * s - r * r) * noise(state.z)
+                state = SamplerState(renoised)
             if conditioned:
                 state = conditioned_step(denoise, state, s, r, inpainting, noise)
                 continue

@@ -53,9 +53,9 @@ def field_and_trace(
 ):
     """f(z) (n, d) and tr(df/dz) (n,), exact if `probes` is None, else by eq. (2)."""
     with torch.enable_grad():
-        at = z if create_graph and z.requires_grad else z.detach().requires_grad_()
+        leaf = z if create_graph and z.requires_grad else z.detach().requires_grad_()
         vectors = torch.eye(z.shape[1]).to(z) if probes is None else probes
-        f, g = field_and_products(field, at, vectors, create_graph)
+        f, g = field_and_products(field, leaf, vectors, create_graph)
         total = torch.einsum("knd,kd->n", g, vectors)
     if probes is not None:
         total = total / len(probes)
@@ -65,11 +65,11 @@ def field_and_trace(
 def field_and_products(field, at, vectors, create_graph):
     """f (n, d) and e' df/dz (k, n, d) for each vector e of (k, d)."""
     shape = (len(vectors), *at.shape)
-    each = vectors[:, None].expand(shape)  # the same for every row
+    row_vectors = vectors[:, None].expand(shape)  # the same for every row
     f = field(at)
     try:  # one backward pass for all vectors
         (g,) = torch.autograd.grad(
-            f, at, each, is_grads_batched=True, create_graph=create_graph
+            f, at, row_vectors, is_grads_batched=True, create_graph=create_graph
         )
     except RuntimeError:
         # convolutions of images kept in the order of channels cannot be batched
@@ -78,7 +78,7 @@ def field_and_products(field, at, vectors, create_graph):
             torch.autograd.grad(f, at, e, create_graph=create_graph, retain_graph=True)[
                 0
             ]
-            for e in each
+            for e in row_vectors
         ]
         g = torch.stack(results)
     return f, g

@@ -99,8 +99,8 @@ class FlowDensity(nn.Module):
         super().__init__()
         self.transform = transform
         self.n_classes = int(n_classes)
-        given = torch.zeros(0) if widths is None else torch.as_tensor(widths)
-        self.register_buffer("widths", given)
+        known_widths = torch.zeros(0) if widths is None else torch.as_tensor(widths)
+        self.register_buffer("widths", known_widths)
 
     @property
     def capturable(self) -> bool:

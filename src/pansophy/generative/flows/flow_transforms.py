@@ -193,8 +193,8 @@ class MaskedLayers(nn.Module):
         sizes = [len(a) for a in degrees] + [len(outputs)]
         self.layers = nn.ModuleList([nn.Linear(m, k) for m, k in pairwise(sizes)])
         self.names = []
-        for i, (seen, own) in enumerate(pairwise([*degrees, outputs])):
-            mask = (own[:, None] >= seen[None]).float()
+        for i, (seen, layer_degrees) in enumerate(pairwise([*degrees, outputs])):
+            mask = (layer_degrees[:, None] >= seen[None]).float()
             self.register_buffer(f"mask{i}", mask)
             self.names.append(f"mask{i}")
         # outputs are scaled by the units that they see, not by all of them

@@ -244,9 +244,9 @@ class AdversarialNet(torch.nn.Module):
         z = torch.randn(n, self.n_components, dtype=like.dtype, device=like.device)
         k = self.codes.n_categories
         if k:
-            at = self.n_components - self.codes.width
+            offset = self.n_components - self.codes.width
             drawn = torch.randint(k, (n,), device=like.device)
-            z[:, at : at + k] = functional.one_hot(drawn, k).to(z.dtype)
+            z[:, offset : offset + k] = functional.one_hot(drawn, k).to(z.dtype)
         return z
 
     def generate(self, z: Tensor, y: Tensor | None = None) -> Tensor:
@@ -267,8 +267,8 @@ class AdversarialNet(torch.nn.Module):
             mean, log_variance = outputs[:, k : k + r], outputs[:, k + r :]
             log_variance = log_variance.clamp(-8.0, 8.0)  # as exp(-log_variance) grows
             gap = (c[:, k:] - mean).square() * torch.exp(-log_variance)
-            each = gap + log_variance + math.log(2 * math.pi)
-            value = value - 0.5 * each.sum(1)
+            energy = gap + log_variance + math.log(2 * math.pi)
+            value = value - 0.5 * energy.sum(1)
         return value
 
     def information(self, h: Tensor, z: Tensor) -> Tensor:
@@ -301,8 +301,8 @@ class AdversarialNet(torch.nn.Module):
         y = batch.get("y")
         objective = GAN_OBJECTIVES[self.objective]
         h = self.discriminator.features(torch.cat([x, fake]))
-        both = None if y is None else torch.cat([y, y])
-        a, b = self.discriminator.score(h, both).split(len(x))
+        labels = None if y is None else torch.cat([y, y])
+        a, b = self.discriminator.score(h, labels).split(len(x))
         value = batch_mean(objective.real(a), batch)
         value = value + generated_mean(objective.fake(b), batch)
         bound = None

@@ -69,8 +69,8 @@ def gradient_penalty(
     if t is None:
         t = torch.rand(len(real), dtype=real.dtype, device=real.device)
     t = t.view(-1, *[1] * (real.ndim - 1))
-    between = torch.lerp(fake.detach(), real, t)
-    squares = input_gradients(critic, between).square().sum(1)
+    mixed = torch.lerp(fake.detach(), real, t)
+    squares = input_gradients(critic, mixed).square().sum(1)
     excess = (squares + INSIDE_ROOT).sqrt() - 1
     return (excess.relu() if one_sided else excess).square()
 

@@ -172,8 +172,8 @@ def measured(values):
     A generator is not trained in every epoch if the critic takes many steps for each
     of its own and an epoch has few.
     """
-    at = np.flatnonzero(~np.isnan(values))
-    return values[at], at + 1
+    epochs = np.flatnonzero(~np.isnan(values))
+    return values[epochs], epochs + 1
 
 
 def mean_of(values) -> float:
@@ -219,6 +219,6 @@ def lasting_alarm(kind: AlarmKind, name, values, is_wrong):
     """An alarm if the last three measured values are wrong, or all of fewer."""
     seen, epochs = measured(values)
     wrong = is_wrong(seen)
-    since = len(wrong) - int(np.argmin(wrong[::-1])) if not wrong.all() else 0
-    if len(wrong) and len(wrong) - since >= min(3, len(wrong)):
-        yield GANAlarm(kind, int(epochs[since]), name, float(seen[since:].mean()))
+    begin = len(wrong) - int(np.argmin(wrong[::-1])) if not wrong.all() else 0
+    if len(wrong) and len(wrong) - begin >= min(3, len(wrong)):
+        yield GANAlarm(kind, int(epochs[begin]), name, float(seen[begin:].mean()))

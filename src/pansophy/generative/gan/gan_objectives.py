@@ -99,11 +99,11 @@ def gan_value(real, fake, *, logits=False, real_weight=None, fake_weight=None) -
     -1.3862944
     """
     parts = []
-    for name, given, weight in (
+    for name, outputs, weight in (
         ("real", real, real_weight),
         ("fake", fake, fake_weight),
     ):
-        D = np.atleast_1d(array_of_numbers(given, name))
+        D = np.atleast_1d(array_of_numbers(outputs, name))
         if not logits and not ((D >= 0) & (D <= 1)).all():
             raise ValueError(
                 f"{name} must hold probabilities from 0 to 1; pass scores with "

@@ -127,8 +127,8 @@ class TableColumn(NamedTuple):
         if self.some_missing:
             x = np.where(encoded[:, 1] > 0.5, np.nan, x)
         if self.is_key:
-            here = ~np.isnan(x)
-            x[here] = without_repeats(x[here], self.knots[0], self.knots[-1])
+            is_known = ~np.isnan(x)
+            x[is_known] = without_repeats(x[is_known], self.knots[0], self.knots[-1])
         return x if self.kind == "number" else as_times(x, self.kind)
 
     def normal_scores(self, x) -> np.ndarray:
@@ -152,9 +152,9 @@ class TableColumn(NamedTuple):
         for i, (value, gone) in enumerate(zip(values.tolist(), missing)):
             code = place.get(None if gone else value)
             if code is None:
-                what = "a missing value" if gone else repr(value)
+                shown = "a missing value" if gone else repr(value)
                 raise ValueError(
-                    f"column {self.name!r} holds {what}, which training rows did not."
+                    f"column {self.name!r} holds {shown}, which training rows did not."
                 )
             codes[i] = code
         return codes
@@ -212,8 +212,8 @@ def as_numbers(values):
     if kind != "O":
         return None
     missing = missing_mask(values)
-    here = values[~missing].tolist()
-    if not here or any(isinstance(v, (bool, str)) for v in here):
+    known = values[~missing].tolist()
+    if not known or any(isinstance(v, (bool, str)) for v in known):
         return None
     kind = kind_of_numbers(values)
     if kind != "number":
@@ -250,9 +250,12 @@ def kind_of_numbers(values) -> str:
         return "date" if values.dtype.kind == "M" else "duration"
     if values.dtype.kind != "O":
         return "number"
-    here = values[~missing_mask(values)].tolist()
-    for kind, of in (("date", datetime.date), ("duration", datetime.timedelta)):
-        if here and all(isinstance(v, of) for v in here):
+    known = values[~missing_mask(values)].tolist()
+    for kind, python_type in (
+        ("date", datetime.date),
+        ("duration", datetime.timedelta),
+    ):
+        if known and all(isinstance(v, python_type) for v in known):
             return kind
     return "number"
 
@@ -326,25 +329,26 @@ def learn_column(name, values, dtype, w) -> TableColumn:
     """Learn kind, scale and levels of one column from the training rows."""
     n = len(values)
     x = as_numbers(values)
-    none = np.zeros(0)
+    no_values = np.zeros(0)
     if x is not None:
         if np.isinf(x).any():
             raise ValueError(f"column {name!r} of X contains infinity.")
         gone = np.isnan(x)
-        here = x[~gone]
-        distinct = np.unique(here)
+        known = x[~gone]
+        distinct = np.unique(known)
         if len(distinct) > FEW_VALUES:
-            knots = smoothed_quantiles(here, None if w is None else w[~gone])
+            knots = smoothed_quantiles(known, None if w is None else w[~gone])
             kind = kind_of_numbers(values)
             is_number = kind == "number"
-            unit = 1 if is_number else unit_of_times(here)
+            unit = 1 if is_number else unit_of_times(known)
             # a weight is a number of equal rows
-            once = w is None or bool((w[~gone] == 1).all())
-            is_key = is_number and once and is_key_column(here, dtype.name)
+            has_unit_weights = w is None or bool((w[~gone] == 1).all())
+            is_key = is_number and has_unit_weights and is_key_column(known, dtype.name)
+            decimals = count_decimals(known)
+            has_gaps = bool(gone.any())
             return TableColumn(
-                name, kind, dtype, [], knots, count_decimals(here), bool(gone.any()), n,
-                unit, is_key,
-            )  # fmt: skip
+                name, kind, dtype, [], knots, decimals, has_gaps, n, unit, is_key
+            )
     codes, levels = encode_values(values)
     listed = levels.tolist()
     if x is None and len(listed) > max(50, n // 2):
@@ -355,7 +359,7 @@ def learn_column(name, values, dtype, w) -> TableColumn:
     if (codes < 0).any():
         listed = [*listed, None]
     return TableColumn(
-        name, "level", dtype, listed, none, -1, bool((codes < 0).any()), n
+        name, "level", dtype, listed, no_values, -1, bool((codes < 0).any()), n
     )
 
 

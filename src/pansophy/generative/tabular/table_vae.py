@@ -197,11 +197,13 @@ class TableVAE(AbstractVAE):
             return mean, scale
         numbers, absent = self._number_places()
         for j in numbers:
-            there = X[:, absent[j]] == 0 if j in absent else np.ones(len(X), bool)
-            v = None if w is None else w[there]
-            if there.any():
-                mean[j] = np.average(X[there, j], weights=v)
-                spread = np.sqrt(np.average((X[there, j] - mean[j]) ** 2, weights=v))
+            is_present = X[:, absent[j]] == 0 if j in absent else np.ones(len(X), bool)
+            v = None if w is None else w[is_present]
+            if is_present.any():
+                mean[j] = np.average(X[is_present, j], weights=v)
+                spread = np.sqrt(
+                    np.average((X[is_present, j] - mean[j]) ** 2, weights=v)
+                )
                 scale[j] = spread if spread > 0 else 1.0
         if self.scaling == "global" and numbers:
             scale[numbers] = np.sqrt(np.mean(scale[numbers] ** 2))

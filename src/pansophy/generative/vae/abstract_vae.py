@@ -203,13 +203,15 @@ class AbstractVAE(AbstractLatentModel):
                 return self._row_values(function, rows, labels, seed=None)
 
         if self._n_classes() and codes is None:
-            every = range(self._n_classes())
-            each = np.stack([estimate(np.full(len(rows), c)) for c in every], axis=1)
-            joint = each[:, :, 0] + np.log(self.class_prior_)
+            classes = range(self._n_classes())
+            estimates = np.stack(
+                [estimate(np.full(len(rows), c)) for c in classes], axis=1
+            )
+            joint = estimates[:, :, 0] + np.log(self.class_prior_)
             bound = logsumexp(joint, axis=1)
             with np.errstate(invalid="ignore"):  # -inf for every class: no shares
                 shares = softmax(joint)
-            error = np.sqrt(((shares * each[:, :, 1]) ** 2).sum(axis=1))
+            error = np.sqrt(((shares * estimates[:, :, 1]) ** 2).sum(axis=1))
         else:
             bound, error = estimate(codes).T
         bound = vanish_far_out(bound, rows) - self._log_volume()

@@ -88,8 +88,8 @@ class SparseFeatures(NamedTuple):
 
 def run_in_pieces(work, indptr):
     """Run work(begin, end) over pieces of about equal numbers of entries."""
-    at = np.linspace(0, indptr[-1], N_PIECES + 1)[1:-1]
-    cuts = np.r_[0, np.searchsorted(indptr, at), len(indptr) - 1]
+    targets = np.linspace(0, indptr[-1], N_PIECES + 1)[1:-1]
+    cuts = np.r_[0, np.searchsorted(indptr, targets), len(indptr) - 1]
     tasks = (
         (lambda b=int(b), e=int(e): work(b, e)) for b, e in pairwise(cuts) if e > b
     )

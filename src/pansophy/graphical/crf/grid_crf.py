@@ -133,13 +133,13 @@ def propagate_beliefs(p: PixelGrid, U, a, messages=None) -> PixelBeliefs:
     if not m:
         return PixelBeliefs(M, P, np.zeros(0), float(log_n.sum()))
     c, log_c = normalise_log_rows(log_b[sender] - np.log(M[reverse]))
-    same = (c[:m] * c[m:]).sum(axis=1)
-    pair_sum = 1 + np.expm1(a) * same  # sums of c_ij exp(a [l = l']) c_ji
+    agreement = (c[:m] * c[m:]).sum(axis=1)
+    pair_sum = 1 + np.expm1(a) * agreement  # sums of c_ij exp(a [l = l']) c_ji
     degree = np.bincount(np.r_[i, j], minlength=n)
     log_z = (np.log(pair_sum) + log_c[:m] + log_c[m:]).sum() - (
         (degree - 1) * log_n
     ).sum()
-    return PixelBeliefs(M, P, np.exp(a) * same / pair_sum, float(log_z))
+    return PixelBeliefs(M, P, np.exp(a) * agreement / pair_sum, float(log_z))
 
 
 def neighbor_votes(p: PixelGrid, y, weight, k):
@@ -186,23 +186,23 @@ class GridObjective:
     def bethe(self, t, p, y, U, v):
         """Eq. (3) of one image: value, gradient by pixel and label, and by v."""
         a = p.similarity @ v
-        at = np.arange(len(y))
+        pixels = np.arange(len(y))
         result = propagate_beliefs(p, U, a, self.messages[t])
         self.messages[t] = result.messages
-        same = p.agree(y)
-        value = result.log_z - U[at, y].sum() - a[same].sum()
+        agrees = p.agree(y)
+        value = result.log_z - U[pixels, y].sum() - a[agrees].sum()
         R = result.marginals.copy()
-        R[at, y] -= 1
-        return value, R, p.similarity.T @ (result.agree - same)
+        R[pixels, y] -= 1
+        return value, R, p.similarity.T @ (result.agree - agrees)
 
     def pseudo(self, t, p, y, U, v):
         """Eq. (5) of one image: value, gradient by pixel and label, and by v."""
         seen = np.stack([neighbor_votes(p, y, near, self.k) for near in p.similarity.T])
-        at = np.arange(len(y))
+        pixels = np.arange(len(y))
         Z = U + np.tensordot(v, seen, axes=1)
         R, log_n = normalise_log_rows(Z)
-        value = (log_n - Z[at, y]).sum()
-        R[at, y] -= 1
+        value = (log_n - Z[pixels, y]).sum()
+        R[pixels, y] -= 1
         return value, R, np.tensordot(seen, R, axes=([1, 2], [0, 1]))
 
 
@@ -348,10 +348,12 @@ class GridCRF(Estimator):
         W, b, _ = problem.split(independent)
         images = [p.X.reshape(*p.shape, -1) for p in problem.grids]
         y = np.concatenate(problem.codes)
-        alone = np.concatenate([(p.X @ W + b).argmax(axis=1) for p in problem.grids])
+        labels_alone = np.concatenate(
+            [(p.X @ W + b).argmax(axis=1) for p in problem.grids]
+        )
         coupled = np.concatenate([v.ravel() for v in self.predict(images)])
         right = np.mean(coupled == self.classes_[y])
-        plain = max(np.mean(alone == y), np.bincount(y).max() / len(y))
+        plain = max(np.mean(labels_alone == y), np.bincount(y).max() / len(y))
         error = np.sqrt(plain * (1 - plain) / len(y))  # one standard error of a share
         return bool(right < plain - error)
 

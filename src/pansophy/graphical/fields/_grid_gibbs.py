@@ -56,11 +56,20 @@ def ising_sweeps(x, kind, T, lanes, r, width, wrapped, sweeps):
                 o = (i - 1 + c) & 1
                 n = (width - o + 1) // 2
                 draw_random_row(lanes, r, n)
-                up, down, same = x[1 - c, i - 1], x[1 - c, i + 1], x[1 - c, i]
-                beside = same[2 * o :]
+                row_above, row_below, row = (
+                    x[1 - c, i - 1],
+                    x[1 - c, i + 1],
+                    x[1 - c, i],
+                )
+                neighbors_in_row = row[2 * o :]
                 spins, field_kind = x[c, i], kind[c, i]
                 for k in range(n):
-                    a = up[k + 1] + down[k + 1] + same[k + 1] + beside[k]
+                    a = (
+                        row_above[k + 1]
+                        + row_below[k + 1]
+                        + row[k + 1]
+                        + neighbors_in_row[k]
+                    )
                     spins[k + 1] = 1 if r[k] < T[field_kind[k + 1], a + 4] else -1
             if wrapped:
                 wrap_borders(x[c], height, width)

@@ -331,8 +331,8 @@ class IsingChain:
         for _ in range(sweeps):
             for colour in colors:
                 a = (self.J * neighbor_sum(self.spins, boundary) + self.h)[colour] / T
-                up = self.rng.random(len(a)) < 0.5 * (1.0 + np.tanh(a))
-                self.spins[colour] = np.where(up, 1, -1)
+                is_up = self.rng.random(len(a)) < 0.5 * (1.0 + np.tanh(a))
+                self.spins[colour] = np.where(is_up, 1, -1)
 
     def run(self, sweeps: int, T: float = 1.0):
         """Update every spin `sweeps` times."""

@@ -254,15 +254,15 @@ class FieldLikelihood:
         """log Z and the marginals of all scopes under the model, end to end."""
         d = len(self.sizes)
         if math.prod(self.sizes) <= MAX_ENUMERATED_STATES:
-            everything = tuple(range(d))
+            all_variables = tuple(range(d))
             logs = np.zeros(self.sizes)
             for s, t in zip(self.scopes, tables, strict=True):
-                logs = logs + broadcast_factor(Factor(s, t), everything)
+                logs = logs + broadcast_factor(Factor(s, t), all_variables)
             top = logs.max()
             p = np.exp(logs - top)
             total = p.sum()
             p /= total
-            rest = [tuple(v for v in everything if v not in s) for s in self.scopes]
+            rest = [tuple(v for v in all_variables if v not in s) for s in self.scopes]
             out = [p.sum(axis=r).ravel() for r in rest]
             return float(np.log(total) + top), np.concatenate(out)
         factors = [
@@ -289,17 +289,17 @@ class FieldLikelihood:
                 axis = s.index(v)
                 step = math.prod(self.shapes[k][axis + 1 :])
                 base = self.place[k] - self.rows[:, v] * step
-                at = base[:, None] + step * np.arange(size)
-                logits += tables[k].ravel()[at]
-                uses.append((k, at))
+                cells = base[:, None] + step * np.arange(size)
+                logits += tables[k].ravel()[cells]
+                uses.append((k, cells))
             logits -= logits.max(axis=1, keepdims=True)
             log_p = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
             value -= self.share @ log_p[n, self.rows[:, v]]
             error = np.exp(log_p)
             error[n, self.rows[:, v]] -= 1.0
             error *= self.share[:, None]
-            for k, at in uses:
+            for k, cells in uses:
                 width = self.start[k + 1] - self.start[k]
-                add = np.bincount(at.ravel(), error.ravel(), minlength=width)
+                add = np.bincount(cells.ravel(), error.ravel(), minlength=width)
                 grad[self.start[k] : self.start[k + 1]] += add
         return value + 0.5 * self.alpha * (t @ t), grad + self.alpha * t

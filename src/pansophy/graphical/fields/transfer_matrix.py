@@ -79,8 +79,8 @@ def transfer_matrix_inference(U, L):
         joint = forward[t] * b
         joint /= joint.sum()
         for j in range(width):
-            others = tuple(k for k in range(width) if k != j)
-            P[t, j] = joint.sum(axis=others)
+            other_axes = tuple(k for k in range(width) if k != j)
+            P[t, j] = joint.sum(axis=other_axes)
         b = apply_kronecker(weights[t] * b, M)
         b /= b.max()
     return float(log_z), P
@@ -88,13 +88,13 @@ def transfer_matrix_inference(U, L):
 
 def neighbor_pairs(height, width, periodic=False):
     """Pairs (m, 2) of neighbouring pixels, numbered along the rows."""
-    at = np.arange(height * width).reshape(height, width)
+    pixels = np.arange(height * width).reshape(height, width)
     if periodic:
-        ends = np.roll(at, -1, axis=1), np.roll(at, -1, axis=0)
-        return np.concatenate([np.stack([at, e], -1).reshape(-1, 2) for e in ends])
-    across = np.stack([at[:, :-1], at[:, 1:]], -1).reshape(-1, 2)
-    down = np.stack([at[:-1], at[1:]], -1).reshape(-1, 2)
-    return np.concatenate([across, down])
+        ends = np.roll(pixels, -1, axis=1), np.roll(pixels, -1, axis=0)
+        return np.concatenate([np.stack([pixels, e], -1).reshape(-1, 2) for e in ends])
+    in_rows = np.stack([pixels[:, :-1], pixels[:, 1:]], -1).reshape(-1, 2)
+    in_columns = np.stack([pixels[:-1], pixels[1:]], -1).reshape(-1, 2)
+    return np.concatenate([in_rows, in_columns])
 
 
 def check_grid_shape(shape, boundary):
@@ -103,11 +103,11 @@ def check_grid_shape(shape, boundary):
         height, width = (index(n) for n in shape)
     except (TypeError, ValueError):
         raise ValueError(f"shape must be (height, width), got {shape!r}.") from None
-    least = 2 if boundary == "periodic" else 1
-    if height < least or width < least:
+    min_side = 2 if boundary == "periodic" else 1
+    if height < min_side or width < min_side:
         raise ValueError(
-            f"the sides of a {boundary} grid must have at least {least} "
-            f"pixel{'s' * (least > 1)}, got {shape!r}."
+            f"the sides of a {boundary} grid must have at least {min_side} "
+            f"pixel{'s' * (min_side > 1)}, got {shape!r}."
         )
     return height, width
 
@@ -174,8 +174,8 @@ def periodic_inference(U, L):
         joint = (forward[t] * B.T).sum(axis=0)
         joint = (joint / joint.sum()).reshape((q,) * width)
         for j in range(width):
-            others = tuple(k for k in range(width) if k != j)
-            P[t, j] = joint.sum(axis=others)
+            other_axes = tuple(k for k in range(width) if k != j)
+            P[t, j] = joint.sum(axis=other_axes)
         B = (T * weights[t]) @ B
         B = B / B.max()
     return float(log_z), P

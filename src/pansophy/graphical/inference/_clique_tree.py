@@ -34,23 +34,23 @@ def multiply_table(T, t0, dims, d0, k, S, s0, strides, q0, digit):
     last = dims[d0 + k - 1]
     step = strides[q0 + k - 1]
     digit[:k] = 0
-    pos, at = t0, s0
+    pos, cell = t0, s0
     while True:
         if step == 0:
-            v = S[at]
+            v = S[cell]
             for j in range(last):
                 T[pos + j] *= v
         else:
             for j in range(last):
-                T[pos + j] *= S[at + j * step]
+                T[pos + j] *= S[cell + j * step]
         pos += last
         i = k - 2
         while i >= 0:
             digit[i] += 1
-            at += strides[q0 + i]
+            cell += strides[q0 + i]
             if digit[i] < dims[d0 + i]:
                 break
-            at -= strides[q0 + i] * digit[i]
+            cell -= strides[q0 + i] * digit[i]
             digit[i] = 0
             i -= 1
         if i < 0:
@@ -67,24 +67,24 @@ def marginalize_table(S, s0, size, T, t0, dims, d0, k, strides, q0, digit):
     last = dims[d0 + k - 1]
     step = strides[q0 + k - 1]
     digit[:k] = 0
-    pos, at = t0, s0
+    pos, cell = t0, s0
     while True:
         if step == 0:
             total = 0.0
             for j in range(last):
                 total += T[pos + j]
-            S[at] += total
+            S[cell] += total
         else:
             for j in range(last):
-                S[at + j * step] += T[pos + j]
+                S[cell + j * step] += T[pos + j]
         pos += last
         i = k - 2
         while i >= 0:
             digit[i] += 1
-            at += strides[q0 + i]
+            cell += strides[q0 + i]
             if digit[i] < dims[d0 + i]:
                 break
-            at -= strides[q0 + i] * digit[i]
+            cell -= strides[q0 + i] * digit[i]
             digit[i] = 0
             i -= 1
         if i < 0:
@@ -115,13 +115,13 @@ def load_factors(T, geometry, factors, codes, digit, n_products):
     scale = 0.0
     for f in range(len(clique)):
         c = clique[f]
-        at = start[f]
+        cell = start[f]
         for e in range(observed_ptr[f], observed_ptr[f + 1]):
-            at += observed_stride[e] * codes[observed[e]]
+            cell += observed_stride[e] * codes[observed[e]]
         d0 = dim_ptr[c]
         k = dim_ptr[c + 1] - d0
         multiply_table(
-            T, table_ptr[c], dims, d0, k, values, at, strides, stride_ptr[f], digit
+            T, table_ptr[c], dims, d0, k, values, cell, strides, stride_ptr[f], digit
         )
         n_products[c] += 1
         if n_products[c] % RESCALE_EVERY == 0:

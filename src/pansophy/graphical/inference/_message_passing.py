@@ -61,25 +61,25 @@ def factor_to_variable(g, e, kind, M, u, r, q, w, out):
                 q[x] = math.exp(q[x] - top) if q[x] > -np.inf else 0.0
         for block in range(0, cells, n * step):
             for x in range(n):
-                at = block + x * step
+                block_start = block + x * step
                 if kind < 2:
-                    for i in range(at, at + step):
+                    for i in range(block_start, block_start + step):
                         w[i] *= q[x]
                 else:
-                    for i in range(at, at + step):
+                    for i in range(block_start, block_start + step):
                         w[i] += q[x]
     n, step = g.sizes[v], g.stride[e]
     for x in range(n):
         out[x] = 0.0 if kind < 2 else -np.inf
     for block in range(0, cells, n * step):
         for x in range(n):
-            at = block + x * step
+            block_start = block + x * step
             total = out[x]
             if kind == 0:
-                for i in range(at, at + step):
+                for i in range(block_start, block_start + step):
                     total += w[i]
             else:
-                for i in range(at, at + step):
+                for i in range(block_start, block_start + step):
                     total = max(total, w[i])
             out[x] = total
     if kind < 2:
@@ -237,16 +237,16 @@ def tree_schedule(g, root):
                     visited[c] = True
                     queue[high] = c
                     high += 1
-    at = 0
+    position = 0
     for k in range(n_upward - 1, -1, -1):
-        order[at] = upward[k]
-        at += 1
+        order[position] = upward[k]
+        position += 1
     for k in range(n_upward):
         f = g.factor[upward[k]]
         for o in range(g.first[f], g.first[f + 1]):
             if o != upward[k]:
-                order[at] = o
-                at += 1
+                order[position] = o
+                position += 1
     return order, roots[:n_roots], tree
 
 

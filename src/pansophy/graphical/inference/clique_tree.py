@@ -195,10 +195,10 @@ def inward_schedule(tree: CliqueTree, root: int) -> np.ndarray:
     visited = {root}
     while stack:
         c = stack.pop()
-        for other, e, back in neighbors[c]:
-            if other not in visited:
-                visited.add(other)
-                stack.append(other)
+        for neighbor, e, back in neighbors[c]:
+            if neighbor not in visited:
+                visited.add(neighbor)
+                stack.append(neighbor)
                 outwards.append((e, back))
     return np.array(outwards[::-1], dtype=np.int64).reshape(-1, 2)
 
@@ -314,14 +314,14 @@ class CliqueTreeLayout:
         observed_columns, observed_strides = [], []
         n_values = 0
         for f in self.factors:
-            own = table_strides(f.variables, self.sizes)
+            stride_of = table_strides(f.variables, self.sizes)
             free = [v for v in f.variables if v not in column]
             home = self.tree.containing(free)
             assert home is not None  # every factor's scope went into the tree
             homes.append(home)
-            strides.append([own.get(v, 0) for v in self.tree.cliques[home]])
+            strides.append([stride_of.get(v, 0) for v in self.tree.cliques[home]])
             observed_columns.append([column[v] for v in f.variables if v in column])
-            observed_strides.append([own[v] for v in f.variables if v in column])
+            observed_strides.append([stride_of[v] for v in f.variables if v in column])
             start.append(n_values)
             n_values += f.values.size
         values = [np.ravel(f.values) for f in self.factors]
@@ -345,9 +345,9 @@ class CliqueTreeLayout:
         near, far, cells = [], [], []
         for e, (a, b) in enumerate(tree.edges):
             shared = tree.separator(e)
-            own = table_strides(shared, sizes)
-            near.append([own.get(v, 0) for v in tree.cliques[a]])
-            far.append([own.get(v, 0) for v in tree.cliques[b]])
+            stride_of = table_strides(shared, sizes)
+            near.append([stride_of.get(v, 0) for v in tree.cliques[a]])
+            far.append([stride_of.get(v, 0) for v in tree.cliques[b]])
             cells.append(math.prod(sizes[v] for v in shared))
         ends = np.array(tree.edges, dtype=np.int64).reshape(-1, 2)
         sep_ptr = np.cumsum([0, *cells]).astype(np.int64)
@@ -420,9 +420,9 @@ class CliqueTreeLayout:
             home = self.tree.containing(scope)
             if home is None:
                 raise ValueError(f"no clique holds the variables {scope} together.")
-            own = table_strides(scope, self.sizes)
+            stride_of = table_strides(scope, self.sizes)
             cliques.append(home)
-            strides.append([own.get(v, 0) for v in self.tree.cliques[home]])
+            strides.append([stride_of.get(v, 0) for v in self.tree.cliques[home]])
             cells.append(math.prod(self.sizes[v] for v in scope))
         ends = np.cumsum([0, *cells]).astype(np.int64)
         return (np.array(cliques, dtype=np.int64), ends, *concatenate_ragged(strides))

@@ -97,10 +97,16 @@ def gaussian_bp(
     """
     check_propagation_options(damping, max_iter, tol)
     J, h = check_precision_system(precision, potential)
-    off = J.tocoo()
-    keep = (off.row != off.col) & (off.data != 0)
+    entries = J.tocoo()
+    is_off_diagonal = (entries.row != entries.col) & (entries.data != 0)
     d = len(h)
-    arcs = csr_array((off.data[keep], (off.row[keep], off.col[keep])), shape=(d, d))
+    arcs = csr_array(
+        (
+            entries.data[is_off_diagonal],
+            (entries.row[is_off_diagonal], entries.col[is_off_diagonal]),
+        ),
+        shape=(d, d),
+    )
     arcs.sort_indices()
     head = arcs.indices.astype(np.int64)
     first = arcs.indptr.astype(np.int64)

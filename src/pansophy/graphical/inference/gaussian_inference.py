@@ -175,8 +175,8 @@ def query_mixed_network(model, engine, query, evidence):
     normals = joint_normals(
         model, {*query_continuous, *observed_continuous}, observed_discrete
     )
-    others = tuple(v for v in query_discrete if v not in normals.given)
-    table, _ = engine.posterior((*others, *normals.given), observed_discrete)
+    free_discrete = tuple(v for v in query_discrete if v not in normals.given)
+    table, _ = engine.posterior((*free_discrete, *normals.given), observed_discrete)
     if table is None:
         return None, -np.inf
     unobserved, mean, cov, log_p, n_certain = condition_normals(
@@ -184,12 +184,12 @@ def query_mixed_network(model, engine, query, evidence):
     )
     sizes = [space.sizes[v] for v in normals.given]
     table, log_z = reweight_configurations(
-        table, log_p, n_certain, [1] * len(others) + sizes
+        table, log_p, n_certain, [1] * len(free_discrete) + sizes
     )
     if table is None:
         return None, -np.inf
     log_z += engine.log_evidence(observed_discrete)
-    axes = (*others, *normals.given)
+    axes = (*free_discrete, *normals.given)
     if query_discrete:
         summed = tuple(j for j, v in enumerate(axes) if v not in query_discrete)
         kept = [v for v in axes if v in query_discrete]
@@ -199,9 +199,9 @@ def query_mixed_network(model, engine, query, evidence):
     place = {normals.nodes[j]: k for k, j in enumerate(unobserved)}
     columns = [place[v] for v in query_continuous]
     w = table.reshape(-1)
-    keep = w > 0
+    is_possible = w > 0
     return (
-        w[keep],
-        mean[keep][:, columns],
-        cov[keep][:, columns][:, :, columns],
+        w[is_possible],
+        mean[is_possible][:, columns],
+        cov[is_possible][:, columns][:, :, columns],
     ), log_z

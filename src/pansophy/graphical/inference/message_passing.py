@@ -169,9 +169,9 @@ def tree_messages(graph: FactorGraph, evidence, root, kind):
 
 def log_constant_of(graph: FactorGraph) -> float:
     """Logarithm of the factors without variables and of the scales of all others."""
-    alone = [float(f.values) for f in graph._rescaled_factors if not f.variables]
+    constants = [float(f.values) for f in graph._rescaled_factors if not f.variables]
     with np.errstate(divide="ignore"):
-        return graph.log_constant + float(np.log(alone).sum())
+        return graph.log_constant + float(np.log(constants).sum())
 
 
 def sum_product(model, evidence=None, *, root=0) -> Beliefs:

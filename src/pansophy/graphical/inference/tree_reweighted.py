@@ -151,9 +151,9 @@ def upper_bound(flat, M, u, r, share) -> float:
     """The right-hand side of eq. (1) at the beliefs of messages M."""
     b = np.split(log_beliefs(flat, M, u, r), flat.start[1:-1])
     b = [softmax(logs) for logs in b]
-    alone = np.ones(len(b))
-    np.add.at(alone, flat.variable, -r)
-    total = sum(a * entropy(p) for a, p in zip(alone, b, strict=True))
+    counting = np.ones(len(b))
+    np.add.at(counting, flat.variable, -r)
+    total = sum(a * entropy(p) for a, p in zip(counting, b, strict=True))
     q = np.empty(max(flat.sizes))
     for f, s in enumerate(share):
         logs = np.log(flat.table[flat.cell[f] : flat.cell[f + 1]])

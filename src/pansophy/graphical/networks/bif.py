@@ -285,8 +285,8 @@ def write_bif(network, path: str | PathLike | None = None, *, name="network") ->
         if not node_parents:
             lines.append(f"probability ( {node} ) {{\n  table {numbers(table)};\n}}")
             continue
-        given = ", ".join(quote_bif_label(space.names[p]) for p in node_parents)
-        lines.append(f"probability ( {node} | {given} ) {{")
+        parent_names = ", ".join(quote_bif_label(space.names[p]) for p in node_parents)
+        lines.append(f"probability ( {node} | {parent_names} ) {{")
         for configuration in np.ndindex(table.shape[:-1]):
             pairs = zip(node_parents, configuration, strict=True)
             key = ", ".join(quote_bif_label(space.states[p][c]) for p, c in pairs)

@@ -289,5 +289,5 @@ def log_normal_density(gap, variance):
     """log N(gap; 0, variance); a variance of 0 is a point mass (0 or -inf)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         value = -0.5 * (LOG_2PI + np.log(variance) + gap**2 / variance)
-    at = np.where(gap == 0, 0.0, -np.inf)
-    return np.where(np.asarray(variance) == 0, at, value)
+    point_mass = np.where(gap == 0, 0.0, -np.inf)
+    return np.where(np.asarray(variance) == 0, point_mass, value)

@@ -82,10 +82,10 @@ def named_graph(model):
 
 def node_indices(names, wanted) -> list[int]:
     """Positions of one or several names; an unknown name raises."""
-    one = isinstance(wanted, str) or not isinstance(wanted, Iterable)
+    is_single = isinstance(wanted, str) or not isinstance(wanted, Iterable)
     place = {v: i for i, v in enumerate(names)}
     out = []
-    for v in [wanted] if one else wanted:
+    for v in [wanted] if is_single else wanted:
         if v not in place:
             hint = suggest_name(v, names, "variables")
             raise ValueError(f"no variable is called {v!r}{hint}.")
@@ -115,8 +115,8 @@ def d_separated(model, x, y, given=()) -> DSeparation:
     names, parents = named_graph(model)
     start, goal = node_indices(names, x), node_indices(names, y)
     observed = node_indices(names, given)
-    both = set(start) & set(goal)
-    path: list[int] | None = [min(both)] if both - set(observed) else None
+    overlap = set(start) & set(goal)
+    path: list[int] | None = [min(overlap)] if overlap - set(observed) else None
     if path is None:
         path = open_path(parents, set(start), set(goal), set(observed))
     join_names = lambda nodes: ", ".join(str(names[i]) for i in nodes)
@@ -139,10 +139,10 @@ def open_path(parents, start, goal, observed) -> list[int] | None:
     came_from: dict = {(i, UP): None for i in sources}
     queue = deque(came_from)
     while queue:
-        here = queue.popleft()
-        i, direction = here
+        ball = queue.popleft()
+        i, direction = ball
         if i in goal and i not in observed:
-            return trace_path(came_from, here)
+            return trace_path(came_from, ball)
         successors = []
         if direction == UP and i not in observed:  # from a child: (1) upwards, (2)
             successors = [(p, UP) for p in parents[i]] + [
@@ -155,17 +155,17 @@ def open_path(parents, start, goal, observed) -> list[int] | None:
                 successors += [(p, UP) for p in parents[i]]
         for step in successors:
             if step not in came_from:
-                came_from[step] = here
+                came_from[step] = ball
                 queue.append(step)
     return None
 
 
-def trace_path(came_from, here):
+def trace_path(came_from, ball):
     """The nodes on the path to a state of the ball."""
     path = []
-    while here is not None:
-        path.append(here[0])
-        here = came_from[here]
+    while ball is not None:
+        path.append(ball[0])
+        ball = came_from[ball]
     return path[::-1]
 
 

@@ -113,15 +113,15 @@ def _parent_sets(last, earlier):
     for k in range(1 if last else 0, len(last) + 1):
         for chosen in combinations(last, k):
             for k_earlier in range(len(earlier) + 1):
-                for others in combinations(earlier, k_earlier):
-                    yield tuple(sorted((*chosen, *others)))
+                for earlier_nodes in combinations(earlier, k_earlier):
+                    yield tuple(sorted((*chosen, *earlier_nodes)))
 
 
 def adjacency_matrix(parents) -> np.ndarray:
     """The adjacency matrix A of the parents of each node: A[x, y] is x -> y."""
     A = np.zeros((len(parents), len(parents)), dtype=bool)
-    for y, above in enumerate(parents):
-        A[list(above), y] = True
+    for y, parents_of_y in enumerate(parents):
+        A[list(parents_of_y), y] = True
     return A
 
 

@@ -69,8 +69,10 @@ def markov_equivalent(a, b, names=None) -> bool:
     v_structures = lambda g, v: {
         (frozenset((v[x], v[y])), v[z]) for x, z, y in colliders(g)
     }
-    same = set(a_names) == set(b_names) and skeleton(a, a_names) == skeleton(b, b_names)
-    return same and v_structures(a, a_names) == v_structures(b, b_names)
+    is_same = set(a_names) == set(b_names) and skeleton(a, a_names) == skeleton(
+        b, b_names
+    )
+    return is_same and v_structures(a, a_names) == v_structures(b, b_names)
 
 
 def parse_graph(graph, names=None):
@@ -79,7 +81,12 @@ def parse_graph(graph, names=None):
         names = graph.space.names
     if names is None and isinstance(graph, dict):
         names = tuple(
-            dict.fromkeys([*graph, *(p for up in graph.values() for p in up)])
+            dict.fromkeys(
+                [
+                    *graph,
+                    *(p for parents_of_node in graph.values() for p in parents_of_node),
+                ]
+            )
         )
     if names is None and any(isinstance(v, str) for e in graph for v in e):
         names = tuple(dict.fromkeys(v for e in graph for v in e))

@@ -208,9 +208,9 @@ def query_with_continuous(model, query: ParsedQuery, method, order):
         )
     if len({space.is_discrete(v) for v in variables}) > 1:
         raise ValueError("ask for discrete and for continuous variables separately.")
-    both = [v for v in variables if v in observed and not space.is_discrete(v)]
-    if both:
-        raise ValueError(f"{space.names[both[0]]!r} is both asked for and observed.")
+    clash = [v for v in variables if v in observed and not space.is_discrete(v)]
+    if clash:
+        raise ValueError(f"{space.names[clash[0]]!r} is both asked for and observed.")
     answer, _ = gaussian_inference.query_mixed_network(
         model, model._engine(), variables, observed
     )
@@ -238,9 +238,9 @@ def most_probable_explanation(
         table, _ = engine.posterior(query, observed)
         if table is None:
             raise zero_probability_error(evidence or {})
-        at = np.unravel_index(int(np.argmax(table)), table.shape)
-        states = {space.names[v]: space.states[v][c] for v, c in zip(query, at)}
-        return MostProbableExplanation(states, float(np.log(table[at])))
+        cell = np.unravel_index(int(np.argmax(table)), table.shape)
+        states = {space.names[v]: space.states[v][c] for v, c in zip(query, cell)}
+        return MostProbableExplanation(states, float(np.log(table[cell])))
     factors = [condition_factor(f, observed) for f in engine.factors.values()]
     tree = query_clique_tree(factors, space.sizes, (), (), model.heuristic)
     check_table_size(engine.plan_cost(tree, ()), model.max_table)

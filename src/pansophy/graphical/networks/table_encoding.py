@@ -390,11 +390,11 @@ def encode_training_columns(columns, kinds, states, hidden=()):
     A discrete column is codes with -1 where missing, a continuous one numbers with NaN,
     a hidden variable None.
     """
-    for by_name, what in ((states, "states"), (kinds, "kinds")):
+    for by_name, field in ((states, "states"), (kinds, "kinds")):
         for name in by_name if isinstance(by_name, Mapping) else ():
             if name not in columns and name not in hidden:
                 hint = suggest_name(name, tuple(columns), "columns")
-                raise ValueError(f"{what} names {name!r}, which is no column{hint}.")
+                raise ValueError(f"{field} names {name!r}, which is no column{hint}.")
     labels, rows = [], []
     for name, column in columns.items():
         kind = kinds.get(name, "auto") if isinstance(kinds, Mapping) else kinds

@@ -79,10 +79,10 @@ def count_by_bits(
             m = start[others[k] + 1] - start[others[k]]
             for c in range(q):
                 remaining = totals[c]
-                at = offset[k] + c * m
+                cell = offset[k] + c * m
                 for s in range(m - 1):
-                    remaining -= out[at + s]
-                out[at + m - 1] = remaining
+                    remaining -= out[cell + s]
+                out[cell + m - 1] = remaining
 
 
 @compiled

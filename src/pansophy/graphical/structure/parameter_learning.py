@@ -261,10 +261,10 @@ def merge_equal_rows(rows, weight, group, parents, sizes):
     else:  # the joint state does not fit into an integer
         index = rows[:, observed]
         axis = 0
-    _, first, which = np.unique(
+    _, first, merged_row = np.unique(
         index, return_index=True, return_inverse=True, axis=axis
     )
-    return rows[first], np.bincount(which.ravel(), weight, len(first))
+    return rows[first], np.bincount(merged_row.ravel(), weight, len(first))
 
 
 def missing_pattern_blocks(
@@ -344,10 +344,12 @@ def bucket_posteriors(p: MissingPattern, tables, sizes):
         rest = tuple(u for u in p.cliques[k] if u != p.order[k])
         shape = (R, *(1,) * (m.ndim - 1))
         unscaled = m * np.where(top > 0, top, 1.0).reshape(shape)
-        up = np.ones(R)
+        upward = np.ones(R)
         if p.receiver[k] >= 0:
-            up = sum_to_scope(f[p.receiver[k]], p.cliques[p.receiver[k]], rest)
-        ratio = np.divide(up, unscaled, out=np.zeros_like(unscaled), where=unscaled > 0)
+            upward = sum_to_scope(f[p.receiver[k]], p.cliques[p.receiver[k]], rest)
+        ratio = np.divide(
+            upward, unscaled, out=np.zeros_like(unscaled), where=unscaled > 0
+        )
         f[k] *= broadcast_over_clique(ratio, rest, p.cliques[k])
     return f, log_z
 

@@ -74,8 +74,8 @@ class DiscreteFamilyScores:
     def score(self, y: int, parents) -> float:
         """The score of node y with these parents."""
         if parents:
-            *given, z = parents
-            return float(self.adds(y, tuple(given), (z,))[0])
+            *given_parents, z = parents
+            return float(self.adds(y, tuple(given_parents), (z,))[0])
         N = self.counts.table((y,))
         return loops.family_score(N, 1, len(N), 1, 1.0, *self.rule)
 
@@ -244,7 +244,9 @@ def structure_score(
         data, score, weights=weights, equivalent_size=equivalent_size
     )
     parents = parse_parents(graph, space.names)
-    return float(sum(families.score(j, above) for j, above in enumerate(parents)))
+    return float(
+        sum(families.score(j, parents_of_j) for j, parents_of_j in enumerate(parents))
+    )
 
 
 def log_likelihood_score(data, graph, *, weights=None) -> float:

@@ -243,10 +243,10 @@ class StructureSearch(Estimator):
         forbidden = edge_matrix(self.forbidden, space, "forbidden")
         if (required & forbidden).any():
             raise ParameterError("an edge is both required and forbidden.")
-        most = len(space.names) if self.max_parents is None else self.max_parents
-        if required.sum(axis=0).max(initial=0) > most:
+        max_parents = len(space.names) if self.max_parents is None else self.max_parents
+        if required.sum(axis=0).max(initial=0) > max_parents:
             raise ParameterError("required gives a column more than max_parents.")
-        return EdgeConstraints(forbidden, required, most)
+        return EdgeConstraints(forbidden, required, max_parents)
 
     def _start(self, space: VariableSpace, constraints: EdgeConstraints) -> tuple:
         """The initial graph, with the required and without the forbidden edges."""

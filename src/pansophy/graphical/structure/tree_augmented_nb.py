@@ -55,8 +55,8 @@ def complete_row_scores(codes, parents, log_tables) -> np.ndarray:
     scores = np.zeros((len(codes), log_tables[0].shape[0]))
     for j, node_parents in enumerate(parents):
         k, q, m = log_tables[j].shape
-        at = codes[:, j] + (m * codes[:, node_parents[0]] if node_parents else 0)
-        scores += np.ascontiguousarray(log_tables[j].reshape(k, q * m).T)[at]
+        cell = codes[:, j] + (m * codes[:, node_parents[0]] if node_parents else 0)
+        scores += np.ascontiguousarray(log_tables[j].reshape(k, q * m).T)[cell]
     return scores
 
 
@@ -80,7 +80,7 @@ def marginalised_row_scores(codes, parents, tables) -> np.ndarray:
         largest = upward.max(axis=2, keepdims=True)
         log_scale += safe_log(largest[:, :, 0])
         message[j] = upward / np.where(largest > 0, largest, 1.0)
-    root = [j for j, above in enumerate(parents) if not above]
+    root = [j for j, parents_of_j in enumerate(parents) if not parents_of_j]
     return log_scale + sum(safe_log(message[j][:, :, 0]) for j in root)
 
 
@@ -189,8 +189,8 @@ class TreeAugmentedNB(AbstractBayes):
 
         def score(given):
             codes = encode_symbols(arrays.to_numpy(given), self)
-            over = (codes >= self.n_categories_).any(axis=0)
-            bad = int(np.argmax(over)) if over.any() else -1
+            is_unknown = (codes >= self.n_categories_).any(axis=0)
+            bad = int(np.argmax(is_unknown)) if is_unknown.any() else -1
             raise_bad_category(bad, self.n_categories_)
             gone = (codes < 0).any(axis=1)
             out = np.empty((len(codes), len(self.class_count_)))

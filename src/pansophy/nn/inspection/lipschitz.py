@@ -134,12 +134,12 @@ def lipschitz_estimate(f, X) -> float:
     X = X if X.is_floating_point() else X.to(torch.get_default_dtype())
     with torch.no_grad():
         Y = f(X)
-        over = torch.pdist(Y.reshape(len(Y), -1).double())
-        under = torch.pdist(X.reshape(len(X), -1).double())
-    apart = under > 0
+        output_distances = torch.pdist(Y.reshape(len(Y), -1).double())
+        input_distances = torch.pdist(X.reshape(len(X), -1).double())
+    apart = input_distances > 0
     if not bool(apart.any()):
         raise ValueError("X must hold at least two different rows.")
-    return float((over[apart] / under[apart]).max())
+    return float((output_distances[apart] / input_distances[apart]).max())
 
 
 def convolution_norm(layer, shape, n_iter: int = 200) -> float:
@@ -149,29 +149,29 @@ def convolution_norm(layer, shape, n_iter: int = 200) -> float:
     """
     generator = torch.Generator(device="cpu").manual_seed(0)
     v = torch.randn(1, *shape, generator=generator).to(layer.weight)
-    sigma = before = 0.0
+    sigma = old_sigma = 0.0
     for _ in range(n_iter):
         v = v / torch.linalg.vector_norm(v)
         u, back = convolution_pair(layer, v)
-        before, sigma = sigma, float(torch.linalg.vector_norm(u))
+        old_sigma, sigma = sigma, float(torch.linalg.vector_norm(u))
         if sigma == 0:
             return 0.0
         v = back(u)
-        if sigma - before <= 1e-9 * sigma:
+        if sigma - old_sigma <= 1e-9 * sigma:
             break
-    return sigma + max(sigma - before, 0.0)
+    return sigma + max(sigma - old_sigma, 0.0)
 
 
 def convolution_pair(layer, v):
     """u = A v for the convolution A without its bias, and the function u -> A' u."""
     with torch.enable_grad():
-        at = v.detach().requires_grad_()
-        u = layer(at)
+        leaf = v.detach().requires_grad_()
+        u = layer(leaf)
         if layer.bias is not None:
             u = u - layer.bias.view(-1, *[1] * (u.ndim - 2))
 
     def back(g):
-        return torch.autograd.grad(u, at, g)[0]
+        return torch.autograd.grad(u, leaf, g)[0]
 
     return u.detach(), back
 

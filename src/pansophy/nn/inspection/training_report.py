@@ -135,16 +135,21 @@ def saturation_report(net, batch, *, flat: float = FLAT_SLOPE) -> SaturationRepo
             losses = net.losses(batch)
             values = [v() if callable(v) else v for v in losses.values()]
             total: Any = sum(values)
-            own = dict(net.named_parameters())
-            own = {name: p for name, p in own.items() if p.requires_grad}
-            grads = torch.autograd.grad(total, list(own.values()), allow_unused=True)
+            parameters = dict(net.named_parameters())
+            parameters = {name: p for name, p in parameters.items() if p.requires_grad}
+            grads = torch.autograd.grad(
+                total, list(parameters.values()), allow_unused=True
+            )
     finally:
         for handle in handles:
             handle.remove()
         net.train(training)
     if isinstance(net, MLP):
         seen = mlp_sums(net, batch[0])
-    norms = {name: 0.0 if g is None else float(g.norm()) for name, g in zip(own, grads)}
+    norms = {
+        name: 0.0 if g is None else float(g.norm())
+        for name, g in zip(parameters, grads)
+    }
     layers = [layer_saturation(name, g, Z, flat) for name, g, Z in seen]
     return SaturationReport(layers, norms, float(total.detach()))
 
@@ -183,8 +188,8 @@ def layer_saturation(name, activation, Z: Tensor, flat: float) -> LayerSaturatio
     else:
         Z = Z.reshape(len(Z), -1)
     slope = activation_slopes(activation, Z)
-    around = torch.linspace(-4, 4, 161, dtype=Z.dtype, device=Z.device)
-    steepest = activation_slopes(activation, around).max()
+    sums_grid = torch.linspace(-4, 4, 161, dtype=Z.dtype, device=Z.device)
+    steepest = activation_slopes(activation, sums_grid).max()
     slope = slope / steepest
     is_flat = slope < flat
     return LayerSaturation(
@@ -286,25 +291,25 @@ def training_report(net, data, *, steps: int = 30, **options) -> TrainingReport:
     net = copy.deepcopy(net)
     norms: dict[str, list] = {name: [] for name, _ in net.named_parameters()}
     ratios: dict[str, list] = {name: [] for name in norms}
-    before = {name: p.detach().clone() for name, p in net.named_parameters()}
+    old_values = {name: p.detach().clone() for name, p in net.named_parameters()}
 
     @torch.no_grad()
     def watch(net):
         for name, p in net.named_parameters():
             g = p.grad
             norms[name].append(0.0 if g is None else gradient_size(g))
-            moved = p.detach() - before[name]
-            size = float(before[name].norm())
+            moved = p.detach() - old_values[name]
+            size = float(old_values[name].norm())
             ratios[name].append(float(moved.norm()) / size if size > 0 else np.nan)
-            before[name].copy_(p.detach())
+            old_values[name].copy_(p.detach())
 
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "compile": "none",
         **options,
         "epochs": steps,
         "steps_per_epoch": 1,
     }
-    result = Training(net, data, after_step=watch, **given).run()
+    result = Training(net, data, after_step=watch, **settings).run()
     norm_curves = {name: np.asarray(v) for name, v in norms.items()}
     ratio_curves = {name: np.asarray(v) for name, v in ratios.items()}
     trainable = [name for name, p in net.named_parameters() if p.requires_grad]
@@ -410,7 +415,7 @@ def learning_rate_range_test(
         raise ValueError(f"low must be above 0 and below high, got {low} and {high}.")
     net = copy.deepcopy(net)
     rate = lambda t: geometric_decay(low, high, min(t / max(steps - 1, 1), 1.0))
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "compile": "none",
         **options,
         "epochs": steps,
@@ -418,7 +423,7 @@ def learning_rate_range_test(
     }
     result = Training(
         net, data, optimiser=rule._replace(lr=1.0), schedule=lambda t: rate(t.step),
-        **given,
+        **settings,
     ).run()  # fmt: skip
     losses = np.asarray(result.history.get("loss", [])).astype(float)
     if len(losses) < 3:

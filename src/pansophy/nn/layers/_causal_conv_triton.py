@@ -55,9 +55,9 @@ def load_rows(
     result = ()
     for k in tl.static_range(ROWS):
         t = first + k
-        here = (c < channels) & (t >= 0) & (t < length)
-        at = (row * length + t) * step + c
-        result = result + (tl.load(ptr + at, mask=here, other=0.0),)
+        is_valid = (c < channels) & (t >= 0) & (t < length)
+        offsets = (row * length + t) * step + c
+        result = result + (tl.load(ptr + offsets, mask=is_valid, other=0.0),)
     return result
 
 
@@ -93,9 +93,9 @@ def silu_conv_kernel(
             for k in tl.static_range(W):
                 p += w[k] * x[g + k].to(tl.float32)
             y = p * quick_sigmoid(p)
-            to = (row * length + start + g) * (y_units * Y_UNIT) + c
-            here = inside & (start + g < length)
-            tl.store(y_ptr + to, y.to(y_ptr.dtype.element_ty), mask=here)
+            offsets = (row * length + start + g) * (y_units * Y_UNIT) + c
+            is_valid = inside & (start + g < length)
+            tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty), mask=is_valid)
         past = x[GROUP:]
 
 
@@ -134,26 +134,26 @@ def silu_conv_gradient_kernel(
             gate = quick_sigmoid(p)
             dp_t = dy[g].to(tl.float32) * gate * (1 + p * (1 - gate))
             dp = dp + (dp_t,)
-            own = tl.where(start + g < last, dp_t, 0.0)
-            db += own
+            dp_own = tl.where(start + g < last, dp_t, 0.0)
+            db += dp_own
             added = ()
             for k in tl.static_range(W):
-                added = added + (dw[k] + own * x[g + k].to(tl.float32),)
+                added = added + (dw[k] + dp_own * x[g + k].to(tl.float32),)
             dw = added
             dx = zero
             for j in tl.static_range(W):
                 dx += w[W - 1 - j] * dp[g + j]
             t = start + g - (W - 1)
-            here = inside & (t >= first) & (t < last)
-            to = (row * length + t) * x_step + c
-            tl.store(dx_ptr + to, dx.to(dx_ptr.dtype.element_ty), mask=here)
+            is_valid = inside & (t >= first) & (t < last)
+            offsets = (row * length + t) * x_step + c
+            tl.store(dx_ptr + offsets, dx.to(dx_ptr.dtype.element_ty), mask=is_valid)
         past = x[GROUP:]
         past_dp = dp[GROUP:]
     part = row * tl.num_programs(1) + tl.program_id(1)
-    to = part * (W + 1) * channels + c
+    offsets = part * (W + 1) * channels + c
     for k in tl.static_range(W):
-        tl.store(sums_ptr + to + k * channels, dw[k], mask=inside)
-    tl.store(sums_ptr + to + W * channels, db, mask=inside)
+        tl.store(sums_ptr + offsets + k * channels, dw[k], mask=inside)
+    tl.store(sums_ptr + offsets + W * channels, db, mask=inside)
 
 
 def aligned_stride(x) -> tuple[int, int]:

@@ -36,12 +36,14 @@ def scan_kernel(
         mask = (t < length)[:, None] & inside[None, :]
         if REVERSE:
             t = length - 1 - t
-        at = row * length + t[:, None]
-        a = tl.load(a_ptr + at * factors + (d // repeat)[None, :], mask=mask, other=1.0)
-        b = tl.load(b_ptr + at * channels + d[None, :], mask=mask, other=0.0)
+        offsets = row * length + t[:, None]
+        a = tl.load(
+            a_ptr + offsets * factors + (d // repeat)[None, :], mask=mask, other=1.0
+        )
+        b = tl.load(b_ptr + offsets * channels + d[None, :], mask=mask, other=0.0)
         A, g = tl.associative_scan((a, b), 0, compose_pairs)
         h = g + A * state[None, :]
-        tl.store(h_ptr + at * channels + d[None, :], h, mask=mask)
+        tl.store(h_ptr + offsets * channels + d[None, :], h, mask=mask)
         state = tl.sum(tl.where(last, h, 0.0), axis=0)
 
 

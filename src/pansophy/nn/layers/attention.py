@@ -91,8 +91,8 @@ def causal_mask(L: int, S: int, device=None) -> Tensor:
 
     With S > L the first S - L keys are a past that every query may see.
     """
-    at = torch.arange(S - L, S, device=device)
-    return torch.arange(S, device=device) <= at[:, None]
+    query_places = torch.arange(S - L, S, device=device)
+    return torch.arange(S, device=device) <= query_places[:, None]
 
 
 def joint_mask(L, S, mask, causal, device) -> Tensor | None:
@@ -138,8 +138,8 @@ def clean_masked(q, k, v, mask, causal) -> Cleaned:
     elif mask.shape[-2] == 1 and not causal:
         seen = (mask & bad[..., None, :]).any(-1).expand(*bad.shape[:-1], L)
     else:
-        both = joint_mask(L, S, mask, causal, q.device)
-        seen = (both & bad[..., None, :]).any(-1)
+        allowed = joint_mask(L, S, mask, causal, q.device)
+        seen = (allowed & bad[..., None, :]).any(-1)
     return Cleaned(k, v, seen[..., None])
 
 
@@ -346,12 +346,12 @@ class CrossAttention(nn.Module):
         self.W_k = nn.Linear(d_memory, m, bias=False)
         self.W_v = nn.Linear(d_memory, d, bias=False)
         draw = lambda *shape: nn.Parameter(torch.randn(shape) / math.sqrt(m))
-        own = {
+        weights_of = {
             "bilinear": lambda: [draw(m, m)],
             "additive": lambda: [draw(m, m), draw(m, m), draw(m)],
             "linear": lambda: [draw(m), draw(m)],
         }
-        self.weights = nn.ParameterList(own.get(similarity, list)())
+        self.weights = nn.ParameterList(weights_of.get(similarity, list)())
 
     def attention_weights(self, X, memory, mask=None) -> Tensor:
         """The weights a of eq. (1), (..., L, S)."""

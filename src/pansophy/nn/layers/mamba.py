@@ -190,12 +190,12 @@ class Mamba(nn.Module):
         if self._runs_kernels(x):
             from ._mamba_triton import TritonMambaCore
 
-            own = (getattr(self, name) for name in MambaParameters._fields)
-            y = TritonMambaCore.apply(self.in_projection(x), mask, EPS, *own)
+            parameters = (getattr(self, name) for name in MambaParameters._fields)
+            y = TritonMambaCore.apply(self.in_projection(x), mask, EPS, *parameters)
         else:
             z, channels, dt = self._projected(x)
-            before = self.kernel.shape[-1] - 1
-            padded = functional.pad(channels.transpose(1, 2), (before, 0))
+            n_before = self.kernel.shape[-1] - 1
+            padded = functional.pad(channels.transpose(1, 2), (n_before, 0))
             parts = self._selective(self._convolved(padded), dt, mask)
             y, _ = ssd(*parts, skip=self.D, method=self.method)
             y = self._normalised(y, z)
@@ -216,8 +216,8 @@ class Mamba(nn.Module):
         window = torch.cat([state.inputs, channels.transpose(1, 2)], dim=2)
         parts = self._selective(self._convolved(window), dt)
         y, h = ssd(*parts, state.h, skip=self.D, method=self.method)
-        before = self.kernel.shape[-1] - 1
-        last = window[:, :, window.shape[2] - before :]
+        n_before = self.kernel.shape[-1] - 1
+        last = window[:, :, window.shape[2] - n_before :]
         return self.out_projection(self._normalised(y, z)), MambaState(last, h)
 
     def step(self, x: Tensor, state: MambaState) -> tuple[Tensor, MambaState]:

@@ -65,8 +65,8 @@ def pad_edges(x, pairs, value):
     """x with places of one value around it."""
     if not any(map(any, pairs)):
         return x
-    around = [p for pair in reversed(pairs) for p in pair]
-    return functional.pad(x, around, value=value)
+    padding = [p for pair in reversed(pairs) for p in pair]
+    return functional.pad(x, padding, value=value)
 
 
 class MaxPool(Pool):
@@ -116,5 +116,5 @@ class AvgPool(Pool):
         pool = MEANS[x.ndim - 2]
         if not any(map(any, pads)):
             return pool(x, k, s)
-        there = pad_edges(x.new_ones((1, 1, *x.shape[2:])), pads, 0.0)
-        return pool(pad_edges(x, pads, 0.0), k, s) / pool(there, k, s)
+        coverage = pad_edges(x.new_ones((1, 1, *x.shape[2:])), pads, 0.0)
+        return pool(pad_edges(x, pads, 0.0), k, s) / pool(coverage, k, s)

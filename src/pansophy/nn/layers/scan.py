@@ -135,12 +135,12 @@ def chunked_scan(a, b, h0) -> Tensor:
     for j in range(1, c):  # (1)
         h[:, :, j].addcmul_(a[:, :, j], h[:, :, j - 1])
         A[:, :, j].mul_(A[:, :, j - 1])
-    before = torch.empty_like(h[:, :, 0])
+    states_before = torch.empty_like(h[:, :, 0])
     state = h0
     for k in range(chunks):  # (2)
-        before[:, k] = state
+        states_before[:, k] = state
         state = torch.addcmul(h[:, k, -1], A[:, k, -1], state)
-    h.addcmul_(A, before.unsqueeze(2))  # (3)
+    h.addcmul_(A, states_before.unsqueeze(2))  # (3)
     return h.reshape(n, chunks * c, *rest)[:, :length]
 
 
@@ -170,8 +170,8 @@ class LinearScan(torch.autograd.Function):
         g = LinearScan.apply(
             later.flip(1), hbar.flip(1), torch.zeros_like(h0), ctx.scan_function
         ).flip(1)
-        before = torch.cat([h0.unsqueeze(1), h[:, :-1]], dim=1)
-        return g * before, g, a[:, 0] * g[:, 0], None
+        h_before = torch.cat([h0.unsqueeze(1), h[:, :-1]], dim=1)
+        return g * h_before, g, a[:, 0] * g[:, 0], None
 
 
 SCAN_METHODS = {"loop": loop_scan, "chunked": chunked_scan, "triton": triton_scan}

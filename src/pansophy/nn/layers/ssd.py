@@ -155,14 +155,16 @@ def chunked_ssd(x, log_a, B, C, gain, h0, chunk=None):
     decay = decay_matrix(sums, x.dtype)
     inside = ((C @ B.transpose(-1, -2))[:, :, None] * decay) @ x  # (2), first part
     to_end = (sums[..., -1:] - sums).exp().to(x.dtype)
-    made = (x * to_end[..., None]).transpose(-1, -2) @ B[:, :, None]  # (n,K,H,P,N)
-    whole = sums[..., -1].exp().to(x.dtype)[..., None, None]
-    after = scan(whole, made, h0)  # (3)
-    before = torch.cat([h0[:, None], after[:, :-1]], dim=1)
+    chunk_states = (x * to_end[..., None]).transpose(-1, -2) @ B[
+        :, :, None
+    ]  # (n,K,H,P,N)
+    chunk_decays = sums[..., -1].exp().to(x.dtype)[..., None, None]
+    states_after = scan(chunk_decays, chunk_states, h0)  # (3)
+    states_before = torch.cat([h0[:, None], states_after[:, :-1]], dim=1)
     from_start = sums.exp().to(x.dtype)[..., None]
-    y = inside + from_start * (C[:, :, None] @ before.transpose(-1, -2))
+    y = inside + from_start * (C[:, :, None] @ states_before.transpose(-1, -2))
     y = y.transpose(2, 3).reshape(n, K * c, heads, P)[:, :length]
-    return y, after[:, -1]
+    return y, states_after[:, -1]
 
 
 def balanced_chunk(N, P) -> int:
@@ -177,6 +179,6 @@ def decay_matrix(sums, dtype) -> Tensor:
     # differences of float64 sums as those of their high and low parts
     high = sums.to(dtype)
     low = (sums - high).to(dtype)
-    between = high[..., :, None] - high[..., None, :]
-    between = between + (low[..., :, None] - low[..., None, :])
-    return between.masked_fill(late, -torch.inf).exp()
+    differences = high[..., :, None] - high[..., None, :]
+    differences = differences + (low[..., :, None] - low[..., None, :])
+    return differences.masked_fill(late, -torch.inf).exp()

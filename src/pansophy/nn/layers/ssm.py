@@ -165,13 +165,13 @@ def discretize_diagonal(eigenvalues: Pair, delta, method="zoh") -> tuple[Pair, P
         size = re.exp()
         A = Pair(size * im.cos(), size * im.sin())
         # e^z - 1 without cancellation: cos - 1 = -2 sin^2 of half the angle
-        less = torch.expm1(re) * im.cos() - 2 * torch.sin(im / 2).square()
-        return A, Pair(less, A.im).over(eigenvalues)
+        expm1_re = torch.expm1(re) * im.cos() - 2 * torch.sin(im / 2).square()
+        return A, Pair(expm1_re, A.im).over(eigenvalues)
     if method == "bilinear":
-        below = Pair(1 - re / 2, -im / 2)
-        A = Pair(1 + re / 2, im / 2).over(below)
-        whole = torch.ones_like(re) * delta
-        return A, Pair(whole, torch.zeros_like(whole)).over(below)
+        denominator = Pair(1 - re / 2, -im / 2)
+        A = Pair(1 + re / 2, im / 2).over(denominator)
+        step_sizes = torch.ones_like(re) * delta
+        return A, Pair(step_sizes, torch.zeros_like(step_sizes)).over(denominator)
     raise ValueError(f'method must be "zoh" or "bilinear", got {method!r}.')
 
 
@@ -334,17 +334,17 @@ class S4D(StateSpaceLayer):
         L steps is Abar^L x0 + sum_t Abar^(L-1-t) Bbar u_t.
         """
         A, B = self.discretized()
-        before = A.times(Pair(state[..., 0], state[..., 1]))  # Abar x0
+        decayed = A.times(Pair(state[..., 0], state[..., 1]))  # Abar x0
         length = x.shape[1]
         C = Pair(self.C[..., 0], self.C[..., 1])
-        carried = vandermonde_kernel(C.times(before), A, length)  # (batch, H, L)
+        carried = vandermonde_kernel(C.times(decayed), A, length)  # (batch, H, L)
         y = self.forward(x) + carried.transpose(1, 2).to(x.dtype)
         powers = diagonal_powers(A, range(length))  # Abar^t, (H, N/2, L)
         u = x.flip(1).to(A.re.dtype)
-        made = Pair(*(torch.einsum("blh,hnl->bhn", u, part) for part in powers))
-        made = B.times(made)
-        last = Pair(powers.re[..., -1], powers.im[..., -1]).times(before)
-        return y, torch.stack([made.re + last.re, made.im + last.im], dim=-1)
+        forced = Pair(*(torch.einsum("blh,hnl->bhn", u, part) for part in powers))
+        forced = B.times(forced)
+        last = Pair(powers.re[..., -1], powers.im[..., -1]).times(decayed)
+        return y, torch.stack([forced.re + last.re, forced.im + last.im], dim=-1)
 
 
 def diagonal_eigenvalues(N: int, init: str) -> np.ndarray:
@@ -394,9 +394,9 @@ class S4(StateSpaceLayer):
         shape = (self.width, len(start.eigenvalues))
 
         def pair(values):
-            both = np.stack([values.real, values.imag], axis=-1)
-            both = torch.tensor(both, dtype=torch.float32)
-            return nn.Parameter(both.expand(*shape, 2).clone())
+            stacked = np.stack([values.real, values.imag], axis=-1)
+            stacked = torch.tensor(stacked, dtype=torch.float32)
+            return nn.Parameter(stacked.expand(*shape, 2).clone())
 
         decay = torch.tensor(np.log(-start.eigenvalues.real), dtype=torch.float32)
         self.log_decay = nn.Parameter(decay.expand(shape).clone())
@@ -424,8 +424,8 @@ class S4(StateSpaceLayer):
         half = A * (delta[:, None, None] / 2)
         eye = torch.eye(A.shape[1], dtype=A.dtype, device=A.device)
         right = torch.cat([eye + half, (B * delta[:, None])[..., None]], 2)
-        both = torch.linalg.solve(eye - half, right)
-        return both[..., :-1], both[..., -1], C
+        solution = torch.linalg.solve(eye - half, right)
+        return solution[..., :-1], solution[..., -1], C
 
     def kernel(self, length: int) -> Tensor:
         """K from its generating function, eq. (7): (H, length)."""
@@ -474,9 +474,9 @@ class CauchySums:
 
     def __call__(self, u: Pair, v: Pair) -> Tensor:
         g = u.times(v)
-        along = (g.re * self.re + g.im * self.im)[..., None]
-        above = 2 * (g.re[..., None] * self.alpha - along * self.rho)
-        return (above / self.below).sum(1)
+        projection = (g.re * self.re + g.im * self.im)[..., None]
+        numerator = 2 * (g.re[..., None] * self.alpha - projection * self.rho)
+        return (numerator / self.below).sum(1)
 
 
 class StateSpaceBlock(nn.Module):

@@ -79,9 +79,9 @@ class TokenModel(nn.Module):
         """Cross-entropy of each token after the first; batch (tokens[, lengths])."""
         tokens, *lengths = batch
         L = tokens.shape[1] - 1
-        before = lengths[0] - 1 if lengths else None
-        logits = self.output(self.hidden(tokens[:, :-1], before))
-        mask = step_mask(before, L) if lengths else None
+        input_lengths = lengths[0] - 1 if lengths else None
+        logits = self.output(self.hidden(tokens[:, :-1], input_lengths))
+        mask = step_mask(input_lengths, L) if lengths else None
         return {"loss": token_loss(logits, tokens[:, 1:], mask)}
 
     def batch_weight(self, batch) -> float:

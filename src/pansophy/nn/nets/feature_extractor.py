@@ -90,9 +90,11 @@ def net_and_inputs(model, X) -> list[tuple[nn.Module, tuple]]:
     if isinstance(model, nn.Module):
         parts = X if isinstance(X, tuple) else (X,)
         like = next(model.parameters(), torch.zeros(()))
-        made = tuple(torch.as_tensor(a, device=like.device) for a in parts)
-        made = tuple(a.to(like.dtype) if a.is_floating_point() else a for a in made)
-        return [(model, made)]
+        tensors = tuple(torch.as_tensor(a, device=like.device) for a in parts)
+        tensors = tuple(
+            a.to(like.dtype) if a.is_floating_point() else a for a in tensors
+        )
+        return [(model, tensors)]
     parts = []
     for a in model.net_inputs(X):
         # sequences go padded, with their lengths

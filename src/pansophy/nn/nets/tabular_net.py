@@ -193,8 +193,8 @@ class TabularResNet(nn.Module):
             for p in part.parameters()
             if p.ndim > 1
         )
-        every = sum(p.numel() for p in self.parameters() if p.ndim > 1)
-        return 6.0 * n * (every + (self.n_members - 1) * shared)
+        n_weights = sum(p.numel() for p in self.parameters() if p.ndim > 1)
+        return 6.0 * n * (n_weights + (self.n_members - 1) * shared)
 
     def features(self, x: Tensor, z: Tensor) -> Tensor:
         """h of eq. (1)."""

@@ -26,11 +26,11 @@ def copy_values(x, out):
 @compiled(inner=True, refcount=True)
 def layer_inputs(field, X, n, s, layer, i):
     """The rows [H; 1; t] of a layer at stage i, as one vector."""
-    before = 0
+    rows_before = 0
     for j in range(layer):
-        before += field.rows[j]
+        rows_before += field.rows[j]
     length = field.rows[layer] * n
-    begin = s * n * before + i * length
+    begin = s * n * rows_before + i * length
     return X[begin : begin + length]
 
 
@@ -40,17 +40,17 @@ def perceptron_stage(field, time, X, n, s, i, out):
     n_layers = len(field.rows)
     for layer in range(n_layers):
         m, k, rows = field.sizes[layer], field.sizes[layer + 1], field.rows[layer]
-        own = layer_inputs(field, X, n, s, layer, i)
-        own[m * n : (m + 1) * n] = np.float32(1.0)
+        inputs = layer_inputs(field, X, n, s, layer, i)
+        inputs[m * n : (m + 1) * n] = np.float32(1.0)
         if rows == m + 2:
-            own[(m + 1) * n :] = np.float32(time)
+            inputs[(m + 1) * n :] = np.float32(time)
         begin = field.places[layer]
         W = field.w[begin : begin + k * rows].reshape(k, rows)
         if layer == n_layers - 1:
-            np.dot(W, own.reshape(rows, n), out.reshape(k, n))
+            np.dot(W, inputs.reshape(rows, n), out.reshape(k, n))
         else:
             Z = layer_inputs(field, X, n, s, layer + 1, i)[: k * n]
-            np.dot(W, own.reshape(rows, n), Z.reshape(k, n))
+            np.dot(W, inputs.reshape(rows, n), Z.reshape(k, n))
             activate_values(Z, field.rectified)
 
 
@@ -70,11 +70,11 @@ def explicit_stages(field, steps, time, h, y, begin, X, K, y1, last):
     n = len(y) // d
     s = len(steps.c)
     for i in range(begin, s):
-        own = layer_inputs(field, X, n, s, 0, i)[: d * n]
-        copy_values(y, own)
+        inputs = layer_inputs(field, X, n, s, 0, i)[: d * n]
+        copy_values(y, inputs)
         for j in range(i):
             if steps.a[i, j] != 0.0:
-                add_multiple(own, np.float32(h * steps.a[i, j]), K[j])
+                add_multiple(inputs, np.float32(h * steps.a[i, j]), K[j])
         perceptron_stage(field, time + steps.c[i] * h, X, n, s, i, K[i])
     copy_values(K[s - 1], last)
     copy_values(y, y1)
@@ -116,12 +116,14 @@ def scaled_norm(x, y, steps):
 def perceptron_stage_backward(field, X, n, s, i, kbar, work, sums, out):
     """(df/dy)' k_i' into `out`; the derivatives in the weights are added to `sums`."""
     D = kbar
-    spare, other = work.first, work.second
+    spare, other_spare = work.first, work.second
     for layer in range(len(field.rows) - 1, -1, -1):
         m, k, rows = field.sizes[layer], field.sizes[layer + 1], field.rows[layer]
-        own = layer_inputs(field, X, n, s, layer, i)
+        inputs = layer_inputs(field, X, n, s, layer, i)
         part = work.product[: k * rows]
-        np.dot(D[: k * n].reshape(k, n), own.reshape(rows, n).T, part.reshape(k, rows))
+        np.dot(
+            D[: k * n].reshape(k, n), inputs.reshape(rows, n).T, part.reshape(k, rows)
+        )
         begin = field.places[layer]
         add_multiple(sums[begin : begin + k * rows], np.float32(1.0), part)
         begin = field.back_places[layer]
@@ -131,8 +133,8 @@ def perceptron_stage_backward(field, X, n, s, i, kbar, work, sums, out):
         else:
             G = spare[: m * n].reshape(m, n)
             np.dot(W, D[: k * n].reshape(k, n), G)
-            slope_times(G, own[: m * n].reshape(m, n), field.rectified)
-            D, spare, other = spare, other, spare
+            slope_times(G, inputs[: m * n].reshape(m, n), field.rectified)
+            D, spare, other_spare = spare, other_spare, spare
 
 
 @compiled

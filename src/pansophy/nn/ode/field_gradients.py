@@ -117,10 +117,10 @@ class TorchFieldPass:
         self.outputs = [W.shape[1] for W in field.weights]
         self.W, self.back = [], []  # (m_l, m_{l-1} + 1 or 2) and (m_{l-1}, m_l)
         for i, (W, b) in enumerate(zip(field.weights, field.biases)):
-            into, out = self._scales(i)
-            if into == 2:
+            in_scale, out = self._scales(i)
+            if in_scale == 2:
                 b = b - W.sum(0)
-            self.back.append(W * (into * out))
+            self.back.append(W * (in_scale * out))
             columns = [self.back[-1].t(), b[:, None] * out]
             if i == 0 and self.time:
                 columns.append(field.time_weight[:, None] * out)
@@ -128,9 +128,9 @@ class TorchFieldPass:
 
     def _scales(self, layer):
         """Factors on the input and the output of a layer for tanh by sigmoids."""
-        into = 2 if self.tanh and layer > 0 else 1
+        in_scale = 2 if self.tanh and layer > 0 else 1
         out = 2 if self.tanh and layer < self.n_layers - 1 else 1
-        return into, out
+        return in_scale, out
 
     def stage_inputs(self, like: Tensor) -> StageInputs:
         return StageInputs(self.inputs, self.time, self.n_stages, like)
@@ -251,14 +251,14 @@ class TorchFieldPass:
         """Derivatives in the field's own parameters, in their order."""
         result = {}
         for layer, (G, m) in enumerate(zip(self.sums, self.inputs)):
-            into, out = self._scales(layer)
+            in_scale, out = self._scales(layer)
             if self.W[layer].shape == G.shape:
                 G = G.t()
             if out == 2:
                 G = G * out
             W, b = G[:m], G[m]
-            if into == 2:
-                W = W * into - b
+            if in_scale == 2:
+                W = W * in_scale - b
             result[f"weights.{layer}"] = W
             result[f"biases.{layer}"] = b
             if layer == 0 and self.time:
@@ -529,12 +529,12 @@ class FieldStepper:
         record = None
         if self.keep and ratio <= 1:
             self.kept += inputs.nbytes
-            whole = self.kept <= KEPT_BYTES
+            keeps_inputs = self.kept <= KEPT_BYTES
             begin = 0 if slope is None or slope is self.first else 1
             record = StepRecord(
-                time, h, y, slope, begin, inside, inputs if whole else None
+                time, h, y, slope, begin, inside, inputs if keeps_inputs else None
             )
-            if whole:
+            if keeps_inputs:
                 self.spare = None
         return Step(y1, last, outputs, ratio, record)
 
@@ -560,12 +560,12 @@ def solve_by_hand(problem: ODEProblem, y0) -> ODESolution:
 
 def solve_columns(ctx, y0, problem, solutions) -> Tensor:
     """States at all times; leaves in ctx, if given, what a backward pass needs."""
-    keep = ctx is not None and any(ctx.needs_input_grad)
+    keeps_steps = ctx is not None and any(ctx.needs_input_grad)
     columns = y0.detach().reshape(-1, y0.shape[-1]).t().contiguous()
-    stepper = FieldStepper(problem, columns, keep)
+    stepper = FieldStepper(problem, columns, keeps_steps)
     solution, records = integrate_ode(stepper, columns, problem)
     solutions.append(solution)
-    if keep:
+    if keeps_steps:
         ctx.stepper = stepper
         ctx.records = records
         ctx.shape = y0.shape

@@ -393,7 +393,7 @@ class AutogradStepper:
         with torch.no_grad():
             step = detached(scale)
             k = guess.detach().clone()
-            before = math.inf
+            old_size = math.inf
             for _ in range(NEWTON_ITERATIONS):
                 v = u + step * k
                 change = newton.solve(self.evaluate(detached(time), v) - k)
@@ -404,9 +404,9 @@ class AutogradStepper:
                     return None
                 if size < 1e-3:
                     break
-                if size > 0.1 * before:  # the matrix of the step's start is too old
+                if size > 0.1 * old_size:  # the matrix of the step's start is too old
                     newton = NewtonMatrix(self.evaluate, time, u + step * k, step)
-                before = size
+                old_size = size
             else:
                 return None
         if not torch.is_grad_enabled():
@@ -430,11 +430,11 @@ class NewtonMatrix:
         # run the whole step again for this derivative
         plain = torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
         with torch.enable_grad(), plain:
-            at = y.detach().requires_grad_()
-            k = evaluate(detached(time), at).reshape(-1)
+            leaf = y.detach().requires_grad_()
+            k = evaluate(detached(time), leaf).reshape(-1)
             if k.requires_grad:
                 eye = torch.eye(len(k), dtype=k.dtype, device=k.device)
-                rows = torch.autograd.grad(k, at, eye, is_grads_batched=True)[0]
+                rows = torch.autograd.grad(k, leaf, eye, is_grads_batched=True)[0]
                 J = rows.reshape(len(k), len(k)).detach()
             else:  # f does not depend on y
                 J = torch.zeros(len(k), len(k), dtype=y.dtype, device=y.device)
@@ -466,9 +466,9 @@ def integrate_ode(stepper, y0, problem: ODEProblem) -> tuple[ODESolution, list]:
 def warn_stiff(problem, run, reason):
     table, control = problem.table, problem.control
     if reason == "stiff":
-        why = "its steps became too small"
+        cause = "its steps became too small"
     else:
-        why = f"it needs more than max_steps={control.max_steps} steps"
+        cause = f"it needs more than max_steps={control.max_steps} steps"
     advice = (
         "loosen rtol and atol or look for a pole of the solution"
         if table.gamma
@@ -476,7 +476,7 @@ def warn_stiff(problem, run, reason):
     )
     warnings.warn(
         f"odeint stopped at t = {run.time:.6g} of {problem.times[-1]:.6g} because "
-        f"{why}: the problem is stiff for {table.name} or has no solution there; "
+        f"{cause}: the problem is stiff for {table.name} or has no solution there; "
         f"{advice}.",
         StiffODEWarning,
         stacklevel=5,
@@ -528,9 +528,9 @@ class SolverRun:
         control, table = self.problem.control, self.problem.table
         end = self.times[-1]
         span = abs(end - self.times[0])
-        least = 10 * np.finfo(float).eps * max(abs(end), abs(self.times[0]), span)
+        least_step = 10 * np.finfo(float).eps * max(abs(end), abs(self.times[0]), span)
         h = self._initial_step()
-        before = 1.0
+        old_ratio = 1.0
         held_back = False
         while self.time != end:
             if self.accepted + self.rejected >= control.max_steps:
@@ -545,16 +545,16 @@ class SolverRun:
             if r <= 1:
                 if self._accept(step, length, stop):
                     return "event"
-                factor = step_factor(r, before, table.error_order)
+                factor = step_factor(r, old_ratio, table.error_order)
                 h = abs(length) * (min(factor, 1.0) if held_back else factor)
-                before = max(r, 1e-4)
+                old_ratio = max(r, 1e-4)
                 held_back = False
                 continue
             self.rejected += 1
             held_back = True
             shrink = step_factor(r, 1.0, table.error_order) if r < math.inf else SHRINK
             h = abs(length) * min(shrink, SAFETY)
-            if h < least:
+            if h < least_step:
                 return "stiff"
         return "finished"
 
@@ -620,9 +620,9 @@ class SolverRun:
         T = clock.tensor(clock(stop))
         slope = self.stepper.evaluate(T, y)
         with torch.enable_grad():
-            at = T.detach().requires_grad_()
-            near = y.detach() + (at - T.detach()) * slope.detach()
-            (rate,) = torch.autograd.grad(self.event(at, near), at)
+            T_leaf = T.detach().requires_grad_()
+            near = y.detach() + (T_leaf - T.detach()) * slope.detach()
+            (rate,) = torch.autograd.grad(self.event(T_leaf, near), T_leaf)
         time = T - self.event(T, y) / rate
         return y + slope * (time - T), time
 

@@ -61,12 +61,12 @@ class TensorRows:
         """(batch, number of its rows) along `rows`, an index or a slice."""
         step = max(self.chunk // batch, 1) * batch
         n = len(rows) if not isinstance(rows, slice) else rows.stop - rows.start
-        for at in range(0, n, step):
-            stop = min(at + step, n)
+        for start in range(0, n, step):
+            stop = min(start + step, n)
             if isinstance(rows, slice):
-                part = slice(rows.start + at, rows.start + stop)
+                part = slice(rows.start + start, rows.start + stop)
             else:
-                part = torch.as_tensor(rows[at:stop], device=self.parts[0].device)
+                part = torch.as_tensor(rows[start:stop], device=self.parts[0].device)
             cuts = [torch.split(a[part], batch) for a in self.parts]
             for pieces in zip(*cuts):
                 yield self.as_batch(pieces), len(pieces[0])
@@ -115,9 +115,9 @@ class Batches:
         prefetch=None,
         drop_last=False,
     ):
-        own = hasattr(data, "take") or hasattr(data, "read_pass")
-        own = own and not isinstance(data, (torch.Tensor, np.ndarray))
-        self.source = data if own else TensorRows(data, device)
+        is_source = hasattr(data, "take") or hasattr(data, "read_pass")
+        is_source = is_source and not isinstance(data, (torch.Tensor, np.ndarray))
+        self.source = data if is_source else TensorRows(data, device)
         self.n, self.device, self.rng = len(self.source), device, rng
         if self.n == 0:
             raise ValueError("data must have at least one row.")
@@ -135,8 +135,8 @@ class Batches:
     @property
     def per_pass(self) -> int:
         """Batches of a pass; a source that cuts its own batches says so itself."""
-        own = getattr(self.source, "per_pass", None)
-        return own or -(-self.n_used // self.batch_size)
+        source_batches = getattr(self.source, "per_pass", None)
+        return source_batches or -(-self.n_used // self.batch_size)
 
     def one_pass(self, skip: int = 0, rng=None) -> Iterator[tuple[Any, int]]:
         """The batches of one pass, from batch number `skip`.
@@ -159,8 +159,8 @@ class Batches:
             yield from self.source.batches(rows, self.batch_size)
             return
         order = np.arange(begin, self.n_used) if order is None else order
-        for at in range(0, len(order), self.batch_size):
-            part = order[at : at + self.batch_size]
+        for start in range(0, len(order), self.batch_size):
+            part = order[start : start + self.batch_size]
             yield self._placed(self.source.take(part)), len(part)
 
     def _read_pass(self, skip, rng):
@@ -175,9 +175,9 @@ class Batches:
                 yield self._placed(batch), rows
                 continue
             i, k = self.part
-            own = slice(i * rows // k, (i + 1) * rows // k)
-            count = own.stop - own.start
-            shown = own if count else slice(0, 1)
+            share = slice(i * rows // k, (i + 1) * rows // k)
+            count = share.stop - share.start
+            shown = share if count else slice(0, 1)
             if isinstance(batch, dict):
                 yield self._placed({k: a[shown] for k, a in batch.items()}), count
             else:
@@ -193,11 +193,11 @@ class Batches:
         """This process's part of each batch."""
         order = np.arange(begin, self.n_used) if order is None else order
         i, k = self.part or (0, 1)
-        for at in range(0, len(order), self.batch_size):
-            rows = order[at : at + self.batch_size]
-            own = rows[i * len(rows) // k : (i + 1) * len(rows) // k]
-            shown = own if len(own) else rows[:1]
-            yield self._placed(self.source.take(shown)), len(own)
+        for start in range(0, len(order), self.batch_size):
+            rows = order[start : start + self.batch_size]
+            own_rows = rows[i * len(rows) // k : (i + 1) * len(rows) // k]
+            shown = own_rows if len(own_rows) else rows[:1]
+            yield self._placed(self.source.take(shown)), len(own_rows)
 
     def stream(self) -> Generator[tuple[Any, int], None, None]:
         """Batches without end, pass after pass, from the present position."""
@@ -228,13 +228,13 @@ class Batches:
 
     def _numbered(self, rng):
         """Batches without end, where the stream stands after each, `rng`'s state."""
-        at = self.position
+        position = self.position
         while True:
-            for item in self.one_pass(at, rng):
-                at = (at + 1) % self.per_pass
+            for item in self.one_pass(position, rng):
+                position = (position + 1) % self.per_pass
                 drawn = None if rng is None else rng.bit_generator.state
                 begun = None if rng is None else self.started
-                yield item, (at, begun if at else drawn), drawn
+                yield item, (position, begun if position else drawn), drawn
 
     def state_dict(self) -> dict:
         """The position of the stream, as values that JSON can hold."""

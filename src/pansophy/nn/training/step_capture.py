@@ -97,15 +97,15 @@ class CapturedStep:
                     self.step(batches, self.scale)
             torch.cuda.current_stream(self.scale.device).wait_stream(side)
             state.put_back()
-            before = dict(totals.rows)
+            rows_before = dict(totals.rows)
             # other threads may go on reading batches into page-locked memory
             mode = "thread_local"
             with torch.cuda.graph(graph, stream=side, capture_error_mode=mode):
                 self.step(batches, self.scale)
             counted = {
-                name: k - before.get(name, 0)
+                name: k - rows_before.get(name, 0)
                 for name, k in totals.rows.items()
-                if k != before.get(name, 0)
+                if k != rows_before.get(name, 0)
             }
         except RuntimeError as error:
             torch.cuda.synchronize(self.scale.device)

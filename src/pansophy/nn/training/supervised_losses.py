@@ -65,10 +65,10 @@ def find_loss(loss) -> Callable[[Any, Any], Tensor]:
         name = OTHER_NAMES.get(loss.lower(), loss.lower())
         if name in TORCH_LOSSES:
             return TORCH_LOSSES[name]()
-        ours = {own.name for own in losses.LOSSES}
-        if name in ours:
+        own_names = {loss_class.name for loss_class in losses.LOSSES}
+        if name in own_names:
             return PointwiseLoss(losses.get_loss(name))
-        known = sorted({*TORCH_LOSSES, *ours})
+        known = sorted({*TORCH_LOSSES, *own_names})
         near = difflib.get_close_matches(name, [*known, *OTHER_NAMES], 1)
         advice = f"Did you mean {near[0]!r}?" if near else f"There are {known}."
         raise ValueError(f"no loss is called {loss!r}. {advice}")

@@ -143,10 +143,13 @@ def train(net, data, *, task: FitTask | None = None, **options) -> Result:
     check_keywords(Training, options)
     result = Training(net, data, **options).run(SILENT if task is None else task)
     if result.reason == "diverged" and task is None:  # an estimator, with a task, warns
-        when = f"after epoch {result.n_iter}" if result.n_iter else "in the first epoch"
+        moment = (
+            f"after epoch {result.n_iter}" if result.n_iter else "in the first epoch"
+        )
         warnings.warn(
-            f"training diverged: a loss was not finite {when}, and the weights before "
-            "were kept. Look for NaN and huge values in the data, or take smaller "
+            f"training diverged: a loss was not finite {moment}, and the weights "
+            "before were kept. Look for NaN and huge values in the data, or take "
+            "smaller "
             "steps.",
             ConvergenceWarning,
             stacklevel=2,
@@ -306,8 +309,8 @@ class Training:
         self.optimiser = make_optimiser(self.optimiser, self.lr)
         self._prepare_schedule()
         self._prepare_losses(net)
-        several = self.processes.several
-        part = (self.processes.rank, self.processes.size) if several else None
+        is_parallel = self.processes.several
+        part = (self.processes.rank, self.processes.size) if is_parallel else None
         self.take_step = self._make_step(net)
         self.averaged = AveragedWeights(self.average, net) if self.average else None
         self.batch_weight = getattr(net, "batch_weight", None)
@@ -443,8 +446,8 @@ class Training:
             raise ValueError(
                 "the data are an iterable without a length: give steps_per_epoch."
             )
-        whole, rest = divmod(self.batches.per_pass, self.accumulate)
-        return [self.accumulate] * whole + [rest] * (rest > 0)
+        n_full, rest = divmod(self.batches.per_pass, self.accumulate)
+        return [self.accumulate] * n_full + [rest] * (rest > 0)
 
     def _loop(self, task) -> str:
         with closing(self.batches.stream()) as stream:
@@ -549,8 +552,8 @@ class Training:
         if self.schedule is None:
             return self.stopping.rate
         total = self.epochs * len(self.epoch_windows)
-        now = TrainingProgress(self.step, self.epoch, self.seen, total)
-        return self.stopping.rate * self.schedule(now)
+        progress = TrainingProgress(self.step, self.epoch, self.seen, total)
+        return self.stopping.rate * self.schedule(progress)
 
     def _weight(self, batch, rows):
         """Weight of a batch in means: its rows, unless the net says otherwise."""
@@ -606,8 +609,8 @@ class Training:
         if value < self.stopping.best and rule.restore:
             self.best_weights = self._evaluated_weights()
             self.best_epoch = self.epoch
-        self.stopping, over = rule.update(self.stopping, value)
-        self.reason = "tolerance" if over else None
+        self.stopping, is_over = rule.update(self.stopping, value)
+        self.reason = "tolerance" if is_over else None
 
     def state(self) -> TrainingState:
         rule = self.stop or EarlyStopping("loss")
@@ -634,12 +637,12 @@ class Training:
         for name, packs in self.take_step.packs.items():
             for i, pack in enumerate(packs):
                 start = f"{name}/{i}/"
-                own = {
+                parameter_state = {
                     key.removeprefix(start): torch.as_tensor(value)
                     for key, value in tensors.items()
                     if key.startswith(start)
                 }
-                optimisers.restore_optimiser(pack.state, own)
+                optimisers.restore_optimiser(pack.state, parameter_state)
 
     def _save(self):
         tensors = {
@@ -650,10 +653,10 @@ class Training:
         if self.averaged is not None:
             for key, value in self.averaged.average.items():
                 tensors[f"average/{key}"] = value
-        own = self._own_tensors()
+        own_tensors = self._own_tensors()
         if self.processes.several:  # objects travel by way of the host
-            own = {key: value.cpu() for key, value in own.items()}
-        for part in self.processes.gathered(own):
+            own_tensors = {key: value.cpu() for key, value in own_tensors.items()}
+        for part in self.processes.gathered(own_tensors):
             tensors |= part
         names = (*CHECKPOINTED_COUNTERS, "tag")
         facts = {name: getattr(self, name) for name in names}
@@ -690,19 +693,19 @@ class Training:
                 f"{self.checkpoint} belongs to another run: its data or parameters "
                 "differ from this one's."
             )
-        of = lambda start: {
+        tensors_of = lambda start: {
             key.removeprefix(start): value
             for key, value in tensors.items()
             if key.startswith(start)
         }
-        load_whole_tensors(self.net, of("net/"))
-        self.best_weights = of("best/") or None
+        load_whole_tensors(self.net, tensors_of("net/"))
+        self.best_weights = tensors_of("best/") or None
         for pack in (p for packs in self.take_step.packs.values() for p in packs):
             if hasattr(pack.flat, "refresh"):
                 pack.flat.refresh()
-        self._load_optimiser(of(f"{prefix}optimiser/"))
+        self._load_optimiser(tensors_of(f"{prefix}optimiser/"))
         if self.averaged is not None:
-            self.averaged.load(of("average/"), facts["averaged"])
+            self.averaged.load(tensors_of("average/"), facts["averaged"])
         torch.set_rng_state(tensors[f"{prefix}random/cpu"])
         if self.device.type == "cuda" and f"{prefix}random/cuda" in tensors:
             torch.cuda.set_rng_state(tensors[f"{prefix}random/cuda"], self.device)

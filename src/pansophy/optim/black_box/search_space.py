@@ -190,8 +190,8 @@ def mutated_coordinates(shape, rate, rng):
     """Mask of mutated coordinates: each with probability `rate`, at least one."""
     *lead, d = shape
     change = rng.random(shape) < rate
-    one = rng.integers(d, size=lead)
-    np.put_along_axis(change, one[..., None], True, axis=-1)
+    forced = rng.integers(d, size=lead)
+    np.put_along_axis(change, forced[..., None], True, axis=-1)
     return change
 
 
@@ -206,9 +206,11 @@ def mutate_points(levels, U, scale, change, rng):
     )
     if levels.any():
         k = np.maximum(levels, 1)
-        now = np.minimum((U * k).astype(int), k - 1)
-        other = (now + 1 + rng.integers(np.maximum(k - 1, 1), size=U.shape)) % k
-        cell = (np.where(change, other, now) + 0.5) / k
+        current = np.minimum((U * k).astype(int), k - 1)
+        replacement = (
+            current + 1 + rng.integers(np.maximum(k - 1, 1), size=U.shape)
+        ) % k
+        cell = (np.where(change, replacement, current) + 0.5) / k
         V = np.where(levels > 0, cell, V)
     return V
 

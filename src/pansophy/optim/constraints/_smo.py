@@ -33,10 +33,10 @@ def move_scores(score, Ki, Kj, move, blocked_high, blocked_low, begin, end):
     for t in range(values.shape[0]):
         e = values[t] - move * (i_row[t] - j_row[t])
         values[t] = e
-        up = np.float64(e + no_higher[t]).view(np.int64)
-        top = max(top, up ^ ((up >> 63) & LOWER_BITS))
-        down = np.float64(e + no_lower[t]).view(np.int64)
-        bottom = min(bottom, down ^ ((down >> 63) & LOWER_BITS))
+        bits_up = np.float64(e + no_higher[t]).view(np.int64)
+        top = max(top, bits_up ^ ((bits_up >> 63) & LOWER_BITS))
+        bits_down = np.float64(e + no_lower[t]).view(np.int64)
+        bottom = min(bottom, bits_down ^ ((bits_down >> 63) & LOWER_BITS))
     top = np.int64(top ^ ((top >> 63) & LOWER_BITS))
     bottom = np.int64(bottom ^ ((bottom >> 63) & LOWER_BITS))
     return top.view(np.float64), bottom.view(np.float64)
@@ -64,12 +64,12 @@ def best_partner(K, diagonal, score, blocked_low, first, begin, end):
     no_lower = blocked_low[begin:end]
     curvature = diagonal[begin:end]
     top = score[first]
-    own = diagonal[first]
+    own_diagonal = diagonal[first]
     best = np.int64(0)
     for t in range(values.shape[0]):
         b = top - (values[t] + no_lower[t])
         b = b if b > 0.0 else 0.0
-        q = own + curvature[t] - 2 * row[t]
+        q = own_diagonal + curvature[t] - 2 * row[t]
         q = q if q > SMALLEST_CURVATURE else SMALLEST_CURVATURE
         gain = np.float64(b * b / q).view(np.int64)
         best = max(best, (gain & ~PLACE_BITS) | np.int64(t))

@@ -93,18 +93,18 @@ def lagrange_newton(
     grad_L = lambda u, p: grad_f(u) - evaluate_constraints(equalities, u).Jh.T @ p
 
     def state(x, p=None) -> LagrangePoint:
-        here = evaluate_constraints(equalities, x)
+        values = evaluate_constraints(equalities, x)
         g = grad_f(x)
-        p = np.linalg.lstsq(here.Jh.T, g, rcond=None)[0] if p is None else p
-        error = max(largest_magnitude(g - here.Jh.T @ p), largest_magnitude(here.h))
+        p = np.linalg.lstsq(values.Jh.T, g, rcond=None)[0] if p is None else p
+        error = max(largest_magnitude(g - values.Jh.T @ p), largest_magnitude(values.h))
         return LagrangePoint(x, float(f(x)), p, error)
 
     def step(s):
-        here = evaluate_constraints(equalities, s.position)
+        values = evaluate_constraints(equalities, s.position)
         g = grad_f(s.position)
         W = numeric_jacobian(lambda u: grad_L(u, s.prices), s.position)
-        dx, p = newton_pair((W + W.T) / 2, here.Jh, g, here.h)
-        return merit_line_search(equalities, state, s, dx, p, g @ dx, here.h)
+        dx, p = newton_pair((W + W.T) / 2, values.Jh, g, values.h)
+        return merit_line_search(equalities, state, s, dx, p, g @ dx, values.h)
 
     change = lambda old, new: new.error
     run = iterate(step, state(x), max_iter=max_iter, tol=tol, change=change, task=task)
@@ -213,10 +213,10 @@ def constrained(
     solution, trace, reason = by_scipy(
         f, x, constraints, grad_f, bounds, method, max_iter, tol, task
     )
-    every = [*constraints, *bounds_as_constraints(bounds, len(x))]
-    kkt = kkt_residuals(f, solution, every, gradient=grad_f)
+    all_constraints = [*constraints, *bounds_as_constraints(bounds, len(x))]
+    kkt = kkt_residuals(f, solution, all_constraints, gradient=grad_f)
     if reason != "interrupted" and kkt.worst > tol / 100:
-        solution, kkt = refine_on_active_set(f, solution, every, grad_f, kkt)
+        solution, kkt = refine_on_active_set(f, solution, all_constraints, grad_f, kkt)
     if reason == "tolerance" and kkt.worst > tol:
         reason = "kkt"
     elif reason == "max_iter" and kkt.worst <= tol:

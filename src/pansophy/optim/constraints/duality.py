@@ -69,10 +69,10 @@ def bounds_as_constraints(bounds, d) -> list[Constraint]:
     out = []
     eye = np.eye(d)
     for sign, b in ((-1.0, pairs[:, 0]), (1.0, pairs[:, 1])):
-        at = np.flatnonzero(np.isfinite(b))
-        if len(at):
-            slope = sign * eye[at]
-            inside = lambda x, s=sign, b=b, at=at: s * (x[at] - b[at])
+        bounded = np.flatnonzero(np.isfinite(b))
+        if len(bounded):
+            slope = sign * eye[bounded]
+            inside = lambda x, s=sign, b=b, at=bounded: s * (x[at] - b[at])
             out.append(inequality_constraint(inside, lambda x, slope=slope: slope))
     return out
 
@@ -105,9 +105,9 @@ def evaluate_constraints(constraints, x) -> ConstraintValues:
     d = len(x)
     out = []
     for equality in (True, False):
-        some = [c for c in constraints if c.equality is equality]
-        out.append(np.concatenate([c.value(x) for c in some] or [np.empty(0)]))
-        out.append(np.concatenate([c.slope(x) for c in some] or [np.empty((0, d))]))
+        chosen = [c for c in constraints if c.equality is equality]
+        out.append(np.concatenate([c.value(x) for c in chosen] or [np.empty(0)]))
+        out.append(np.concatenate([c.slope(x) for c in chosen] or [np.empty((0, d))]))
     return ConstraintValues(*out)
 
 

@@ -144,8 +144,8 @@ def kkt_solver(prog, w):
     K[:n, :n] = prog.P + (prog.G.T * w) @ prog.G
     K[n:, :n] = prog.A
     K[:n, n:] = -prog.A.T
-    at = np.arange(n + m)
-    K[at, at] += RIDGE * max(largest_entry(prog.P), 1.0)
+    diagonal = np.arange(n + m)
+    K[diagonal, diagonal] += RIDGE * max(largest_entry(prog.P), 1.0)
     lu = sl.lu_factor(K, check_finite=False)
     return lambda right: sl.lu_solve(lu, right, check_finite=False)
 

@@ -88,24 +88,24 @@ def block_gap(problem, H, Q, W, energy):
     """The duality gap from Gram form, without an L1 part."""
     _, members, starts, _, a, _, b, _ = problem
     square = energy
-    along = energy
+    inner = energy
     size = 0.0
     worst = 1.0
     for g in range(len(starts) - 1):
         norm2 = 0.0
         slope = 0.0
-        for at in range(starts[g], starts[g + 1]):
-            j = members[at]
+        for position in range(starts[g], starts[g + 1]):
+            j = members[position]
             for t in range(W.shape[0]):
                 w = W[t, j]
                 c = Q[t, j] - b * W[t, j]
                 norm2 += w * w
                 slope += c * c
                 square += w * (b * w - H[t, j] - Q[t, j])
-                along -= w * H[t, j]
+                inner -= w * H[t, j]
         size += a[g] * math.sqrt(norm2)
         worst = max(worst, math.sqrt(slope) / a[g])
-    return square / 2 + size - along / worst + square / (2 * worst * worst)
+    return square / 2 + size - inner / worst + square / (2 * worst * worst)
 
 
 @compiled(fastmath=FASTMATH)
@@ -134,9 +134,9 @@ def group_norms(V, members, starts, l1):
     out = np.zeros(len(starts) - 1)
     for g in range(len(out)):
         total = 0.0
-        for at in range(starts[g], starts[g + 1]):
+        for position in range(starts[g], starts[g + 1]):
             for t in range(V.shape[0]):
-                size = abs(V[t, members[at]]) - l1
+                size = abs(V[t, members[position]]) - l1
                 if size > 0:
                     total += size * size
         out[g] = math.sqrt(total)

@@ -59,19 +59,19 @@ def alternating_minimization(
     def step(s):
         current = list(s.position)
         halves = []
-        before = s.objective
+        last_value = s.objective
         for j, update in enumerate(updates):
             current[j] = update(*current)
             value = float(objective(*current))
-            if value > before + NOISE * max(abs(before), 1.0):
+            if value > last_value + NOISE * max(abs(last_value), 1.0):
                 raise ValueError(
-                    f"update {j} raised the objective from {before!r} to {value!r}; "
-                    "it does not minimise over its block."
+                    f"update {j} raised the objective from {last_value!r} to "
+                    f"{value!r}; it does not minimise over its block."
                 )
             halves.append(value)
-            before = value
+            last_value = value
         trace.extend(halves)
-        return State(tuple(current), before, tuple(halves))
+        return State(tuple(current), last_value, tuple(halves))
 
     start = State(tuple(blocks), float(objective(*blocks)))
     trace.append(start.objective)

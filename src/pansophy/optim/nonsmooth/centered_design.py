@@ -48,9 +48,9 @@ class Design:
             return vector_matrix_product(self.X, v)
         out = np.empty((*v.shape[:-1], self.d), self.X.dtype)
         X = self.X
-        every = np.arange(self.d)
+        all_columns = np.arange(self.d)
         for row, u in zip(np.atleast_2d(out), np.atleast_2d(v), strict=True):
-            loops.correlate_sparse(X.data, X.indices, X.indptr, every, u, row)
+            loops.correlate_sparse(X.data, X.indices, X.indptr, all_columns, u, row)
         return out
 
     def correlate(self, r):
@@ -77,13 +77,15 @@ class Design:
         """Upper bounds of the column norms: rounding may only enlarge them."""
         X = self.X
         eps = np.finfo(X.dtype).eps
-        every = np.arange(self.d)
+        all_columns = np.arange(self.d)
         total = np.empty(self.d, X.dtype)
         if self.sparse:
-            loops.correlate_sparse(X.data**2, X.indices, X.indptr, every, self.p, total)
+            loops.correlate_sparse(
+                X.data**2, X.indices, X.indptr, all_columns, self.p, total
+            )
             total -= (1 - 16 * eps) * self.mean**2
         elif X.flags.f_contiguous:
-            loops.centered_column_squares(X.T, every, self.p, self.mean, total)
+            loops.centered_column_squares(X.T, all_columns, self.p, self.mean, total)
         else:
             stats = lambda x, p: p @ (x - self.mean) ** 2
             total = Rows(X, self.p).sum(stats)
@@ -120,8 +122,8 @@ class Design:
     def gram(self):
         """X^T X for all columns, one pass over the rows."""
         if self.sparse:
-            every = np.arange(self.d)
-            return self.sparse_gram(every, every)
+            all_columns = np.arange(self.d)
+            return self.sparse_gram(all_columns, all_columns)
 
         def stats(X, root):
             A = X - self.mean if self.centre else X

@@ -201,8 +201,8 @@ def coordinate_descent(
     y = np.asarray(y, dtype=float)
     design = Design(X, np.ones(len(y)), centre=False)
     passes = ColumnPasses(design)
-    every = np.arange(design.d)
-    passes.prepare(every)
+    all_columns = np.arange(design.d)
+    passes.prepare(all_columns)
     shuffle = rng.permutation if rng is not None else lambda order: order
 
     def evaluate(w, r):
@@ -213,7 +213,7 @@ def coordinate_descent(
     def step(state):
         r = state.residual.copy()
         w = state.position.copy()
-        accelerated_pass(passes, r, w, penalty, every, shuffle)
+        accelerated_pass(passes, r, w, penalty, all_columns, shuffle)
         return evaluate(w, r)
 
     w = np.zeros(design.d) if start is None else np.array(start, dtype=float)

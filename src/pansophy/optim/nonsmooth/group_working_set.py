@@ -116,8 +116,8 @@ class GroupPenalty(NamedTuple):
         if np.all(size <= limit):
             return 1.0
         if self.l1 == 0:
-            over = size > limit
-            return float(np.min(limit[over] / size[over]))
+            exceeds = size > limit
+            return float(np.min(limit[exceeds] / size[exceeds]))
         low = 0.0
         high = 1.0
         while high - low > 1e-12:  # bisection: no closed form with an L1 part
@@ -149,10 +149,10 @@ def evaluate_groups(store, W, R, penalty) -> State:
     C = store.design.correlate(R)
     ridge = penalty.b * float(np.vdot(W, W))
     square = float(np.vdot(R, R)) + ridge
-    along = float(np.vdot(store.y, R))
+    inner = float(np.vdot(store.y, R))
     extra = penalty.value(W) - ridge / 2
     objective, gap = group_duality_gap(
-        W, C - penalty.b * W, square, along, penalty, extra
+        W, C - penalty.b * W, square, inner, penalty, extra
     )
     return State(W, R, C, objective, gap)
 
@@ -189,8 +189,8 @@ def columns_in_groups(groups, chosen):
     """Columns of the chosen groups, group by group."""
     sizes = groups.sizes[chosen]
     offsets = np.cumsum(sizes) - sizes
-    within = np.arange(sizes.sum()) - np.repeat(offsets, sizes)
-    return groups.members[np.repeat(groups.starts[chosen], sizes) + within]
+    offsets_within = np.arange(sizes.sum()) - np.repeat(offsets, sizes)
+    return groups.members[np.repeat(groups.starts[chosen], sizes) + offsets_within]
 
 
 def group_curvatures(G, members, starts):
@@ -198,15 +198,15 @@ def group_curvatures(G, members, starts):
     sizes = np.diff(starts)
     out = np.empty(len(starts) - 1)
     for s in np.unique(sizes):
-        some = np.flatnonzero(sizes == s)
-        at = members[starts[some, None] + np.arange(s)]
+        groups_of_size = np.flatnonzero(sizes == s)
+        columns = members[starts[groups_of_size, None] + np.arange(s)]
         if s == 1:
-            out[some] = G[at[:, 0], at[:, 0]]
+            out[groups_of_size] = G[columns[:, 0], columns[:, 0]]
             continue
-        for low in range(0, len(some), 256):
-            part = at[low : low + 256]
+        for low in range(0, len(groups_of_size), 256):
+            part = columns[low : low + 256]
             blocks = G[part[:, :, None], part[:, None, :]]
-            out[some[low : low + 256]] = np.linalg.eigvalsh(blocks)[:, -1]
+            out[groups_of_size[low : low + 256]] = np.linalg.eigvalsh(blocks)[:, -1]
     return out
 
 
@@ -263,10 +263,10 @@ class Inner:
         energy = self.store.energy
         ridge = penalty.b * float(np.vdot(W, W))
         square = energy - float(np.vdot(W, H + Q)) + ridge
-        along = energy - float(np.vdot(W, H))
+        inner = energy - float(np.vdot(W, H))
         penalty = penalty._replace(groups=self.groups)
         extra = penalty.value(W) - ridge / 2
-        return group_duality_gap(W, Q - penalty.b * W, square, along, penalty, extra)
+        return group_duality_gap(W, Q - penalty.b * W, square, inner, penalty, extra)
 
     def quick(self, H, Q, W, penalty, order, tol) -> bool:
         """Plain passes in place; whether the gap is down to tol."""
@@ -289,8 +289,8 @@ class Inner:
         """
         H = self.store.views()[1]
         Q = H - W @ self.G
-        done = self.quick(H, Q, W, penalty, shuffle(self.every), tol)
-        if done and not (exact and np.count_nonzero(W) <= NEWTON):
+        is_done = self.quick(H, Q, W, penalty, shuffle(self.every), tol)
+        if is_done and not (exact and np.count_nonzero(W) <= NEWTON):
             return Q
         for _ in range(max_rounds):
             if self.run(Q, W, penalty, shuffle(self.every)) == 0:
@@ -300,10 +300,10 @@ class Inner:
             goal = min(tight, tol) if exact and small else tol
             if self.objective_and_gap(H, Q, W, penalty)[1] <= goal:
                 break
-            before = W.copy()
+            old_W = W.copy()
             if not (small and self.newton(H, Q, W, penalty)):
                 self.extrapolate(H, Q, W, penalty, shuffle)
-            elif np.array_equal(before, W):
+            elif np.array_equal(old_W, W):
                 break
         return Q
 

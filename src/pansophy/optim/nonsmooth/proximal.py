@@ -71,16 +71,16 @@ def proximal_gradient(
             new = penalty.prox(z - eta * g, eta)
             move = new - z
             bound = float(value) + dot(g, move) + dot(move, move) / (2 * eta)
-            there, ahead = f(new)
-            there = float(there)
-            if there <= bound:
+            new_value, ahead = f(new)
+            new_value = float(new_value)
+            if new_value <= bound:
                 break
             # at rounding level only the gradients show whether the model bounds f
             bounded = dot(ahead - g, move) <= dot(move, move) / eta
-            if bounded and there <= bound + NOISE * abs(bound):
+            if bounded and new_value <= bound + NOISE * abs(bound):
                 break
             eta /= 2
-        return new, there, eta
+        return new, new_value, eta
 
     def step(s):
         new, value, eta = search(s.ahead, s.eta)

@@ -142,10 +142,10 @@ class GramStore:
     def residual(self, w):
         """y - X w for w on all d columns."""
         used = w if w.ndim == 1 else w.any(axis=0)
-        some = np.flatnonzero(used[self.index])
-        if not self.keeps_rows or len(some) < np.count_nonzero(used):
+        used_places = np.flatnonzero(used[self.index])
+        if not self.keeps_rows or len(used_places) < np.count_nonzero(used):
             return self.y - self.design.predict(w)
-        return self.y - w[..., self.index[some]] @ self.rows[some]
+        return self.y - w[..., self.index[used_places]] @ self.rows[used_places]
 
 
 class FullGram:
@@ -257,7 +257,7 @@ def solve_on_working_set(
     exact_support_step(store, G, h, w, penalty, fresh=fresh)
     q = h - G @ w
     kind, a, b = penalty.kind, penalty.a, penalty.b
-    before = np.flatnonzero(w)
+    old_support = np.flatnonzero(w)
     for _ in range(max_rounds):
         order = order if rng is None else rng.permutation(len(h))
         moved = loops.gram_epochs(G, q, w, order, kind, a, b, EPOCHS)
@@ -267,8 +267,10 @@ def solve_on_working_set(
             tight if near else tol
         ):
             break
-        stable = len(np.setxor1d(before, S, assume_unique=True)) <= 8 + len(S) // 16
-        before = S
+        stable = (
+            len(np.setxor1d(old_support, S, assume_unique=True)) <= 8 + len(S) // 16
+        )
+        old_support = S
         if not (near or stable):
             continue
         exact = exact_support_step(store, G, h, w, penalty, fresh=True)
@@ -342,10 +344,10 @@ def full_gram_step(store, penalty, tol, rng, exact, state) -> State:
     q = state.c.copy()
     order = np.arange(len(h)) if rng is None else rng.permutation(len(h))
     kind, a, b = penalty.kind, penalty.a, penalty.b
-    done = a > 0 and loops.gram_rounds(
+    is_done = a > 0 and loops.gram_rounds(
         G, h, q, w, store.energy, order, kind, kind == POSITIVE, a, b, tol, QUICK
     )
-    if not done or exact:
+    if not is_done or exact:
         solve_on_working_set(store, w, penalty, 0.8 * tol, rng, fresh=True)
         return start(store, w, penalty)
     return State(w, None, q, *gap_on_working_set(store, h, q, w, penalty))

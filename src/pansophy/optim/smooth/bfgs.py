@@ -87,11 +87,11 @@ def bfgs(
     """
 
     def step(s):
-        now = State(s.position, s.objective, s.gradient, 1.0)
+        restart = State(s.position, s.objective, s.gradient, 1.0)
         if s.inverse is None:
-            new = strong_wolfe(f, now, -s.gradient, first_step(s.gradient))
+            new = strong_wolfe(f, restart, -s.gradient, first_step(s.gradient))
         else:
-            new = strong_wolfe(f, now, -(s.inverse @ s.gradient))
+            new = strong_wolfe(f, restart, -(s.inverse @ s.gradient))
             if new.eta == 0:  # no descent: restart from the steepest direction
                 return s._replace(inverse=None, eta=1.0)
         B = s.inverse

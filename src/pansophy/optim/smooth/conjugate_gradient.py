@@ -58,10 +58,10 @@ def hager_zhang(g, old, d) -> float:
     beta = (
         inner_product(y, g) - 2 * inner_product(y, y) * inner_product(d, g) / dy
     ) / dy
-    least = -1 / (
+    floor = -1 / (
         inner_product(d, d) ** 0.5 * min(FLOOR, inner_product(old, old) ** 0.5)
     )
-    return max(beta, least)
+    return max(beta, floor)
 
 
 def polak_ribiere(g, old, d) -> float:
@@ -108,11 +108,11 @@ def conjugate_gradient(
         return state_at_position(f, s.position + eta * s.direction, eta)
 
     def search(s):
-        now = State(s.position, s.objective, s.gradient, s.eta)
-        new = strong_wolfe(f, now, s.direction, s.eta, curvature=0.1)
+        line_start = State(s.position, s.objective, s.gradient, s.eta)
+        new = strong_wolfe(f, line_start, s.direction, s.eta, curvature=0.1)
         if new.eta == 0 and s.direction is not s.gradient:  # restart
             d = -s.gradient
-            new = strong_wolfe(f, now, d, first_step(s.gradient), curvature=0.1)
+            new = strong_wolfe(f, line_start, d, first_step(s.gradient), curvature=0.1)
         return new
 
     def step(s):

@@ -160,9 +160,9 @@ def newton_step(r, state_at, s) -> LMState:
     The step of least norm if columns of J are linearly dependent.
     """
     z, S, V = s.factor
-    least = 8 * EPS * max(len(s.residual), len(S))
-    keep = S / S.max(initial=EPS) > least
-    h = -(V[:, keep] @ (z[keep] / S[keep])) / s.scale
+    min_ratio = 8 * EPS * max(len(s.residual), len(S))
+    is_kept = S / S.max(initial=EPS) > min_ratio
+    h = -(V[:, is_kept] @ (z[is_kept] / S[is_kept])) / s.scale
     res = s.residual
 
     def f(x):

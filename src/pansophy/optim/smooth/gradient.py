@@ -145,8 +145,8 @@ def exact_line_search(eta: float = 1.0) -> StepRule:
     def move(f, s):
         from scipy.optimize import minimize_scalar
 
-        along = lambda t: float(f(s.position - t * s.gradient)[0])
-        best = minimize_scalar(along, bracket=(0.0, s.eta), options={"xtol": 1e-10})
+        value_at = lambda t: float(f(s.position - t * s.gradient)[0])
+        best = minimize_scalar(value_at, bracket=(0.0, s.eta), options={"xtol": 1e-10})
         return state_at_position(
             f, s.position - best.x * s.gradient, abs(best.x) or s.eta
         )
@@ -173,8 +173,10 @@ def line_search(
             rise <= noise
             and inner_product(new.gradient, direction) <= (2 * slope - 1) * fall
         ):
-            still = not bool(namespace(direction).any(new.position != state.position))
-            return state._replace(eta=0.0) if still else new
+            is_unmoved = not bool(
+                namespace(direction).any(new.position != state.position)
+            )
+            return state._replace(eta=0.0) if is_unmoved else new
         eta *= shrink
     return state._replace(eta=0.0)
 

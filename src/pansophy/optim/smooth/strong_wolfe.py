@@ -66,17 +66,17 @@ def strong_wolfe(
     width = math.inf
     for _ in range(tries):
         new = state_at_position(f, state.position + t * direction, t)
-        here = LinePoint(t, new.objective, inner_product(new.gradient, direction))
-        falls = falls_enough(here, first, slope, noise)
-        if not falls or here.p > low.p + noise:
-            high = here
+        point = LinePoint(t, new.objective, inner_product(new.gradient, direction))
+        falls = falls_enough(point, first, slope, noise)
+        if not falls or point.p > low.p + noise:
+            high = point
         else:
-            if abs(here.slope) <= -curvature * first.slope:
+            if abs(point.slope) <= -curvature * first.slope:
                 return new
             ahead = 1.0 if high is None else high.t - low.t
-            if here.slope * ahead >= 0:
+            if point.slope * ahead >= 0:
                 high = low
-            low = here
+            low = point
             best = new
         if high is None:
             t = extrapolated_step(first, low)

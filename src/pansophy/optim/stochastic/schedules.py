@@ -50,9 +50,9 @@ class Schedule:
     def __post_init__(self):
         check_count("steps of Schedule", self.steps)
         if self.kind not in get_args(Kind):
-            *others, last = (repr(k) for k in get_args(Kind))
+            *first_kinds, last = (repr(k) for k in get_args(Kind))
             raise ValueError(
-                f"kind of Schedule must be {', '.join(others)} or {last}, got "
+                f"kind of Schedule must be {', '.join(first_kinds)} or {last}, got "
                 f"{self.kind!r}."
             )
         if self.kind == "geometric" and not (self.start > 0 and self.end > 0):
@@ -143,14 +143,16 @@ class ScheduleCheck(NamedTuple):
     def __str__(self):
         if self:
             return "both conditions hold"
-        why = []
+        reasons = []
         if not self.sum_diverges:
-            why.append("sum eta_t is finite: the rates decay too fast to travel far")
+            reasons.append(
+                "sum eta_t is finite: the rates decay too fast to travel far"
+            )
         if not self.squares_converge:
-            why.append(
+            reasons.append(
                 "sum eta_t^2 is infinite: the noise of the steps does not vanish"
             )
-        return "; ".join(why)
+        return "; ".join(reasons)
 
 
 def check_schedule(eta, decades: int = 6) -> ScheduleCheck:

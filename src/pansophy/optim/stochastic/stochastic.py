@@ -323,8 +323,8 @@ def sgd(
         averaging = average is not None and s.epoch >= average
         for i in range(0, n, batch_size):
             rows = order[i : i + batch_size]
-            at = x if transform.look is None else transform.look(memory, x)
-            value, g = f(at, rows)
+            looked_at = x if transform.look is None else transform.look(memory, x)
+            value, g = f(looked_at, rows)
             move, memory = transform.update(g, memory, x)
             x = x + move
             total += float(value) * len(rows)

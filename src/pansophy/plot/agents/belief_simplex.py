@@ -76,8 +76,10 @@ def draw_triangle(ax, policy, beliefs, label, resolution):
     best = policy.actions[np.argmax(b @ policy.vectors.T, axis=1)]
     x, y = triangle_position(b)
     for a in np.unique(best):
-        of = best == a
-        ax.scatter(x[of], y[of], s=4, color=series_color(int(a)), label=label(int(a)))
+        is_best = best == a
+        ax.scatter(
+            x[is_best], y[is_best], s=4, color=series_color(int(a)), label=label(int(a))
+        )
     if beliefs is not None:
         px, py = triangle_position(np.asarray(beliefs))
         ax.plot(px, py, "o-", color="black", markersize=4)

@@ -47,8 +47,8 @@ def returns(curves, *, reference=None, cumulative=False, ax=None):
         raise ValueError("curves is empty.")
     ax = get_axes(ax)
     for k, (name, runs) in enumerate(named_series(curves, one="agent").items()):
-        several = isinstance(runs, (list, tuple)) and not is_curve(runs)
-        runs = list(runs) if several else [runs]
+        is_list = isinstance(runs, (list, tuple)) and not is_curve(runs)
+        runs = list(runs) if is_list else [runs]
         style = line_style(k)
         if all(map(is_curve, runs)):
             draw_curves(ax, name, runs, cumulative, style)
@@ -101,6 +101,6 @@ def episode_returns(agent, cumulative):
     sums = np.cumsum(values)
     if cumulative:
         return steps, sums
-    before = np.append(np.zeros(MOVING_EPISODES), sums)[: len(sums)]
+    sums_before = np.append(np.zeros(MOVING_EPISODES), sums)[: len(sums)]
     counted = np.minimum(np.arange(1, len(sums) + 1), MOVING_EPISODES)
-    return steps, (sums - before) / counted
+    return steps, (sums - sums_before) / counted

@@ -79,11 +79,11 @@ def decision_regions(
     if X.ndim != 2 or X.shape[1] < 2:
         raise ValueError(f"regions are drawn over two columns, got shape {X.shape}.")
     i, j = columns
-    at = None if X.shape[1] == 2 else np.nanmedian(X, axis=0)
+    plane_point = None if X.shape[1] == 2 else np.nanmedian(X, axis=0)
     plane = X[:, [i, j]]
     limits = axis_limits(plane[np.isfinite(plane).all(axis=1)], bounds)
     on_grid = partial(
-        over_grid, limits=limits, resolution=resolution, at=at, columns=columns
+        over_grid, limits=limits, resolution=resolution, at=plane_point, columns=columns
     )
     grid, a, b = on_grid(model.predict)
     y = None if y is None else np.asarray(y)
@@ -99,7 +99,7 @@ def decision_regions(
     ax.set(xlim=limits[0], ylim=limits[1])
     titles = [f"x{k}" for k in range(X.shape[1])] if names is None else names
     ax.set(xlabel=short_name(titles[i], 40), ylabel=short_name(titles[j], 40))
-    if at is not None:
+    if plane_point is not None:
         ax.set_title("other columns at their medians", loc="right", fontsize=8.5)
     return ax
 
@@ -122,8 +122,8 @@ def scatter_by_class(ax, plane, y, labels):
         ax.scatter(*plane.T, color=INK, **dots)
         return
     for c, label in enumerate(labels):
-        here = y == label
+        of_label = y == label
         style = {"color": COLORS[c % 6], "marker": MARKS[c % 6]}
-        ax.scatter(*plane[here].T, label=short_name(label, 18), **style, **dots)
+        ax.scatter(*plane[of_label].T, label=short_name(label, 18), **style, **dots)
     if len(labels) <= 12:
         ax.legend(loc="best")

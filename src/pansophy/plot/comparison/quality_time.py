@@ -113,12 +113,12 @@ def name_points(ax, x, y, names, order):
     dots = [(a - 5 * unit, b - 5 * unit, a + 5 * unit, b + 5 * unit) for a, b in spots]
     placed = []
     for i in dict.fromkeys(order):
-        others = [*placed, *(d for k, d in enumerate(dots) if k != i)]
-        for most, (dx, dy, side) in product((22, 12), PLACES):
-            text = short_name(names[i], most)
+        obstacles = [*placed, *(d for k, d in enumerate(dots) if k != i)]
+        for max_length, (dx, dy, side) in product((22, 12), PLACES):
+            text = short_name(names[i], max_length)
             box = box_of(spots[i] + np.array([dx, dy]) * unit, text, side, unit)
             if box_inside(box, inside) and not any(
-                boxes_overlap(box, o) for o in others
+                boxes_overlap(box, o) for o in obstacles
             ):
                 ax.annotate(
                     text,
@@ -146,5 +146,5 @@ def boxes_overlap(a, b) -> bool:
 
 
 def box_inside(box, frame) -> bool:
-    across = box[0] >= frame.x0 and box[2] <= frame.x1 + 4
-    return across and box[1] >= frame.y0 and box[3] <= frame.y1
+    fits_width = box[0] >= frame.x0 and box[2] <= frame.x1 + 4
+    return fits_width and box[1] >= frame.y0 and box[3] <= frame.y1

@@ -52,7 +52,7 @@ def covariance_ellipses(
     'column 0'
     """
     ax = get_axes(ax)
-    at = np.asarray(columns)
+    shown_columns = np.asarray(columns)
     means = np.asarray(model.means_, float)
     k, d = means.shape
     covs = model_covariances(model, k, d)
@@ -61,14 +61,18 @@ def covariance_ellipses(
         z = np.asarray(model.predict(X))
         X = np.asarray(X, float)
         shades = [colors[j] for j in z]
-        ax.scatter(*X[:, at].T, c=shades, s=8, alpha=0.4, lw=0)
+        ax.scatter(*X[:, shown_columns].T, c=shades, s=8, alpha=0.4, lw=0)
     if over_iterations:
-        draw_iterations(ax, model.history_, at, colors, levels[0])
+        draw_iterations(ax, model.history_, shown_columns, colors, levels[0])
     for j in range(k):
         for level in levels:
-            line = ellipse_points(means[j, at], covs[j][np.ix_(at, at)], level)
+            line = ellipse_points(
+                means[j, shown_columns],
+                covs[j][np.ix_(shown_columns, shown_columns)],
+                level,
+            )
             ax.plot(*line, color=colors[j], lw=1.8)
-        ax.plot(*means[j, at], "o", color=colors[j], mec=INK, ms=6)
+        ax.plot(*means[j, shown_columns], "o", color=colors[j], mec=INK, ms=6)
     names = getattr(model, "feature_names_in_", None)
     label = lambda i: f"column {i}" if names is None else str(names[i])
     ax.set(xlabel=label(columns[0]), ylabel=label(columns[1]))

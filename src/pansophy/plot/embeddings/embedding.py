@@ -64,11 +64,11 @@ def scatter_by_label(ax, x, y, labels, legend, s):
             ax.figure.colorbar(drawn, ax=ax)
         return
     for k, group in enumerate(groups):
-        some = labels == group
+        of_group = labels == group
         noise = labels.dtype.kind in "iu" and group == -1
         ax.scatter(
-            x[some],
-            y[some],
+            x[of_group],
+            y[of_group],
             color=GREY if noise else series_color(k),
             label=short_name(group),
             s=s,

@@ -77,10 +77,10 @@ def network_graph(model, *, tables: bool = False, highlight=(), ax=None):
         else:
             ax.add_patch(Ellipse((x, y), widths[i], height, **look))
         for k, text in enumerate(box):
-            at = y - LINE * (len(box) - 1) / 2 + LINE * k
+            line_y = y - LINE * (len(box) - 1) / 2 + LINE * k
             ax.text(
                 x,
-                at,
+                line_y,
                 text,
                 weight="bold" if k == 0 and len(box) > 1 else "normal",
                 ha="center",

@@ -42,10 +42,10 @@ def partial_dependence(dependence, *, rows=True, centre=False, ax=None):
     axes = axes_grid(len(dependence)) if ax is None else np.ravel(np.asarray(ax))
     if len(axes) != len(dependence):
         raise ValueError(f"{len(dependence)} columns but {len(axes)} axes.")
-    for k, (d, one) in enumerate(zip(dependence, axes, strict=True)):
-        draw_dependence(d, rows, centre, one)
+    for k, (d, panel) in enumerate(zip(dependence, axes, strict=True)):
+        draw_dependence(d, rows, centre, panel)
         if ax is None and k % 3:
-            one.set_ylabel("")  # the scale is common
+            panel.set_ylabel("")  # the scale is common
     return axes
 
 
@@ -53,11 +53,16 @@ def axes_grid(m):
     """Axes in rows of three with a common scale."""
     from matplotlib import pyplot as plt
 
-    across = min(m, 3)
-    down = -(-m // across)
-    size = (0.6 + 3.1 * across, 2.9 * down)
+    n_columns = min(m, 3)
+    n_rows = -(-m // n_columns)
+    size = (0.6 + 3.1 * n_columns, 2.9 * n_rows)
     axes = plt.subplots(
-        down, across, figsize=size, sharey=True, squeeze=False, layout="constrained"
+        n_rows,
+        n_columns,
+        figsize=size,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
     )[1].ravel()
     for extra in axes[m:]:
         extra.set_visible(False)
@@ -104,9 +109,9 @@ def draw_bars(ax, d, mean, single):
     width = 0.8 / K
     hatches = ("", "///", "...", "xxx", "\\\\\\", "---")
     for k, v in enumerate(mean.T):
-        at = place + (k - (K - 1) / 2) * width
+        x = place + (k - (K - 1) / 2) * width
         ax.bar(
-            at,
+            x,
             v,
             0.95 * width,
             lw=0,

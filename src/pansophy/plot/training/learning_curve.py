@@ -65,10 +65,10 @@ def curve_verdict(curve):
 
 def mark_best_value(ax, curve, x):
     """The best value and the simplest as good."""
-    where = dict.fromkeys([curve.best, curve.simplest])
-    for k, style in zip(where, ("--", ":"), strict=False):
-        what = "best" if k == curve.best else "simplest within one standard error"
-        ax.axvline(x[k], color=GREY, lw=1, ls=style, label=what)
+    marked = dict.fromkeys([curve.best, curve.simplest])
+    for k, style in zip(marked, ("--", ":"), strict=False):
+        label = "best" if k == curve.best else "simplest within one standard error"
+        ax.axvline(x[k], color=GREY, lw=1, ls=style, label=label)
 
 
 def axis_values(given):

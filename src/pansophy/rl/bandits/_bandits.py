@@ -101,9 +101,9 @@ def beta_fraction(a, b, x):
     d = 1.0 / (d if abs(d) > tiny else tiny)
     h = d
     for m in range(1, 300):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        even_term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        for step in (even, odd):
+        for step in (even_term, odd):
             d = 1.0 + step * d
             d = 1.0 / (d if abs(d) > tiny else tiny)
             c = 1.0 + step / c
@@ -246,13 +246,13 @@ def next_arm(kind, level, belief, arms, t, stream):
     if kind == BAYES_UCB and belief.noise == NORMAL:
         tail = normal_upper_quantile(1.0 / max(t, 2))
     best = -np.inf
-    at = 0
+    best_arm = 0
     for i in range(K):
         score = arm_score(kind, level, belief, arms, i, t, tail, stream)
         if score > best:
             best = score
-            at = i
-    return at, 1.0
+            best_arm = i
+    return best_arm, 1.0
 
 
 @compiled

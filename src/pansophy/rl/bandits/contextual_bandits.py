@@ -223,10 +223,10 @@ class ContextualBandit:
         self.contexts[arm].append(row)
         self.rewards[arm].append(float(reward))
         n = len(self.rewards[arm])
-        two = not hasattr(self.estimator, "predict_proba") or (
+        needs_both_classes = not hasattr(self.estimator, "predict_proba") or (
             len(set(self.rewards[arm])) > 1
         )
-        if two and n >= max(2, np.ceil(self.growth * self.fitted[arm])):
+        if needs_both_classes and n >= max(2, np.ceil(self.growth * self.fitted[arm])):
             X, y = np.array(self.contexts[arm]), np.array(self.rewards[arm])
             self.models[arm] = clone(self.estimator).fit(X, y)
             self.fitted[arm] = n

@@ -186,11 +186,11 @@ def cross_fitted_rewards(log: BanditLog, estimator, n_arms, *, n_folds=2) -> np.
     fold = np.arange(n) % n_folds
     q = np.zeros((n, n_arms))
     for k in range(n_folds):
-        out = fold == k
+        held_out = fold == k
         for i in range(n_arms):
-            rows = ~out & (log.action == i)
+            rows = ~held_out & (log.action == i)
             if not rows.any():
                 raise ValueError(f"arm {i} was never pulled outside fold {k}.")
             model = clone(estimator).fit(log.context[rows], log.reward[rows])
-            q[out, i] = model.predict(log.context[out])
+            q[held_out, i] = model.predict(log.context[held_out])
     return q

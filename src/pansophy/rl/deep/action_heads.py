@@ -77,18 +77,18 @@ class CategoricalHead(NamedTuple):
     def evaluate(self, F, actions, mask=None, free=None) -> ActionProbabilities:
         """log p(a) and H of each row."""
         L = self.log_softmax(F, mask)
-        at = self.columns(actions)
+        chosen_columns = self.columns(actions)
         P = L.exp()
         PL = P * L
-        log_prob = L.gather(1, at).sum(1)
+        log_prob = L.gather(1, chosen_columns).sum(1)
         entropy = -PL.sum(1)
-        return ActionProbabilities(log_prob, entropy, (P, PL, at))
+        return ActionProbabilities(log_prob, entropy, (P, PL, chosen_columns))
 
     def gradient(self, probabilities: ActionProbabilities, c, e):
         """dJ/dF of eq. (1) for weights c (n,) and one weight e; and None."""
-        P, PL, at = probabilities.parts
+        P, PL, chosen_columns = probabilities.parts
         D = P * -c[:, None]
-        D.scatter_add_(1, at, c[:, None].expand(at.shape))
+        D.scatter_add_(1, chosen_columns, c[:, None].expand(chosen_columns.shape))
         if e:
             if len(self.sizes) == 1:
                 H = probabilities.entropy[:, None]

@@ -139,8 +139,8 @@ class DQNLearner(AbstractOffPolicyLearner):
             return
         n = agent.batch_size
         at_once = max(ROWS_AT_ONCE // n, 1)
-        for done in range(0, agent.gradient_steps, at_once):
-            k = min(at_once, agent.gradient_steps - done)
+        for n_done in range(0, agent.gradient_steps, at_once):
+            k = min(at_once, agent.gradient_steps - n_done)
             self.learn(self.buffer.draw(k * n, rng), rng)
 
     def learn(self, batch, rng):

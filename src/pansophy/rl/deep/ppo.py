@@ -45,14 +45,14 @@ class ClippedObjective(AbstractActorCriticObjective):
         """The three terms of eq. (1)."""
         net = self.net
         batch = net.flat_batch(batch)
-        found, V = net.evaluate(batch)
+        evaluated, V = net.evaluate(batch)
         A = batch.advantage
         eps = net.clip_range
-        r = torch.exp(found.log_prob - batch.log_q)
+        r = torch.exp(evaluated.log_prob - batch.log_q)
         gain = torch.minimum(r * A, r.clamp(1 - eps, 1 + eps) * A)
         return {
             "policy": -gain.mean(),
-            "entropy": -net.entropy_weight * found.entropy.mean(),
+            "entropy": -net.entropy_weight * evaluated.entropy.mean(),
             "value": net.value_weight * (V - batch.target).square().mean(),
         }
 
@@ -61,11 +61,11 @@ class ClippedObjective(AbstractActorCriticObjective):
         net = self.net
         n = len(batch.X)
         steps = net.forward_pass(batch)
-        found = steps.probabilities
+        chosen = steps.probabilities
         A = batch.advantage
         eps = net.clip_range
         h, v = net.entropy_weight, net.value_weight
-        r = torch.exp(found.log_prob - batch.log_q)
+        r = torch.exp(chosen.log_prob - batch.log_q)
         gain = r * A
         clipped = r.clamp_(1 - eps, 1 + eps).mul_(A)
         smaller = torch.minimum(gain, clipped)
@@ -74,7 +74,7 @@ class ClippedObjective(AbstractActorCriticObjective):
         net.backward_pass(steps, c, -h / n, error * (2 * v / n))
         return {
             "policy": smaller.mean().neg_(),
-            "entropy": found.entropy.mean() * -h,
+            "entropy": chosen.entropy.mean() * -h,
             "value": torch.dot(error, error) * (v / n),
         }
 

@@ -81,7 +81,9 @@ class ObservationLayout(NamedTuple):
             listed = check_list("observations", observations, "a list of observations")
             if not listed:
                 return np.zeros((0, self.width), np.float32)
-            return np.concatenate([self.encode_one(one) for one in listed])
+            return np.concatenate(
+                [self.encode_one(observation) for observation in listed]
+            )
         self._check_parts(observations)
         pieces = [
             part.encode(observations[key])
@@ -151,10 +153,10 @@ class ActionLayout(NamedTuple):
         n = len(actions)
         if self.kind == "discrete":
             shifted = any(self.starts)
-            found = actions + np.array(self.starts, np.int64) if shifted else actions
+            chosen = actions + np.array(self.starts, np.int64) if shifted else actions
         else:
-            found = np.clip(actions, self.low, self.high).astype(np.float32)
-        return found.reshape(n, *self.shape)
+            chosen = np.clip(actions, self.low, self.high).astype(np.float32)
+        return chosen.reshape(n, *self.shape)
 
 
 def check_action_mask(mask, layout: ActionLayout, n) -> np.ndarray:

@@ -47,11 +47,11 @@ def deal_cards(state, i, first, second, third, fourth):
 def start_blackjacks(state, stream, which):
     """Deal in some columns."""
     for i in which:
-        own = stream[i : i + 1]
-        first = random_card(own)
-        second = random_card(own)
-        third = random_card(own)
-        deal_cards(state, i, first, second, third, random_card(own))
+        own_stream = stream[i : i + 1]
+        first = random_card(own_stream)
+        second = random_card(own_stream)
+        third = random_card(own_stream)
+        deal_cards(state, i, first, second, third, random_card(own_stream))
 
 
 @compiled
@@ -89,10 +89,10 @@ def score_blackjack(state, i, action, outcome):
 def step_blackjacks(state, action, stream, outcome, lo, hi):
     """Draw the cards of columns lo..hi-1 and score them."""
     for i in range(lo, hi):
-        own = stream[i : i + 1]
+        own_stream = stream[i : i + 1]
         if action[i] == 1:
-            add_card(state, i, 0, random_card(own))
+            add_card(state, i, 0, random_card(own_stream))
         else:
             while hand_sum(state, i, 3) < 17:
-                add_card(state, i, 3, random_card(own))
+                add_card(state, i, 3, random_card(own_stream))
         score_blackjack(state, i, action[i], outcome)

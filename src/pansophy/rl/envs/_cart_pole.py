@@ -47,11 +47,13 @@ def sines(theta, s, c):
         odd = -1.0 / 1307674368000 * y + 1.0 / 6227020800
         odd = ((odd * y - 1.0 / 39916800) * y + 1.0 / 362880) * y - 1.0 / 5040
         odd = (odd * y + 1.0 / 120) * y - 1.0 / 6
-        even = 1.0 / 20922789888000 * y - 1.0 / 87178291200
-        even = ((even * y + 1.0 / 479001600) * y - 1.0 / 3628800) * y + 1.0 / 40320
-        even = ((even * y - 1.0 / 720) * y + 1.0 / 24) * y - 0.5
+        cosine_series = 1.0 / 20922789888000 * y - 1.0 / 87178291200
+        cosine_series = (
+            (cosine_series * y + 1.0 / 479001600) * y - 1.0 / 3628800
+        ) * y + 1.0 / 40320
+        cosine_series = ((cosine_series * y - 1.0 / 720) * y + 1.0 / 24) * y - 0.5
         s[i] = theta[i] + theta[i] * (y * odd)
-        c[i] = 1.0 + y * even
+        c[i] = 1.0 + y * cosine_series
 
 
 @compiled(inner=True)

@@ -49,17 +49,17 @@ def check_environment(env, *, n_steps=1000, random_state=0):
     >>> check_environment(CartPole())
     []
     """
-    found: dict[str, EnvironmentProblem] = {}
+    problems: dict[str, EnvironmentProblem] = {}
 
     def report(kind, step, detail):
-        found.setdefault(kind, EnvironmentProblem(kind, step, detail))
+        problems.setdefault(kind, EnvironmentProblem(kind, step, detail))
 
     check_spaces(env, report)
     try:
         compare_two_runs(env, n_steps, random_state, report)
     except BrokenContractError as fault:
         report(*fault.args)
-    return list(found.values())
+    return list(problems.values())
 
 
 class BrokenContractError(Exception):
@@ -70,10 +70,12 @@ def compare_two_runs(env, n_steps, random_state, report):
     """Play twice with the same seeds; all problems, and where the runs differ."""
     seeds = make_rng(random_state).integers(2**31, size=2).tolist()
     first = play_randomly(env, seeds, n_steps, report)
-    again = play_randomly(env, seeds, n_steps, lambda *_: None)
-    for t, (one, two) in enumerate(zip(first, again, strict=False)):
-        if not equal_values(one, two):
-            report("same seed, different episode", t, f"{one!r} and then {two!r}")
+    second = play_randomly(env, seeds, n_steps, lambda *_: None)
+    for t, (entry, other_entry) in enumerate(zip(first, second, strict=False)):
+        if not equal_values(entry, other_entry):
+            report(
+                "same seed, different episode", t, f"{entry!r} and then {other_entry!r}"
+            )
             break
 
 
@@ -126,16 +128,16 @@ def play_randomly(env, seeds, n_steps, report) -> list:
 def try_reset(env, t, report, **options):
     """First observation and info, or the problem that there are none."""
     try:
-        found = env.reset(**options)
+        answer = env.reset(**options)
     except TypeError as error:
         if "'seed'" not in str(error):
             raise
         report("reset takes no seed", t, f"it needs a {RESET_FORM}")
-        found = env.reset()
-    if not (isinstance(found, tuple) and len(found) == 2 and is_info(found[1])):
+        answer = env.reset()
+    if not (isinstance(answer, tuple) and len(answer) == 2 and is_info(answer[1])):
         report("reset returns no info", t, f"it needs a {RESET_FORM}")
-        return found, {}
-    return found
+        return answer, {}
+    return answer
 
 
 def is_finite_number(value) -> bool:

@@ -48,8 +48,8 @@ class Canvas:
 
     def line(self, points, color, width=1.0) -> None:
         """A line through points (x, y), with round ends."""
-        for (ax, ay), (bx, by) in pairwise(points):
-            self._segment(ax, ay, bx, by, color, width / 2)
+        for (ax, ay), (bx, end_y) in pairwise(points):
+            self._segment(ax, ay, bx, end_y, color, width / 2)
 
     def disc(self, x, y, radius, color) -> None:
         self._segment(x, y, x, y, color, radius)
@@ -107,10 +107,10 @@ def draw_mountain_car(x) -> np.ndarray:
 def draw_acrobot(x) -> np.ndarray:
     """Two rods from cos and sin of their angles, and the height to reach."""
     canvas = Canvas()
-    one = math.atan2(x[1], x[0])
-    two = one + math.atan2(x[3], x[2])
-    joint = (150 + 45 * math.sin(one), 100 + 45 * math.cos(one))
-    tip = (joint[0] + 45 * math.sin(two), joint[1] + 45 * math.cos(two))
+    angle = math.atan2(x[1], x[0])
+    outer_angle = angle + math.atan2(x[3], x[2])
+    joint = (150 + 45 * math.sin(angle), 100 + 45 * math.cos(angle))
+    tip = (joint[0] + 45 * math.sin(outer_angle), joint[1] + 45 * math.cos(outer_angle))
     canvas.line([(0, 55), (300, 55)], PALE, 2)
     canvas.line([(150, 100), joint], BLUE, 7)
     canvas.line([joint, tip], ORANGE, 7)

@@ -172,9 +172,17 @@ def compare_agents(
         raise ValueError(f"give at least one agent, and none called {RANDOM!r}.")
     evaluation = (every, n_episodes, random_state)
     runs, interrupted = run_agents(agents, env, n_seeds, evaluation, report, finished)
-    curves = {name: [run.curve for run in own] for name, own in runs.items()}
-    scores = {name: np.array([run.score for run in own]) for name, own in runs.items()}
-    seconds = {n: np.array([run.seconds for run in own]) for n, own in runs.items()}
+    curves = {
+        name: [run.curve for run in agent_runs] for name, agent_runs in runs.items()
+    }
+    scores = {
+        name: np.array([run.score for run in agent_runs])
+        for name, agent_runs in runs.items()
+    }
+    seconds = {
+        n: np.array([run.seconds for run in agent_runs])
+        for n, agent_runs in runs.items()
+    }
     space = made_environment(env).action_space
     idle = evaluate_agent(
         RandomAgent(space), env, 5 * n_episodes, random_state=random_state
@@ -182,8 +190,8 @@ def compare_agents(
     scores[RANDOM] = np.array([idle.mean])
     seconds[RANDOM] = np.zeros(1)
     intervals = {
-        name: stratified_bootstrap(interquartile_mean, found, n_resamples=1000)
-        for name, found in scores.items()
+        name: stratified_bootstrap(interquartile_mean, agent_scores, n_resamples=1000)
+        for name, agent_scores in scores.items()
     }
     names = sorted(scores, key=lambda name: -intervals[name].value)
     best = max(runs, key=lambda name: intervals[name].value)
@@ -219,13 +227,13 @@ def equal_agents_p_value(x, y) -> float:
     """
     if min(len(x), len(y)) < 2 or np.ptp(np.append(x, y)) == 0:
         return 1.0
-    found = stats.permutation_test(
+    test = stats.permutation_test(
         (np.asarray(x, float), np.asarray(y, float)),
         probability_of_improvement,
         n_resamples=5000,
         rng=np.random.default_rng(0),
     )
-    return float(found.pvalue)
+    return float(test.pvalue)
 
 
 def run_agents(agents, env, n_seeds, evaluation, report, finished):

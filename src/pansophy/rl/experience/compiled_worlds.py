@@ -86,10 +86,10 @@ def is_unchanged(core, name) -> bool:
         return False
     if not type(core).__module__.startswith("gymnasium.envs."):
         return False  # the name was registered anew
-    given, default = vars(core), vars(new)
-    names = (given.keys() | default.keys()) - EPISODE_STATE
+    current, default = vars(core), vars(new)
+    names = (current.keys() | default.keys()) - EPISODE_STATE
     return all(
-        key in given and key in default and equal_settings(given[key], default[key])
+        key in current and key in default and equal_settings(current[key], default[key])
         for key in names
     )
 

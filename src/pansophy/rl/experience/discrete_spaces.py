@@ -37,8 +37,8 @@ def space_sizes(space) -> tuple[list[int], list[int]]:
 def flatten_values(value):
     """The numbers in a number, array, tuple or tuple of those."""
     if isinstance(value, (tuple, list)) or np.ndim(value):
-        for one in value:
-            yield from flatten_values(one)
+        for component in value:
+            yield from flatten_values(component)
     else:
         yield value
 
@@ -52,8 +52,8 @@ def encode_observation(sizes, starts, value) -> int:
             f"of this environment have {len(sizes)}."
         )
     code = 0
-    for one, n, first in zip(values, sizes, starts, strict=True):
-        code = code * n + part_index(n, first, one)
+    for component, n, first in zip(values, sizes, starts, strict=True):
+        code = code * n + part_index(n, first, component)
     return code
 
 
@@ -73,8 +73,8 @@ def part_index(n, first, value) -> int:
     try:
         i = operator.index(value) - first
     except TypeError:  # such as 1.0 or an array of one number
-        whole = whole_number(value)
-        i = -1 if whole is None else whole - first
+        integer = whole_number(value)
+        i = -1 if integer is None else integer - first
     if not 0 <= i < n:
         raise ValueError(
             f"{short_repr(value)} is outside the environment's space: a whole number "
@@ -114,7 +114,7 @@ def encode_observations(sizes, starts, observations) -> np.ndarray:
             return codes
     encode = observation_encoder(sizes, starts)
     listed = list_of_observations(observations)
-    return np.array([encode(one) for one in listed], dtype=np.int64)
+    return np.array([encode(observation) for observation in listed], dtype=np.int64)
 
 
 def observation_encoder(sizes, starts):

@@ -20,19 +20,19 @@ def reset_environment(env, seed=None) -> tuple:
     `options` are not passed, and `seed` only where there is one.
     """
     try:
-        found = env.reset() if seed is None else env.reset(seed=seed)
+        answer = env.reset() if seed is None else env.reset(seed=seed)
     except TypeError as error:
         if "'seed'" not in str(error):
             raise
         raise TypeError(
             f"{name_of(env)} takes no seed: it needs a {RESET_FORM}. {CHECKER}"
         ) from None
-    if not (isinstance(found, tuple) and len(found) == 2 and is_info(found[1])):
+    if not (isinstance(answer, tuple) and len(answer) == 2 and is_info(answer[1])):
         raise TypeError(
             f"reset of {name_of(env)} does not return (observation, info): it needs a "
             f"{RESET_FORM}. {CHECKER}"
         )
-    return found
+    return answer
 
 
 def is_info(value) -> bool:

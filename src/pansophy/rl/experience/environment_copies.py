@@ -51,17 +51,17 @@ def copy_environment(env, stream=1):
                     "environment, or n_envs=1."
                 )
     try:
-        made = copy.deepcopy(env)
+        copy_made = copy.deepcopy(env)
     except Exception as error:
-        made = remake(env, error)
+        copy_made = remake(env, error)
         rebuilt = layers
     else:
         rebuilt = [layer for layer in layers if is_rebuilt_by_copying(layer)]
-    for layer, twin in zip(layers, environment_layers(made), strict=True):
+    for layer, twin in zip(layers, environment_layers(copy_made), strict=True):
         if layer in rebuilt:
             carry_plain_attributes(layer, twin)
         separate_generators(layer, twin, stream)
-    return made
+    return copy_made
 
 
 def environment_layers(env) -> list:
@@ -80,11 +80,11 @@ def remake(env, error):
     spec = getattr(env, "spec", None)
     if spec is not None:
         try:
-            made = gymnasium.make(spec)
+            remade = gymnasium.make(spec)
         except Exception:
-            made = None
-        if made is not None and same_layers(env, made):
-            return made
+            remade = None
+        if remade is not None and same_layers(env, remade):
+            return remade
     raise ValueError(
         f"{type(env).__name__} cannot be copied ({type(error).__name__}: {error}): "
         "give a function that makes one, or n_envs=1."
@@ -93,7 +93,10 @@ def remake(env, error):
 
 def same_layers(env, made) -> bool:
     """Whether two environments have the same wrappers around the same class."""
-    kinds = [[type(layer) for layer in environment_layers(one)] for one in (env, made)]
+    kinds = [
+        [type(layer) for layer in environment_layers(environment)]
+        for environment in (env, made)
+    ]
     return kinds[0] == kinds[1]
 
 

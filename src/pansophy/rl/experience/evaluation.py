@@ -120,21 +120,22 @@ def evaluate_agent(
         played = made_environment(env) if world is None else world
         longest = max_episode_steps or episode_limit(played)
         if world is not None:
-            found = evaluate_batch(agent, world, n_episodes, rng, longest)
+            evaluation = evaluate_batch(agent, world, n_episodes, rng, longest)
         else:
             seeds = [draw_seed(rng) for _ in range(n_episodes)]
-            found = evaluate_one_by_one(agent, played, seeds, longest)
+            evaluation = evaluate_one_by_one(agent, played, seeds, longest)
     finally:
         if hasattr(agent, "memory_state_"):
             agent.memory_state_ = memory
-    if max_episode_steps is None and longest and (found.lengths == longest).any():
+    if max_episode_steps is None and longest and (evaluation.lengths == longest).any():
         warnings.warn(
-            f"{np.count_nonzero(found.lengths == longest)} of {n_episodes} episodes "
-            f"were cut off after {longest} steps: the environment has no time limit; "
+            f"{np.count_nonzero(evaluation.lengths == longest)} of {n_episodes} "
+            f"episodes were cut off after {longest} steps: the environment has no time "
+            "limit; "
             "give max_episode_steps.",
             stacklevel=2,
         )
-    return found
+    return evaluation
 
 
 def evaluate_one_by_one(agent, env, seeds, longest) -> Evaluation:
@@ -191,8 +192,8 @@ def evaluate_batch(agent, world, n_episodes, rng, longest=None) -> Evaluation:
     lengths = np.zeros(n_episodes, np.int64)
     playing = np.ones(n_episodes, bool)
     while playing.any():
-        given = (position.observation, rng, position.mask)
-        action = agent.act_batch(*(given if masked else given[:2]))
+        arguments = (position.observation, rng, position.mask)
+        action = agent.act_batch(*(arguments if masked else arguments[:2]))
         action = action[0] if isinstance(action, tuple) else action
         _, ending, position = step_environments(envs, "SAME_STEP", action, position)
         begin_episodes(agent, position)
@@ -204,10 +205,10 @@ def evaluate_batch(agent, world, n_episodes, rng, longest=None) -> Evaluation:
         if ending is None:
             continue
         counted = playing[ending.env]  # later episodes of short ones do not count
-        at = ending.env[counted]
-        returns[at] = ending.returns[counted]
-        lengths[at] = ending.lengths[counted]
-        playing[at] = False
+        finished = ending.env[counted]
+        returns[finished] = ending.returns[counted]
+        lengths[finished] = ending.lengths[counted]
+        playing[finished] = False
     return Evaluation(returns, lengths)
 
 
@@ -276,16 +277,18 @@ def evaluate_every(
     (array([  0, 200, 400]), np.float64(1.0))
     """
     every = check_count("every", every)
-    other = other_environment(env) if evaluation_env is None else evaluation_env
+    other_env = other_environment(env) if evaluation_env is None else evaluation_env
     if not isinstance(random_state, (int, np.integer)):
         random_state = draw_seed(make_rng(random_state))
     steps, returns = [], []
 
     def look(judged, n) -> bool:
-        found = evaluate_agent(judged, other, n_episodes, random_state=random_state)
+        evaluation = evaluate_agent(
+            judged, other_env, n_episodes, random_state=random_state
+        )
         steps.append(n)
-        returns.append(found.returns)
-        return stop_at is not None and found.mean >= stop_at
+        returns.append(evaluation.returns)
+        return stop_at is not None and evaluation.mean >= stop_at
 
     if not hasattr(agent, "_fit"):
         raise TypeError(
@@ -372,18 +375,18 @@ def stratified_bootstrap(
         raise ValueError("scores are needed, of one method or of several.")
     check_count("n_resamples", n_resamples)
     check_argument("level", level, OpenFraction)
-    given = [check_scores(S) for S in scores]
+    checked = [check_scores(S) for S in scores]
     rng = make_rng(random_state)
     values = np.empty(n_resamples)
     for b in range(n_resamples):
         drawn = [
             np.take_along_axis(S, rng.integers(0, len(S), S.shape), axis=0)
-            for S in given
+            for S in checked
         ]
         values[b] = statistic(*drawn)
     tail = (1 - level) / 2
     low, high = np.quantile(values, [tail, 1 - tail])
-    return StatisticInterval(float(statistic(*given)), float(low), float(high))
+    return StatisticInterval(float(statistic(*checked)), float(low), float(high))
 
 
 def performance_profile(scores, thresholds) -> np.ndarray:
@@ -396,8 +399,8 @@ def performance_profile(scores, thresholds) -> np.ndarray:
     array([1. , 0.5, 0. ])
     """
     S = np.sort(check_scores(scores).ravel())
-    above = len(S) - np.searchsorted(S, np.asarray(thresholds, float), side="right")
-    return above / len(S)
+    n_above = len(S) - np.searchsorted(S, np.asarray(thresholds, float), side="right")
+    return n_above / len(S)
 
 
 def probability_of_improvement(x, y) -> float:

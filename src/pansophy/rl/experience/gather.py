@@ -85,23 +85,23 @@ class Steps(NamedTuple):
 
     def next_observation(self) -> np.ndarray:
         """The observation after every step, (T, N, ...)."""
-        after = np.empty_like(self.observation)
-        after[:-1] = self.observation[1:]
-        after[-1] = self.position.observation
+        next_rows = np.empty_like(self.observation)
+        next_rows[:-1] = self.observation[1:]
+        next_rows[-1] = self.position.observation
         if len(self.final_env):
-            after[self.final_time, self.final_env] = self.final_observation
-        return after
+            next_rows[self.final_time, self.final_env] = self.final_observation
+        return next_rows
 
     def next_mask(self):
         """The actions allowed after every step, (T, N, A); None without masks."""
         if self.mask is None:
             return None
-        after = np.empty_like(self.mask)
-        after[:-1] = self.mask[1:]
-        after[-1] = self.position.mask
+        next_rows = np.empty_like(self.mask)
+        next_rows[:-1] = self.mask[1:]
+        next_rows[-1] = self.position.mask
         if self.final_mask is not None:
-            after[self.final_time, self.final_env] = self.final_mask
-        return after
+            next_rows[self.final_time, self.final_env] = self.final_mask
+        return next_rows
 
 
 def as_vector_env(envs):
@@ -181,10 +181,14 @@ class SeparateActs:
 
     def act_batch(self, observations, rng, mask=None):
         if not self.masked:
-            return np.array([self.act(one, rng) for one in observations])
+            return np.array(
+                [self.act(observation, rng) for observation in observations]
+            )
         masks = [None] * len(observations) if mask is None else mask
-        both = zip(observations, masks, strict=True)
-        return np.array([self.act(one, rng, allowed) for one, allowed in both])
+        pairs = zip(observations, masks, strict=True)
+        return np.array(
+            [self.act(observation, rng, allowed) for observation, allowed in pairs]
+        )
 
 
 def start_position(envs, agent, rng) -> Position:
@@ -255,16 +259,16 @@ def gather(envs, agent, horizon, *, position=None, random_state=None) -> Steps:
     masked = takes_mask(agent.act_batch)
     mode = reset_mode(envs)
     rows: dict[str, Any] = {"mask": None}
-    own: dict[str, np.ndarray] = {}
+    extra_rows: dict[str, np.ndarray] = {}
     finals: list[Ending] = []
     times: list[int] = []
     for t in range(horizon):
-        before = position
-        action, extras = choose_actions(agent, before, rng, masked)
-        outcome, ending, position = step_environments(envs, mode, action, before)
+        previous = position
+        action, extras = choose_actions(agent, previous, rng, masked)
+        outcome, ending, position = step_environments(envs, mode, action, previous)
         begin_episodes(agent, position)
-        store_row(rows, t, horizon, row_before_step(before, action) | outcome)
-        store_row(own, t, horizon, extras)
+        store_row(rows, t, horizon, row_before_step(previous, action) | outcome)
+        store_row(extra_rows, t, horizon, extras)
         if ending is not None:
             finals.append(ending)
             times.append(t)
@@ -272,7 +276,7 @@ def gather(envs, agent, horizon, *, position=None, random_state=None) -> Steps:
     end = join_endings(finals) if finals else no_endings(position)
     return Steps(
         **rows,
-        extras=own,
+        extras=extra_rows,
         final_time=end_times(times, finals),
         final_env=end.env,
         final_observation=end.observation,
@@ -338,7 +342,7 @@ def end_times(times, finals) -> np.ndarray:
     """The row at which each episode ended."""
     if not finals:
         return np.empty(0, np.int64)
-    return np.repeat(times, [len(one.env) for one in finals])
+    return np.repeat(times, [len(ending.env) for ending in finals])
 
 
 def join_endings(finals) -> Ending:
@@ -350,9 +354,9 @@ def join_endings(finals) -> Ending:
 
 def no_endings(position) -> Ending:
     """Arrays of no episodes."""
-    none = np.empty(0, np.int64)
+    no_index = np.empty(0, np.int64)
     mask = np.empty((0, 0)) if position.mask is None else position.mask[:0]
-    return Ending(none, position.observation[:0], mask, np.empty(0), none)
+    return Ending(no_index, position.observation[:0], mask, np.empty(0), no_index)
 
 
 def step_environments(envs, mode, action, position):
@@ -360,8 +364,8 @@ def step_environments(envs, mode, action, position):
 
     What ended is None if nothing did, which is nearly always, and kept short.
     """
-    after, reward, terminated, truncated, info = envs.step(action)
-    after = stack_parts(after)
+    next_rows, reward, terminated, truncated, info = envs.step(action)
+    next_rows = stack_parts(next_rows)
     terminated, truncated = np.asarray(terminated, bool), np.asarray(truncated, bool)
     reward = np.asarray(reward, float)
     mask = masks_after_step(position.mask, info)
@@ -372,28 +376,28 @@ def step_environments(envs, mode, action, position):
         real = ~position.ended
         terminated, truncated = terminated & real, truncated & real
         returns, lengths = returns * real, lengths * real
-    done = terminated | truncated
+    finished = terminated | truncated
     outcome = {"reward": reward, "terminated": terminated, "truncated": truncated}
-    first = position.ended if mode == "NEXT_STEP" else done
-    ended = done if mode == "NEXT_STEP" else position.ended
-    if not np.count_nonzero(done):
-        position = Position(after, mask, first, ended, returns, lengths)
+    first = position.ended if mode == "NEXT_STEP" else finished
+    ended = finished if mode == "NEXT_STEP" else position.ended
+    if not np.count_nonzero(finished):
+        position = Position(next_rows, mask, first, ended, returns, lengths)
         return outcome, None, position
-    at = np.flatnonzero(done)
+    ended_at = np.flatnonzero(finished)
     if mode == "SAME_STEP":
-        final = final_parts(info, at)
-        final_mask = final_masks(info, at, mask)
+        final = final_parts(info, ended_at)
+        final_mask = final_masks(info, ended_at, mask)
     else:
-        final = after[at]
-        final_mask = np.empty((len(at), 0)) if mask is None else mask[at]
-    ending = Ending(at, final, final_mask, returns[at], lengths[at])
-    returns[at] = 0.0
-    lengths[at] = 0
+        final = next_rows[ended_at]
+        final_mask = np.empty((len(ended_at), 0)) if mask is None else mask[ended_at]
+    ending = Ending(ended_at, final, final_mask, returns[ended_at], lengths[ended_at])
+    returns[ended_at] = 0.0
+    lengths[ended_at] = 0
     if mode == "DISABLED":
-        observation, info = envs.reset(options={"reset_mask": done.copy()})
-        after = stack_parts(observation)
+        observation, info = envs.reset(options={"reset_mask": finished.copy()})
+        next_rows = stack_parts(observation)
         mask = merge_masks(mask, info)
-    return outcome, ending, Position(after, mask, first, ended, returns, lengths)
+    return outcome, ending, Position(next_rows, mask, first, ended, returns, lengths)
 
 
 def final_parts(info, at) -> np.ndarray:

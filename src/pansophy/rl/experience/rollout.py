@@ -299,30 +299,32 @@ def rollout(
     masked = takes_mask(act)
     rng = make_rng(random_state)
     seen, returns, lengths = [], [], []
-    done, reason = 0, ""
+    n_done, reason = 0, ""
     limit, longest = (
         sys.maxsize if n is None else int(n) for n in (n_steps, max_episode_steps)
     )
     try:
-        own = own_observation if learn or keep else lambda observation: observation
-        observation, mask, total, length, _ = begin_run(env, own, begin, rng, position)
-        reason = "callback" if watch.ends_run(agent, done) else ""
+        own_form = own_observation if learn or keep else lambda observation: observation
+        observation, mask, total, length, _ = begin_run(
+            env, own_form, begin, rng, position
+        )
+        reason = "callback" if watch.ends_run(agent, n_done) else ""
         while not reason:
-            child = task.child(f"from step {done}")
-            block_end = min(done + BLOCK, limit, watch.next_look(done))
-            for _ in range(block_end - done):
+            child = task.child(f"from step {n_done}")
+            block_end = min(n_done + BLOCK, limit, watch.next_look(n_done))
+            for _ in range(block_end - n_done):
                 action = (
                     act(observation, rng, mask) if masked else act(observation, rng)
                 )
                 outcome = step(action)
                 try:
-                    after, reward, terminated, truncated, info = outcome
+                    next_observation, reward, terminated, truncated, info = outcome
                 except (TypeError, ValueError):
                     raise wrong_step(env, outcome) from None
-                done += 1
+                n_done += 1
                 if type(reward) is not float or not -INFINITE < reward < INFINITE:
-                    reward = as_reward(reward, done)
-                after = own(after)
+                    reward = as_reward(reward, n_done)
+                next_observation = own_form(next_observation)
                 total += reward
                 length += 1
                 truncated = truncated or (length == longest and not terminated)
@@ -332,7 +334,7 @@ def rollout(
                         observation,
                         action,
                         reward,
-                        after,
+                        next_observation,
                         terminated,
                         truncated,
                         mask,
@@ -342,7 +344,7 @@ def rollout(
                         update(transition)
                     if keep:
                         seen.append(transition)
-                observation = after
+                observation = next_observation
                 mask = next_mask
                 if terminated or truncated:
                     returns.append(total)
@@ -351,12 +353,12 @@ def rollout(
                     if len(returns) == n_episodes:
                         reason = "episodes"
                         break
-                    if done < limit:
-                        observation, mask = begin_episode(env, own, begin)
+                    if n_done < limit:
+                        observation, mask = begin_episode(env, own_form, begin)
             reason = (
                 reason
-                or ("callback" if watch.ends_run(agent, done) else "")
-                or ("steps" if done == limit else "")
+                or ("callback" if watch.ends_run(agent, n_done) else "")
+                or ("steps" if n_done == limit else "")
             )
             if child.end() and not reason:
                 reason = "callback"
@@ -366,6 +368,6 @@ def rollout(
         stopped_at = None
     seconds = time.perf_counter() - start_time
     return Experience(
-        np.array(returns, float), np.array(lengths, int), done, reason, seconds, seen,
+        np.array(returns, float), np.array(lengths, int), n_done, reason, seconds, seen,
         stopped_at,
     )  # fmt: skip

@@ -55,12 +55,12 @@ def sweep_by_priority(model, V, gamma, stop, limit):
         key[s] = 0.0  # it is among its own predecessors if it leads to itself
         indexed_heap_sink(heap, place, key, place[s], n)
         for k in range(model.back_begin[s], model.back_begin[s + 1]):
-            before = model.back_column[k]
-            new = -abs(best_value(model, V, gamma, before) - V[before])
-            old = key[before]
-            key[before] = new
+            predecessor = model.back_column[k]
+            new = -abs(best_value(model, V, gamma, predecessor) - V[predecessor])
+            old = key[predecessor]
+            key[predecessor] = new
             if new < old:
-                indexed_heap_rise(heap, place, key, place[before])
+                indexed_heap_rise(heap, place, key, place[predecessor])
             else:
-                indexed_heap_sink(heap, place, key, place[before], n)
+                indexed_heap_sink(heap, place, key, place[predecessor], n)
     return updates, -key[heap[0]]

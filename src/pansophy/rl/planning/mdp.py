@@ -106,7 +106,7 @@ def mdp_from_function(outcomes, n_states, n_actions) -> MDP:
     check_argument("n_actions", n_actions, Count)
     full = lambda one: one if len(one) == 4 else (*one, False)
     P = {
-        s: {a: [full(one) for one in outcomes(s, a)] for a in range(n_actions)}
+        s: {a: [full(outcome) for outcome in outcomes(s, a)] for a in range(n_actions)}
         for s in range(n_states)
     }
     return mdp_from_table(as_transition_table(P))
@@ -148,9 +148,12 @@ def check_transitions(P):
             raise ValueError(f"P of action {a} must be square, got shape {M.shape}.")
         wrong = np.flatnonzero(~(np.abs(sums[a] - 1) <= allowed))
         if wrong.size or not lows[a] >= 0:
-            where = f" (state {wrong[0]}: {sums[a][wrong[0]]:g})" if wrong.size else ""
+            location = (
+                f" (state {wrong[0]}: {sums[a][wrong[0]]:g})" if wrong.size else ""
+            )
             raise ValueError(
-                f"rows of P of action {a} must be probabilities that sum to 1{where}."
+                f"rows of P of action {a} must be probabilities that sum to "
+                f"1{location}."
             )
     if allowed > rounding_of_sums(float):  # of lower precision: sums of exactly 1
         for a in range(len(T)):
@@ -184,8 +187,8 @@ def expected_rewards(R, T):
     if isinstance(R, (list, tuple)) and len(R) and sparse.issparse(R[0]):
         if len(R) != A:
             raise ValueError(f"R has {len(R)} matrices for {A} actions.")
-        both = zip(T, R, strict=True)
-        sums = [sparse.csr_array(G).multiply(M).sum(axis=1) for M, G in both]
+        pairs = zip(T, R, strict=True)
+        sums = [sparse.csr_array(G).multiply(M).sum(axis=1) for M, G in pairs]
         return np.column_stack([np.asarray(s).ravel() for s in sums])
     R = np.asarray(R, dtype=float)
     if R.shape == (S,):
@@ -207,12 +210,12 @@ def mdp_from_table(outcomes: TransitionTable) -> MDP:
     row = np.repeat(np.arange(S * A), np.diff(outcomes.offset))
     p = outcomes.probability()
     r = np.bincount(row, p * outcomes.reward, minlength=S * A).reshape(S, A)
-    go = ~outcomes.terminated
+    continues = ~outcomes.terminated
     T = []
     for a in range(A):
-        use = go & (row % A == a)
-        at = (row[use] // A, outcomes.next_state[use])
-        T.append(sparse.coo_array((p[use], at), shape=(S, S)).tocsr())
+        use = continues & (row % A == a)
+        indices = (row[use] // A, outcomes.next_state[use])
+        T.append(sparse.coo_array((p[use], indices), shape=(S, S)).tocsr())
     return MDP(T, r, ends=bool(outcomes.terminated.any()))
 
 
@@ -244,13 +247,13 @@ def greedy_path(model, policy, start) -> tuple[list[int], bool]:
     while True:
         row = model.T[policy[path[-1]]][[path[-1]]]
         row = np.asarray(row.todense() if sparse.issparse(row) else row).ravel()
-        after = int(np.argmax(row))
-        if 1 - row.sum() > row[after]:  # the most likely outcome is the end
+        successor = int(np.argmax(row))
+        if 1 - row.sum() > row[successor]:  # the most likely outcome is the end
             return path, True
-        if after in seen:
-            return path, bool(after == path[-1] and row[after] >= 1 - 1e-8)
-        path.append(after)
-        seen.add(after)
+        if successor in seen:
+            return path, bool(successor == path[-1] and row[successor] >= 1 - 1e-8)
+        path.append(successor)
+        seen.add(successor)
 
 
 def check_index(name, value, n) -> None:

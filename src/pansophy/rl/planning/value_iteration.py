@@ -132,11 +132,11 @@ def value_iteration(
     iterates: list[np.ndarray] = []
 
     def step(state):
-        before = evaluate_between_sweeps(model, state, gamma, evaluations)
-        after = bellman_sweep(model, before, gamma)
+        evaluated = evaluate_between_sweeps(model, state, gamma, evaluations)
+        improved = bellman_sweep(model, evaluated, gamma)
         if not n_evaluations and (len(iterates) + 1) * S <= MOST_ITERATES:
-            iterates.append(after.BV)
-        return after
+            iterates.append(improved.BV)
+        return improved
 
     start = SweepState(V, V, None, None, 0.0, 0.0, np.inf)  # type: ignore[arg-type]
     change = lambda old, new: new.objective
@@ -272,12 +272,14 @@ def policy_rows(T, policy):
     ends = np.bincount(policy, minlength=len(T)).cumsum()
     states = np.split(np.argsort(policy, kind="stable"), ends[:-1])  # by action
     width = np.zeros(len(policy) + 1, np.int64)
-    for M, some in zip(T, states, strict=True):
-        loops.row_lengths(M.indptr, some, width[1:])
+    for M, chosen_states in zip(T, states, strict=True):
+        loops.row_lengths(M.indptr, chosen_states, width[1:])
     begin = np.cumsum(width)
     column, p = np.empty(begin[-1], T[0].indices.dtype), np.empty(begin[-1])
-    for M, some in zip(T, states, strict=True):
-        loops.gather_policy_rows(M.indptr, M.indices, M.data, some, begin, column, p)
+    for M, chosen_states in zip(T, states, strict=True):
+        loops.gather_policy_rows(
+            M.indptr, M.indices, M.data, chosen_states, begin, column, p
+        )
     return begin, column, p
 
 
@@ -317,8 +319,8 @@ def policy_iteration(
         history.append(V)
         Q = q_from_v(model, V, gamma)
         # change an action only where that gains more than rounding: no cycles
-        now = Q[np.arange(len(pi)), pi]
-        better = Q.max(axis=1) > now + 1e-12 * np.abs(Q).max()
+        current_value = Q[np.arange(len(pi)), pi]
+        better = Q.max(axis=1) > current_value + 1e-12 * np.abs(Q).max()
         converged = not better.any()
         pi = np.where(better, greedy_policy(Q), pi)
     V = history[-1]

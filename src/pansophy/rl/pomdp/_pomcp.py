@@ -76,13 +76,13 @@ def upper_confidence_action(visits, values, c):
         total += visits[a]
     log_total = math.log(total)
     best = -np.inf
-    at = 0
+    best_action = 0
     for a in range(len(visits)):
         score = values[a] + c * math.sqrt(log_total / visits[a])
         if score > best:
             best = score
-            at = a
-    return at
+            best_action = a
+    return best_action
 
 
 @compiled(inner=True)
@@ -118,15 +118,15 @@ def filter_belief(model, b, a, o, after):
 def greedy_belief_action(vectors, b):
     """The action of the vector that is best at a belief."""
     best = -np.inf
-    at = 0
+    best_action = 0
     for a in range(len(vectors)):
         value = 0.0
         for s in range(len(b)):
             value += vectors[a, s] * b[s]
         if value > best:
             best = value
-            at = a
-    return at
+            best_action = a
+    return best_action
 
 
 @compiled(inner=True)
@@ -141,18 +141,18 @@ def expected_reward(model, b, a):
 @compiled(inner=True)
 def greedy_return(model, s, b, steps, stream, scratch):
     """Discounted rewards of the greedy policy of beliefs, which begins with b."""
-    now, after = scratch[0], scratch[1]
+    current, following = scratch[0], scratch[1]
     for i in range(len(b)):
-        now[i] = b[i]
+        current[i] = b[i]
     total = 0.0
     discount = 1.0
     for _ in range(steps):
-        a = greedy_belief_action(model.vectors, now)
-        total += discount * expected_reward(model, now, a)
+        a = greedy_belief_action(model.vectors, current)
+        total += discount * expected_reward(model, current, a)
         s = draw_index(model.T[a, s], random_uniform(stream))
         o = draw_index(model.Z[a, s], random_uniform(stream))
-        filter_belief(model, now, a, o, after)
-        now, after = after, now
+        filter_belief(model, current, a, o, following)
+        current, following = following, current
         discount *= model.gamma
     return total
 
@@ -160,11 +160,11 @@ def greedy_return(model, s, b, steps, stream, scratch):
 @compiled(inner=True)
 def most_visited(visits):
     """Number of the action that was taken most."""
-    at = 0
+    best = 0
     for a in range(1, len(visits)):
-        if visits[a] > visits[at]:
-            at = a
-    return at
+        if visits[a] > visits[best]:
+            best = a
+    return best
 
 
 @compiled(inner=True)
@@ -185,10 +185,10 @@ def back_up(tree, path, depth, tail, gamma, mean_backup):
         if mean_backup:
             tree.values[node, a] += (gained - tree.values[node, a]) / n
         else:
-            below = path.node[d + 1]  # its count and value before and after this visit
-            before = tree.count[below] * path.value[d + 1]
-            tree.count[below] += 1
-            tree.after[node, a] += tree.count[below] * tree.value[below] - before
+            child = path.node[d + 1]  # its count and value before and after this visit
+            return_before = tree.count[child] * path.value[d + 1]
+            tree.count[child] += 1
+            tree.after[node, a] += tree.count[child] * tree.value[child] - return_before
             tree.values[node, a] = tree.paid[node, a] + gamma * tree.after[node, a] / n
             path.value[d] = tree.value[node]
             tree.value[node] = tree.values[node, most_visited(tree.visits[node])]
@@ -230,15 +230,15 @@ def grow_search_tree(model, tree, belief, leaf, stream, limits):
             depth += 1
             s = draw_index(model.T[a, s], random_uniform(stream))
             o = draw_index(model.Z[a, s], random_uniform(stream))
-            below = tree.child[node, a, o]
-            if below == 0:
-                below = n_nodes
-                tree.child[node, a, o] = below
+            child = tree.child[node, a, o]
+            if child == 0:
+                child = n_nodes
+                tree.child[node, a, o] = child
                 n_nodes += 1
                 new = True
                 if played:
-                    filter_belief(model, tree.belief[node], a, o, tree.belief[below])
-            node = below
+                    filter_belief(model, tree.belief[node], a, o, tree.belief[child])
+            node = child
         if len(leaf):
             tail = leaf[s]
         elif played:

@@ -112,10 +112,10 @@ def finite_horizon_vectors(
     """Alpha vectors for 1, 2, ..., `horizon` steps to go."""
     check_argument("horizon", horizon, Count)
     check_argument("gamma", gamma, Fraction)
-    found = [no_steps_left(model)]
+    backups = [no_steps_left(model)]
     for _ in range(horizon):
-        found.append(backup_vectors(model, found[-1], gamma, prune=prune))
-    return found[1:]
+        backups.append(backup_vectors(model, backups[-1], gamma, prune=prune))
+    return backups[1:]
 
 
 def no_steps_left(model: POMDP) -> AlphaVectors:
@@ -128,21 +128,21 @@ def backup_vectors(
 ) -> AlphaVectors:
     """Alpha vectors for one step more, eq. (1) and (2)."""
     O = model.n_observations  # noqa: E741 - the letter of the module text
-    keep = envelope if prune else (lambda vectors: np.arange(len(vectors)))
+    kept_vectors = envelope if prune else (lambda vectors: np.arange(len(vectors)))
     vectors, actions = [], []
     for a in range(model.n_actions):
         sums = np.zeros((1, model.n_states))
         for o in range(O):
             back = (later.vectors * model.Z[a][:, o]) @ model.T[a].T
             part = model.r[:, a] / O + gamma * back
-            part = part[keep(part)]
+            part = part[kept_vectors(part)]
             sums = (sums[:, None, :] + part[None, :, :]).reshape(-1, model.n_states)
-            sums = sums[keep(sums)]
+            sums = sums[kept_vectors(sums)]
         vectors.append(sums)
         actions.append(np.full(len(sums), a))
-    every = np.concatenate(vectors)
-    kept = keep(every)
-    return AlphaVectors(every[kept], np.concatenate(actions)[kept])
+    all_vectors = np.concatenate(vectors)
+    kept = kept_vectors(all_vectors)
+    return AlphaVectors(all_vectors[kept], np.concatenate(actions)[kept])
 
 
 def greatest_move(old, new) -> float:
@@ -181,8 +181,8 @@ def line_envelope(vectors, slack) -> np.ndarray:
     """
     order = np.lexsort((-vectors[:, 1], -vectors[:, 0]))
     rises = vectors[order, 1]
-    before = np.maximum.accumulate(np.append(-np.inf, rises[:-1]))
-    order = order[rises > before + slack]
+    previous_rise = np.maximum.accumulate(np.append(-np.inf, rises[:-1]))
+    order = order[rises > previous_rise + slack]
     kept: list[int] = []
     lines = dict(zip(order.tolist(), vectors[order].tolist(), strict=True))
     for i, line in lines.items():

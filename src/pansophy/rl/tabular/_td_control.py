@@ -157,51 +157,51 @@ def plan_in_model(tables, rule, rate, stream):
 @compiled(inner=True)
 def td_target(tables, rule, level, which, step, stream):
     """Reward and the value that follows, by the method's equation."""
-    _, _, reward, after, ended, next_action = step
+    _, _, reward, next_state, ended, next_action = step
     if ended:
         return reward
     Q = tables.Q
     if rule.method == SARSA:
-        value = Q[0, after, next_action]
+        value = Q[0, next_state, next_action]
     elif rule.method == EXPECTED_SARSA:
-        value = expected_value(Q[0, after], rule.kind, level)
+        value = expected_value(Q[0, next_state], rule.kind, level)
     elif rule.method == DOUBLE_Q:
-        best = greedy_action(Q[which, after], random_uniform(stream))
-        value = Q[1 - which, after, best]
+        best = greedy_action(Q[which, next_state], random_uniform(stream))
+        value = Q[1 - which, next_state, best]
     else:
-        value = greatest_value(Q[0, after])
+        value = greatest_value(Q[0, next_state])
     return reward + rule.gamma * value
 
 
 @compiled
 def td_update(tables, rule, rate, level, step, stream):
     """Learn from step = (s, a, reward, next state, ended, next action)."""
-    s, a, reward, after, ended, next_action = step
+    s, a, reward, next_state, ended, next_action = step
     Q = tables.Q
-    which = 0
+    updated_table = 0
     if rule.method == DOUBLE_Q and random_uniform(stream) < 0.5:
-        which = 1
-    target = td_target(tables, rule, level, which, step, stream)
+        updated_table = 1
+    target = td_target(tables, rule, level, updated_table, step, stream)
     tables.visits[s, a] += 1
     if rule.power > 0.0:
         rate *= tables.visits[s, a] ** -rule.power
-    change = rate * (target - Q[which, s, a])
+    change = rate * (target - Q[updated_table, s, a])
     i = s * Q.shape[2] + a
     if len(tables.trace):
         move_traced(tables, i, change, rule.gamma * rule.trace_decay)
         if ended:
             clear_traces(tables)
-        elif rule.method == Q_LEARNING and Q[0, after, next_action] < greatest_value(
-            Q[0, after]
-        ):
+        elif rule.method == Q_LEARNING and Q[
+            0, next_state, next_action
+        ] < greatest_value(Q[0, next_state]):
             clear_traces(tables)  # Watkins: what follows is not the greedy policy
     else:
-        Q[which, s, a] += change
+        Q[updated_table, s, a] += change
     if rule.planning:
         if tables.next_state[i] < 0:
             tables.known[tables.count[1]] = i
             tables.count[1] += 1
-        tables.next_state[i] = after
+        tables.next_state[i] = next_state
         tables.reward[i] = reward
         tables.ended[i] = ended
         plan_in_model(tables, rule, rate, stream)
@@ -221,7 +221,7 @@ def td_control_steps(table, tables, rule, rates, levels, stream, carry, episodes
     episode], total = [its rewards]; episodes = (returns, lengths) to fill. Returns the
     numbers of steps and of episodes.
     """
-    offset, next_state, cumulative, pay, done, start, A, max_steps = table
+    offset, next_state, cumulative, pay, terminal, start, A, max_steps = table
     position, total = carry
     returns, lengths = episodes
     s = position[0]
@@ -239,20 +239,20 @@ def td_control_steps(table, tables, rule, rates, levels, stream, carry, episodes
             a = choose_td_action(tables.Q, s, rule.kind, levels[t], stream)
         i = s * A + a
         k = sample_outcome(cumulative, offset[i], offset[i + 1], random_uniform(stream))
-        after = next_state[k]
+        successor = next_state[k]
         next_action = -1
-        if chooses_next and not done[k]:
+        if chooses_next and not terminal[k]:
             next_action = choose_td_action(
-                tables.Q, after, rule.kind, levels[t], stream
+                tables.Q, successor, rule.kind, levels[t], stream
             )
-        step = (s, a, pay[k], after, done[k], next_action)
+        step = (s, a, pay[k], successor, terminal[k], next_action)
         td_update(tables, rule, rates[t], levels[t], step, stream)
         gain += pay[k]
         length += 1
         steps += 1
-        s = after
+        s = successor
         a = next_action
-        if done[k] or length == max_steps:
+        if terminal[k] or length == max_steps:
             clear_traces(tables)
             returns[ended] = gain
             lengths[ended] = length

@@ -91,7 +91,7 @@ def feature_rows(features, observations) -> np.ndarray:
     array([[1., 3.],
            [1., 5.]])
     """
-    rows = [features(one) for one in list_of_observations(observations)]
+    rows = [features(observation) for observation in list_of_observations(observations)]
     return np.array(rows, dtype=float).reshape(len(rows), features.size)
 
 
@@ -188,9 +188,11 @@ class Fourier:
         if not self.order >= 0:
             raise ValueError(f"order must be at least 0, got {self.order!r}.")
         limits = check_limits(self.low, self.high)
-        every = itertools.product(range(self.order + 1), repeat=len(limits[0]))
+        frequencies = itertools.product(range(self.order + 1), repeat=len(limits[0]))
         object.__setattr__(self, "limits", limits)
-        object.__setattr__(self, "frequencies", np.array(list(every), dtype=float))
+        object.__setattr__(
+            self, "frequencies", np.array(list(frequencies), dtype=float)
+        )
 
     @property
     def size(self) -> int:

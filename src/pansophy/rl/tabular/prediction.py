@@ -56,10 +56,10 @@ def as_transition_sequence(experience, n_states) -> TransitionSequence:
     if not steps:
         raise ValueError("no transitions: run `rollout` with keep=True.")
     state = np.array([t.observation for t in steps])
-    after = np.array([t.next_observation for t in steps])
-    for values in (state, after):
-        whole = np.issubdtype(values.dtype, np.integer) and values.ndim == 1
-        if not whole or values.min() < 0 or values.max() >= n_states:
+    successor = np.array([t.next_observation for t in steps])
+    for values in (state, successor):
+        is_integer = np.issubdtype(values.dtype, np.integer) and values.ndim == 1
+        if not is_integer or values.min() < 0 or values.max() >= n_states:
             raise ValueError(
                 f"observations must be whole numbers from 0 to {n_states - 1}."
             )
@@ -67,7 +67,7 @@ def as_transition_sequence(experience, n_states) -> TransitionSequence:
     last = terminated | np.array([bool(t.truncated) for t in steps])
     last[-1] = True
     return TransitionSequence(
-        state, np.array([float(t.reward) for t in steps]), after, terminated, last
+        state, np.array([float(t.reward) for t in steps]), successor, terminated, last
     )
 
 

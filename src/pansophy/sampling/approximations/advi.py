@@ -262,8 +262,8 @@ def maximise_by_adam(model, density, family, theta, rng, task):
             e = np.concatenate([half, -half])
             v, g = density.value_and_grad(family.at(theta, e))
             total += float(np.mean(v - family.log_q(theta, e)))
-            up = family.gradient(theta, e, g + family.pull(theta, e))
-            move, memory = transform.update(up, memory, theta)
+            ascent = family.gradient(theta, e, g + family.pull(theta, e))
+            move, memory = transform.update(ascent, memory, theta)
             theta = theta + s.rate * move
             path = path + theta
         bound = total / STEPS_PER_ROUND
@@ -312,16 +312,16 @@ def maximise_fixed_draws(model, density, family, theta, rng, task):
     def f(theta):
         v, g = density.value_and_grad(family.at(theta, e))
         value = float(np.mean(v - family.log_q(theta, e)))
-        up = family.gradient(theta, e, g)
+        slope = family.gradient(theta, e, g)
         # the entropy, whose gradient is known: d/dlog s_j = 1
         if family.full:
             i = np.cumsum(np.arange(1, family.d + 1)) - 1  # positions of the diagonal
-            up[family.d + i] += 1.0
+            slope[family.d + i] += 1.0
         else:
-            up[family.d :] += 1.0
+            slope[family.d :] += 1.0
         if not np.isfinite(value):
-            return np.inf, -up
-        return -value, -up
+            return np.inf, -slope
+        return -value, -slope
 
     with one_thread_if_small(family.d):
         return lbfgs(f, theta, max_iter=model.max_iter, tol=1e-6, task=task)

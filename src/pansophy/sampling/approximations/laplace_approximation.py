@@ -103,15 +103,15 @@ def laplace_approximate(
     try:
         density = ensure_gradient(density, x[None])
         gradient = lambda x: density.value_and_grad(x)[1]
-        both = density.value_and_grad
+        value_and_slope = density.value_and_grad
     except TypeError:
         gradient = lambda x: central_difference_gradient(density.value, x)
-        both = lambda x: (density.value(x), gradient(x))
+        value_and_slope = lambda x: (density.value(x), gradient(x))
     if not np.isfinite(density.value(x[None]))[0]:
         raise ValueError("log_prob is not finite at init.")
 
     def f(x):
-        v, g = both(x[None])
+        v, g = value_and_slope(x[None])
         return -float(v[0]), -g[0]
 
     run = minimize(f, x, "bfgs", max_iter=max_iter, tol=1e-8)

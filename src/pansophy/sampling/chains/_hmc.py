@@ -101,9 +101,9 @@ def start_trajectory(stream, V, F, N, inv, root):
             for k in range(d):
                 s += root[j, k] * V[S, k]
             V[P, j] = s
-    at = WEIGHTS + levels + 2 * slot
-    F[H0] = update_velocity(V, inv) - F[at]
-    F[at + 1] = F[H0]
+    slot_place = WEIGHTS + levels + 2 * slot
+    F[H0] = update_velocity(V, inv) - F[slot_place]
+    F[slot_place + 1] = F[H0]
     F[WEIGHT], F[ACCEPT], F[SIGN] = 1.0, 0.0, 1.0
     N[DEPTH] = N[MOVED] = 0
     if N[KIND] == NUTS:
@@ -139,12 +139,12 @@ def is_u_turn(V, a, b, pa1, sa0, sa1):
     """
     whole0 = whole1 = left0 = left1 = right0 = right1 = 0.0
     for j in range(V.shape[1]):
-        both = V[a, j] + V[b, j]
+        momentum_sum = V[a, j] + V[b, j]
         left = V[a, j] + V[b + P_BEGIN, j]
         right = V[b, j] + V[pa1, j]
         v0, v1 = V[sa0, j], V[b + S_END, j]
-        whole0 += v0 * both
-        whole1 += v1 * both
+        whole0 += v0 * momentum_sum
+        whole1 += v1 * momentum_sum
         left0 += v0 * left
         left1 += V[b + S_BEGIN, j] * left
         right0 += V[sa1, j] * right
@@ -170,8 +170,8 @@ def merge_subtrees(stream, V, F, N):
     old, new = F[WEIGHTS + level], F[WEIGHTS + level + 1]
     F[WEIGHTS + level] = old + new
     if random_uniform(stream) * (old + new) < new:
-        at = SIZES + N[LEVELS] + level
-        N[at], N[at + 1] = N[at + 1], N[at]
+        size_place = SIZES + N[LEVELS] + level
+        N[size_place], N[size_place + 1] = N[size_place + 1], N[size_place]
     N[SIZES + level] *= 2
     return True
 
@@ -182,8 +182,11 @@ def join_subtree(stream, V, F, N):
     end, other_end = (RIGHT, LEFT) if F[SIGN] > 0 else (LEFT, RIGHT)
     new = F[WEIGHTS]
     if random_uniform(stream) * F[WEIGHT] < new:
-        at = SIZES + N[LEVELS]
-        N[at], N[at + N[LEVELS]] = N[at + N[LEVELS]], N[at]
+        size_place = SIZES + N[LEVELS]
+        N[size_place], N[size_place + N[LEVELS]] = (
+            N[size_place + N[LEVELS]],
+            N[size_place],
+        )
         N[MOVED] = 1
     F[WEIGHT] += new
     N[DEPTH] += 1
@@ -203,8 +206,8 @@ def store_candidate(V, F, N, level, energy):
     levels = N[LEVELS]
     slot = N[SIZES + levels + level]
     copy_rows(V, Q, STACK + LEVEL * levels + 2 * slot, 2)
-    at = WEIGHTS + levels + 2 * slot
-    F[at], F[at + 1] = F[LP], energy
+    slot_place = WEIGHTS + levels + 2 * slot
+    F[slot_place], F[slot_place + 1] = F[LP], energy
 
 
 @compiled(inner=True, fastmath=FASTMATH)
@@ -314,8 +317,14 @@ def run_chains(
                     N[WAITING] = 1
                     N[STREAM] = np.int64(stream[0])
                     break
-                at = V.ctypes.data
-                F[LP] = call_density(address, at + 8 * d * Q, at + 8 * d * G, d, table)
+                position_address = V.ctypes.data
+                F[LP] = call_density(
+                    address,
+                    position_address + 8 * d * Q,
+                    position_address + 8 * d * G,
+                    d,
+                    table,
+                )
                 if F[BETA] != 1.0:
                     F[LP] *= F[BETA]
                     for j in range(d):

@@ -84,15 +84,15 @@ def rank_normal_scores(x):
 def within_and_total_variance(x):
     """Within-chain variance W and total variance V of eq. (1)."""
     n = x.shape[1]
-    within = x.var(axis=1, ddof=1).mean()
-    between = x.mean(axis=1).var(ddof=1) if len(x) > 1 else 0.0
-    return within, (n - 1) / n * within + between
+    W = x.var(axis=1, ddof=1).mean()
+    between_variance = x.mean(axis=1).var(ddof=1) if len(x) > 1 else 0.0
+    return W, (n - 1) / n * W + between_variance
 
 
 def scale_reduction(x):
     """R-hat of eq. (2), without splitting."""
-    within, total = within_and_total_variance(x)
-    return np.sqrt(total / within) if within > 0 else np.inf
+    W, total = within_and_total_variance(x)
+    return np.sqrt(total / W) if W > 0 else np.inf
 
 
 def autocovariance(x):
@@ -106,8 +106,8 @@ def autocovariance(x):
 def chain_effective_size(x):
     """ESS of the mean, without splitting, eq. (3) to (5)."""
     m, n = x.shape
-    within, total = within_and_total_variance(x)
-    rho = 1 - (within - autocovariance(x).mean(axis=0)) / total
+    W, total = within_and_total_variance(x)
+    rho = 1 - (W - autocovariance(x).mean(axis=0)) / total
     rho[0] = 1.0
     pairs = rho[: n - n % 2].reshape(-1, 2).sum(axis=1)  # P_k
     nonpositive = np.flatnonzero(pairs <= 0)

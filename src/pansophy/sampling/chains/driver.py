@@ -192,13 +192,15 @@ def run_chain_steps(run, n_draws, names, task) -> Draws:
 
 def concatenate_draws(a, b) -> Draws:
     """Draws a followed by draws b, as one run."""
-    along = lambda x, y: np.concatenate([x, y], axis=1)
+    join_draws = lambda x, y: np.concatenate([x, y], axis=1)
     info = {
-        name: along(a.info[name], b.info[name]) for name in a.info if name in b.info
+        name: join_draws(a.info[name], b.info[name])
+        for name in a.info
+        if name in b.info
     }
     return Draws(
-        along(a.positions, b.positions),
-        along(a.log_prob, b.log_prob),
+        join_draws(a.positions, b.positions),
+        join_draws(a.log_prob, b.log_prob),
         info if a.info else b.info,
         b.names,
         b.reason,
@@ -285,11 +287,11 @@ class DrawStore:
             for name, v in step_record(state, info).items():
                 a = np.empty((self.n, *np.shape(v)), np.asarray(v).dtype)
                 self.arrays[name] = a.swapaxes(0, 1)
-        at = (slice(None), self.n_kept)
+        column = (slice(None), self.n_kept)
         for a, v in zip(
             self.arrays.values(), (state.position, state.log_prob, *info), strict=True
         ):
-            a[at] = v
+            a[column] = v
         self.n_kept += 1
 
     def draws(self, state):
@@ -384,9 +386,9 @@ class RunProgress:
         """n steps of a sampler that makes one step in a call."""
         sampler, state, tuning, rng, warmup, warmed, thin = self.run
         warm_up_step = single_warm_up_step(sampler)
-        done = self.done
+        n_done = self.done
         try:
-            for done in range(self.done + 1, self.done + n + 1):
+            for n_done in range(self.done + 1, self.done + n + 1):
                 if warmed < warmup:
                     state, tuning = warm_up_step(
                         rng, state, tuning, warmup - warmed - 1
@@ -394,14 +396,14 @@ class RunProgress:
                     warmed += 1
                     continue
                 state, info = sampler.step(rng, state)
-                if (self.total - done) % thin == 0:
+                if (self.total - n_done) % thin == 0:
                     self.store.add_one(state, info)
         except BaseException:
-            done -= 1  # the current step is to be repeated
+            n_done -= 1  # the current step is to be repeated
             raise
         finally:
             self.run = self.run._replace(state=state, tuning=tuning, warmed=warmed)
-            self.done = done
+            self.done = n_done
 
     def run_piece(self, k):
         """At most k steps, all of warm-up or all of draws; returns their number."""

@@ -62,8 +62,8 @@ def parse_blocks(conditionals, d):
     for index, conditional in pairs:
         if not callable(conditional):
             raise TypeError(f"the conditional of block {index} must be a function.")
-        one = isinstance(index, (int, np.integer))
-        index = int(index) if one else np.array(list(index), dtype=np.intp)
+        is_one_index = isinstance(index, (int, np.integer))
+        index = int(index) if is_one_index else np.array(list(index), dtype=np.intp)
         block = set(np.atleast_1d(index).tolist())
         if not block or not block <= set(range(d)):
             raise ValueError(

@@ -90,9 +90,9 @@ def shrink_interval(density, x, j, height, low, high, log_prob, rng):
         x[accepted, j] = v[inside]
         log_prob[accepted] = np.where(v == current[rows], log_prob[rows], value)[inside]
         rows, v = rows[~inside], v[~inside]
-        below = v < current[rows]
-        low[rows[below]] = v[below]
-        high[rows[~below]] = v[~below]
+        is_low_side = v < current[rows]
+        low[rows[is_low_side]] = v[is_low_side]
+        high[rows[~is_low_side]] = v[~is_low_side]
     return calls
 
 
@@ -141,7 +141,7 @@ class SliceSampler(Estimator):
     def step(self, rng, state) -> tuple[SliceState, SliceInfo]:
         """Update all coordinates by eq. (1) and (2)."""
         x, log_prob, w, density = state
-        before = x
+        x_before = x
         x = x.copy()
         log_prob = log_prob.copy()
         m, d = x.shape
@@ -154,7 +154,7 @@ class SliceSampler(Estimator):
                 density, x, j, height, low, high, w[j], self.max_steps, rng
             )
             calls += shrink_interval(density, x, j, height, low, high, log_prob, rng)
-        length = (np.abs(x - before) / w).mean(axis=1)
+        length = (np.abs(x - x_before) / w).mean(axis=1)
         return SliceState(x, log_prob, w, density), SliceInfo(calls, length)
 
     def adapt(self, state, info, tuning, remaining) -> tuple[SliceState, Any]:

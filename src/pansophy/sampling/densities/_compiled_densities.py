@@ -24,8 +24,8 @@ def data_vector(table, i):
 @compiled(inner=True, refcount=True)
 def data_matrix(table, i):
     """Data array i, of two axes."""
-    at = TABLE_SLOT * i
-    return carray(float64_pointer(table[at]), (table[at + 1], table[at + 2]))
+    entry = TABLE_SLOT * i
+    return carray(float64_pointer(table[entry]), (table[entry + 1], table[entry + 2]))
 
 
 def diagonal_normal_log_density(x, g, d, table):

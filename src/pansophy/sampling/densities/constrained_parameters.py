@@ -110,10 +110,10 @@ def unconstrained_gradient(part, u, g):
     x = np.concatenate([r * z, last[..., None]], axis=-1)
     # a larger z_i reduces all later parts: d x_j / d u_i = -z_i x_j for j > i
     later = np.cumsum((g * x)[..., ::-1], axis=-1)[..., ::-1][..., 1:]
-    own = g[..., :-1] * x[..., :-1] * (1 - z) - z * later
+    own_term = g[..., :-1] * x[..., :-1] * (1 - z) - z * later
     # log det: log z_i (1 - z_i) gives 1 - 2 z_i, each later log r_j gives -z_i
-    after = np.arange(k - 2, -1, -1)
-    return own + 1 - 2 * z - after * z
+    n_later = np.arange(k - 2, -1, -1)
+    return own_term + 1 - 2 * z - n_later * z
 
 
 @dataclass(eq=False)
@@ -140,11 +140,11 @@ class UnconstrainedDensity:
         if u.shape[-1] != self.dim:
             raise ValueError(f"u must have {self.dim} coordinates, got {u.shape[-1]}.")
         xp = namespace(u)
-        at = 0
+        start = 0
         results = []
         for p in self.parts:
-            results.append(to_constrained(p, u[..., at : at + p.free]))
-            at += p.free
+            results.append(to_constrained(p, u[..., start : start + p.free]))
+            start += p.free
         x = xp.concat([x for x, _ in results], axis=-1)
         return x, sum(log for _, log in results)
 
@@ -159,15 +159,15 @@ class UnconstrainedDensity:
         x = self.constrain_with_log_det(u)[0]
         g = self.log_prob(x)[1] if self.grad is True else self.grad(x)
         g = np.asarray(g, dtype=float)
-        at = 0
-        to = 0
+        start = 0
+        x_start = 0
         out = []
         for p in self.parts:
             part = unconstrained_gradient(
-                p, u[..., at : at + p.free], g[..., to : to + p.size]
+                p, u[..., start : start + p.free], g[..., x_start : x_start + p.size]
             )
             out.append(part)
-            at, to = at + p.free, to + p.size
+            start, x_start = start + p.free, x_start + p.size
         return np.concatenate(out, axis=-1)
 
     def as_target(self):

@@ -110,13 +110,13 @@ class NumpyTarget:
         if self.grad is None:
             raise TypeError(GRADIENT_NEEDED)
         f, slope = self.log_prob, self.grad
-        both = lambda x: (f(x, *self.data), slope(x, *self.data))
+        evaluate_rows = lambda x: (f(x, *self.data), slope(x, *self.data))
         if slope is True:
-            both = lambda x: f(x, *self.data)
+            evaluate_rows = lambda x: f(x, *self.data)
         if self.batched:
-            v, g = (np.asarray(a, dtype=float) for a in both(x))
+            v, g = (np.asarray(a, dtype=float) for a in evaluate_rows(x))
         else:
-            pairs = [both(row) for row in x]
+            pairs = [evaluate_rows(row) for row in x]
             v = np.array([as_scalar(v) for v, _ in pairs])
             g = np.array([np.asarray(g, dtype=float) for _, g in pairs])
         if g.shape != x.shape:
@@ -234,8 +234,10 @@ def with_tensors(part, like):
     if isinstance(part, np.ndarray) and part.dtype.kind == "f":
         return torch.as_tensor(part, dtype=like.dtype, device=like.device)
     if is_dataclass(part) and not isinstance(part, type):
-        given = {f.name: getattr(part, f.name) for f in fields(part) if f.init}
-        changed = {name: with_tensors(value, like) for name, value in given.items()}
+        parameters = {f.name: getattr(part, f.name) for f in fields(part) if f.init}
+        changed = {
+            name: with_tensors(value, like) for name, value in parameters.items()
+        }
         return replace(part, **changed)  # pyrefly: ignore
     if type(part) is list:
         return [with_tensors(item, like) for item in part]

@@ -70,8 +70,8 @@ def inverse_transform(
     >>> inverse_transform(4, pmf=(["a", "b"], [0.3, 0.7]), u=[0, 0.3, 0.31, 1])
     array(['a', 'a', 'b', 'b'], dtype='<U1')
     """
-    given = [k for k in (quantile, cdf, table, pmf) if k is not None]
-    if len(given) != 1:
+    sources = [k for k in (quantile, cdf, table, pmf) if k is not None]
+    if len(sources) != 1:
         raise ValueError("give exactly one of quantile, cdf, table and pmf.")
     U = make_rng(random_state).random(size) if u is None else np.asarray(u, dtype=float)
     if u is not None:

@@ -39,9 +39,9 @@ def softmax_weights(log_weights):
     L = np.asarray(log_weights, dtype=float)
     top = L.max() if L.size else -np.inf
     if np.isnan(top) or top in (np.inf, -np.inf):
-        what = {np.inf: "infinite", -np.inf: "zero"}.get(top, "not a number")
-        which = "every" if top == -np.inf else "some"
-        raise ValueError(f"{which} weight is {what}.")
+        kind = {np.inf: "infinite", -np.inf: "zero"}.get(top, "not a number")
+        how_many = "every" if top == -np.inf else "some"
+        raise ValueError(f"{how_many} weight is {kind}.")
     w = np.exp(L - top)
     total = w.sum()
     w /= total
@@ -58,14 +58,14 @@ def stratified_copies(w, n, rng):
     edges = n * cumulative_weights(w)
     stratum = edges.astype(np.intp)  # floor
     U = np.append(rng.random(n), 1.0)  # nothing lies above the last stratum
-    below = stratum + (U[stratum] < edges - stratum)
-    return np.diff(below, prepend=0)
+    cumulative_count = stratum + (U[stratum] < edges - stratum)
+    return np.diff(cumulative_count, prepend=0)
 
 
 def systematic_copies(w, n, rng):
     """Eq. (3)."""
-    below = np.ceil(n * cumulative_weights(w) - rng.random()).astype(np.intp)
-    return np.diff(below, prepend=0)
+    cumulative_count = np.ceil(n * cumulative_weights(w) - rng.random()).astype(np.intp)
+    return np.diff(cumulative_count, prepend=0)
 
 
 def residual_copies(w, n, rng):

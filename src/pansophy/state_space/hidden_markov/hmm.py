@@ -108,8 +108,8 @@ def emission_evidence(emission, X, ends) -> Evidence:
     ):  # see `distribution_emission`: reads gaps, has a quick way
         return emission.evidence(X, ends)
     if isinstance(emission, Categorical):
-        none = np.zeros((1, len(emission.prob)))
-        table = np.vstack([safe_log(emission.prob.T), none])
+        zero_row = np.zeros((1, len(emission.prob)))
+        table = np.vstack([safe_log(emission.prob.T), zero_row])
         return Evidence(table, symbol_codes(emission, X), ends)
     gone = np.isnan(X).any(axis=1)
     table = emission.log_prob(np.where(gone[:, None], 0.0, X))
@@ -184,8 +184,8 @@ def baum_welch_e_step(
         counts = np.ascontiguousarray(E.counts[:-1].T)  # without the missing
         emission = SufficientStatistics(counts.sum(1), (counts,))
     else:
-        here = ~np.isnan(X).any(axis=1)
-        emission = p.emission.stats(X[here], E.counts[here])
+        is_complete = ~np.isnan(X).any(axis=1)
+        emission = p.emission.stats(X[is_complete], E.counts[is_complete])
     return HMMStats(E.start, E.trans, emission, stop), E.loglik
 
 
@@ -214,10 +214,12 @@ def baum_welch_m_step(
             np.c_[prior, np.ones(len(stop))],
         )
         trans, stop = rows[:, :-1], rows[:, -1]
-    own = set(letters) - set("st")  # letters of the emission, "e" if it has but one
-    if own and hasattr(emission, "learn"):
-        emission = emission.learn(stats.emission, priors.emission, own)
-    elif own:
+    own_letters = set(letters) - set(
+        "st"
+    )  # letters of the emission, "e" if it has but one
+    if own_letters and hasattr(emission, "learn"):
+        emission = emission.learn(stats.emission, priors.emission, own_letters)
+    elif own_letters:
         new = type(emission).from_stats(stats.emission, prior=priors.emission)
         emission = keep_unseen_symbols(emission, new, stats.emission, priors.emission)
     return HMMParams(start, trans, emission, stop)
@@ -247,8 +249,8 @@ def hmm_log_prior(p: HMMParams, priors: HMMPriors, letters: str) -> float:
 
     def dirichlet(prob, a):
         a = np.broadcast_to(np.asarray(a, dtype=float), prob.shape)
-        some = (prob > 0) & (a != 1)
-        return float(((a[some] - 1) * np.log(prob[some])).sum())
+        has_term = (prob > 0) & (a != 1)
+        return float(((a[has_term] - 1) * np.log(prob[has_term])).sum())
 
     value = dirichlet(p.start, priors.start) if "s" in letters else 0.0
     value += dirichlet(p.trans, priors.trans) if "t" in letters else 0.0
@@ -486,11 +488,11 @@ class AbstractHMM(Density, Estimator):
         R = (z[:, None] == np.arange(k)).astype(float)
         inner = np.setdiff1d(np.arange(1, len(z)), ends)  # steps with one before them
         begins = np.concatenate([[0], ends[:-1]])
-        here = ~np.isnan(X).any(axis=1)
+        is_complete = ~np.isnan(X).any(axis=1)
         stats = HMMStats(
             R[begins].sum(0),
             R[inner - 1].T @ R[inner],
-            old.emission.stats(X[here], R[here]),
+            old.emission.stats(X[is_complete], R[is_complete]),
         )
         p = baum_welch_m_step(stats, old, self._priors(old), self.params)
         if hasattr(self, "stopprob_"):
@@ -532,10 +534,10 @@ class AbstractHMM(Density, Estimator):
 
     def _initial_stop(self, stop, mean_length):
         """Set or delete `stopprob_` as the argument `stop` of `fit` asks."""
-        given = getattr(self, "stopprob_", None)
+        old_stop = getattr(self, "stopprob_", None)
         if stop is False and hasattr(self, "stopprob_"):
             del self.stopprob_
-        elif stop and (given is None or "t" in self.init_params):
+        elif stop and (old_stop is None or "t" in self.init_params):
             self.stopprob_ = np.full(self.n_components, 1 / (mean_length + 1))
             if hasattr(self, "transmat_") and "t" not in self.init_params:
                 A = np.asarray(self.transmat_, dtype=float)
@@ -556,9 +558,9 @@ class AbstractHMM(Density, Estimator):
         A monitor of one's own, with `report(log_likelihood)` and `converged`, may be
         set before `fit`: it is told every log-likelihood and may end the iteration.
         """
-        own = getattr(self, "_own_monitor", None)
-        if own is not None:
-            return own
+        own_record = getattr(self, "_own_monitor", None)
+        if own_record is not None:
+            return own_record
         settings = (self.tol, self.n_iter, self.verbose)
         if not hasattr(self, "history_"):
             return ConvergenceMonitor(False, 0, [], *settings)
@@ -617,7 +619,7 @@ class AbstractHMM(Density, Estimator):
     def _params(self) -> HMMParams:
         """The parameters as they stand in the attributes, checked."""
         k = self.n_components
-        given = []
+        parts = []
         stop = getattr(self, "stopprob_", None)
         for name, shape in (("startprob_", (k,)), ("transmat_", (k, k))):
             if not hasattr(self, name):
@@ -629,9 +631,9 @@ class AbstractHMM(Density, Estimator):
                 value = checked_probabilities(value, name)
             if value.shape != shape:
                 raise ValueError(f"{name} must have shape {shape}, got {value.shape}.")
-            given.append(value)
+            parts.append(value)
         stop = None if stop is None else np.asarray(stop, dtype=float)
-        return HMMParams(given[0], given[1], self._emission(), stop)
+        return HMMParams(parts[0], parts[1], self._emission(), stop)
 
     def _warn_of_degenerate_states(self, emission, stats, n):
         """Warn of what the last M-step met: states without rows, floors reached."""
@@ -784,10 +786,14 @@ class AbstractHMM(Density, Estimator):
     def _n_parameters(self) -> int:
         """Free numbers of the letters in `params`."""
         k, p = self.n_components, self.params
-        own = self._emission().free
-        own = own if isinstance(own, dict) else {"e": own}
+        emission_counts = self._emission().free
+        emission_counts = (
+            emission_counts
+            if isinstance(emission_counts, dict)
+            else {"e": emission_counts}
+        )
         moves = k * (k - 1) if getattr(self, "stopprob_", None) is None else k * k
-        free = {"s": k - 1, "t": moves, **own}
+        free = {"s": k - 1, "t": moves, **emission_counts}
         return sum(n for letter, n in free.items() if letter in p)
 
     def bic(self, X, lengths=None):

@@ -85,14 +85,14 @@ def label_sequences(X, lengths=None):
 
 def state_codes(x, states=None):
     """Numbers of the states (n,), -1 where one is missing, and the states."""
-    there = ~missing_mask(x)
-    held = x[there].tolist()
+    is_present = ~missing_mask(x)
+    held = x[is_present].tolist()
     seen = np.asarray(held)
     if seen.dtype.kind in "US" and x.dtype.kind == "O":
-        other = [v for v in held if isinstance(v, str) != isinstance(held[0], str)]
-        if other:
+        other_kind = [v for v in held if isinstance(v, str) != isinstance(held[0], str)]
+        if other_kind:
             raise ValueError(
-                f"states must be of one kind, got {held[0]!r} and {other[0]!r}."
+                f"states must be of one kind, got {held[0]!r} and {other_kind[0]!r}."
             )
     states = np.unique(seen) if states is None else states
     known = codes_of_levels(seen, states)
@@ -102,7 +102,7 @@ def state_codes(x, states=None):
             f"{len(states)} states of the chain."
         )
     codes = np.full(len(x), -1)
-    codes[there] = known
+    codes[is_present] = known
     return codes, states
 
 
@@ -144,20 +144,28 @@ def count_transitions(codes, ends, p, k) -> TransitionCounts:
 
 def transition_frequencies(N, stops, a, learn_stop):
     """Frequencies with pseudo-counts a: transitions (c, k), stops (c,)."""
-    whole = np.column_stack([N, stops]) if learn_stop else N
-    whole = whole + a
-    P = safe_divide(whole, whole.sum(1, keepdims=True) + 0 * whole, 1 / whole.shape[1])
+    masses = np.column_stack([N, stops]) if learn_stop else N
+    masses = masses + a
+    P = safe_divide(
+        masses, masses.sum(1, keepdims=True) + 0 * masses, 1 / masses.shape[1]
+    )
     return (P[:, :-1], P[:, -1]) if learn_stop else (P, np.zeros(len(P)))
 
 
 def markov_order_test(codes, ends, p, k) -> MarkovTest:
     """Test of p earlier states against p + 1, eq. (3)."""
     N = count_transitions(codes, ends, p + 1, k).next.reshape(k, -1, k)  # b, c, j
-    pair, after, whole = N.sum(axis=2), N.sum(axis=0), N.sum(axis=(0, 2))
-    some = N > 0
-    expected = pair[:, :, None] * safe_divide(after, whole[:, None] + 0 * after)
-    G = 2 * float((N[some] * np.log(N[some] / expected[some])).sum())
-    rows, columns = (pair > 0).sum(axis=0), (after > 0).sum(axis=1)
+    pair, successor_counts, middle_counts = (
+        N.sum(axis=2),
+        N.sum(axis=0),
+        N.sum(axis=(0, 2)),
+    )
+    occurs = N > 0
+    expected = pair[:, :, None] * safe_divide(
+        successor_counts, middle_counts[:, None] + 0 * successor_counts
+    )
+    G = 2 * float((N[occurs] * np.log(N[occurs] / expected[occurs])).sum())
+    rows, columns = (pair > 0).sum(axis=0), (successor_counts > 0).sum(axis=1)
     degrees = int((np.maximum(rows - 1, 0) * np.maximum(columns - 1, 0)).sum())
     p_value = float(chdtrc(degrees, G)) if degrees else 1.0
     return MarkovTest(G, degrees, p_value, p)
@@ -197,9 +205,22 @@ def choose_order(X, lengths=None, *, orders=(1, 2, 3)) -> OrderChoice:
     n = N.sum()
     results = []
     for p in orders:
-        of = N.reshape(-1, k**p, k).sum(axis=0)
-        P = safe_divide(of, of.sum(axis=1, keepdims=True) + 0 * of)
-        results.append((float((of[of > 0] * np.log(P[of > 0])).sum()), k**p * (k - 1)))
+        context_counts = N.reshape(-1, k**p, k).sum(axis=0)
+        P = safe_divide(
+            context_counts,
+            context_counts.sum(axis=1, keepdims=True) + 0 * context_counts,
+        )
+        results.append(
+            (
+                float(
+                    (
+                        context_counts[context_counts > 0]
+                        * np.log(P[context_counts > 0])
+                    ).sum()
+                ),
+                k**p * (k - 1),
+            )
+        )
     ll, free = np.array(results).T
     bics = bic(ll, free, max(n, 1))
     best = int(orders[int(bics.argmin())])
@@ -301,16 +322,16 @@ class MarkovChain(Estimator):
         )
         if not len(P) == len(stop) == len(start) == k**p:
             raise ValueError(f"start and stop must have shape {(k,) * p}.")
-        whole = np.column_stack([P, stop])
-        bad = ~((whole >= 0).all(axis=1) & (np.abs(whole.sum(axis=1) - 1) <= 1e-6))
+        rows = np.column_stack([P, stop])
+        bad = ~((rows >= 0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1) <= 1e-6))
         if bad.any():
             c = int(bad.argmax())
-            after = ", ".join(
+            context_text = ", ".join(
                 str(self.states_[i]) for i in np.unravel_index(c, (k,) * p)
             )
             raise ValueError(
-                f"the probabilities after {after} must not be negative and sum to 1, "
-                f"got {whole[c, : k + self.stop].tolist()}."
+                f"the probabilities after {context_text} must not be negative and sum "
+                f"to 1, got {rows[c, : k + self.stop].tolist()}."
             )
         return P, start, stop
 
@@ -397,25 +418,25 @@ class MarkovChain(Estimator):
         if not self.stop:
             edges[:, -1] = np.inf  # rounding must not stop a chain that does not
         if start is None:
-            here = int(rng.choice(len(first), p=first / first.sum()))
-            path = list(np.unravel_index(here, (k,) * p))
+            context = int(rng.choice(len(first), p=first / first.sum()))
+            path = list(np.unravel_index(context, (k,) * p))
         else:
-            given = as_column([start] if np.isscalar(start) else start)
-            codes, _ = state_codes(given, self.states_)
+            past = as_column([start] if np.isscalar(start) else start)
+            codes, _ = state_codes(past, self.states_)
             if len(codes) != p or (codes < 0).any():
                 raise ValueError(f"start must be {p} of the chain's states.")
-            here = int(context_codes(codes, np.array([p]), np.array([0]), p, k)[0])
+            context = int(context_codes(codes, np.array([p]), np.array([0]), p, k)[0])
             path = []
         path = [np.array(path, np.int64)]
         left = np.inf if n is None else n - len(path[0])
         while left > 0:
             room = np.empty(int(min(left, 1 << 16)), np.int64)
-            steps = follow_chain(edges, here, k, rng.random(len(room)), room)
+            steps = follow_chain(edges, context, k, rng.random(len(room)), room)
             path.append(room[:steps])
             if steps < len(room):
                 break
             for j in room[-p:]:
-                here = (here * k + int(j)) % k**p
+                context = (context * k + int(j)) % k**p
             left -= steps
         return self.states_[np.concatenate(path)[: n if n is not None else None]]
 

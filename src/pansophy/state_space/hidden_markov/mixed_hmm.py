@@ -147,9 +147,9 @@ def emissions_cover_columns(model) -> bool:
     batches = (getattr(p, fields(p)[0].name) for _, p in held)  # a mean, a rate, ...
     if not all(np.shape(batch)[:1] == (model.n_components,) for batch in batches):
         return False
-    every = np.arange(len(columns))
+    all_columns = np.arange(len(columns))
     return len(columns) == model.n_features_in_ and np.array_equal(
-        np.sort(columns), every
+        np.sort(columns), all_columns
     )
 
 
@@ -258,12 +258,12 @@ class MixedHMM(AbstractHMM, Estimator):
         groups = []
         for columns, part in self.emissions_:
             normal = isinstance(part, Normal)
-            own = (
+            emission = (
                 NormalEmission(part, self.min_covar)
                 if normal
                 else DistributionEmission(part)
             )
-            groups.append(ColumnGroup(np.asarray(columns), own))
+            groups.append(ColumnGroup(np.asarray(columns), emission))
         return ProductEmission(tuple(groups))
 
     def _initial_emission(self, X, rng):

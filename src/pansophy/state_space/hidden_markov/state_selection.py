@@ -82,10 +82,10 @@ def piece_lengths(ends, chosen):
 
 def fit_n_states(model, k, n_init, X, lengths):
     """The most likely of several fits with k states."""
-    one = clone(model).set_params(n_components=k)
+    model_copy = clone(model).set_params(n_components=k)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return one.fit(X, lengths, n_init=n_init)
+        return model_copy.fit(X, lengths, n_init=n_init)
 
 
 def choose_states(

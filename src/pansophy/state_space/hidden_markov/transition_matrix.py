@@ -101,10 +101,10 @@ def class_period(moves, states) -> int:
     length depth_i + 1 - depth_j; their divisor is the period.
     """
     inside = moves[np.ix_(states, states)]
-    order, before = breadth_first_order(inside, 0)
+    order, predecessor = breadth_first_order(inside, 0)
     depth = np.zeros(len(states), int)
     for i in order[1:]:
-        depth[i] = depth[before[i]] + 1
+        depth[i] = depth[predecessor[i]] + 1
     i, j = np.nonzero(inside)
     return int(np.gcd.reduce(depth[i] + 1 - depth[j])) if len(i) else 0
 

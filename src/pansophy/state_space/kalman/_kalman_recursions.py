@@ -104,7 +104,7 @@ def copy_matrix(A, out):
 def largest_relative_change(S, old, root):
     """Largest |S - old| against the square roots of the diagonal; stops when large."""
     k = len(S)
-    most = 0.0
+    largest = 0.0
     for i in range(k):
         d = abs(S[i, i] - old[i, i])
         if d > 1e-12 * abs(S[i, i]):
@@ -116,9 +116,9 @@ def largest_relative_change(S, old, root):
             scale = root[i] * root[j]
             if d > 1e-12 * scale:
                 return 1.0
-            if scale > 0.0 and d > most * scale:
-                most = d / scale
-    return most
+            if scale > 0.0 and d > largest * scale:
+                largest = d / scale
+    return largest
 
 
 @compiled
@@ -219,15 +219,15 @@ def filter_sequences(sequences, dynamics, observation, out, log_f, logliks, scra
     # a complete sequence leads: later ones with the same start share its covariances
     leader, lead, lead_s = -1, 0, 0
     computed = 0
-    held = -1  # the row whose covariance is in matrices[now]
-    now = 0
+    held = -1  # the row whose covariance is in matrices[current]
+    current = 0
     for i in range(k):
         for j in range(k):
             FT[j, i], C[i, j] = F[0, i, j], Q[0, i, j]
     for s in range(len(ends)):
         begin, end = begins[s], ends[s]
         following = leader >= 0 and equal_matrices(P0[s], P0[lead_s])
-        all_complete, converged, before, calm = True, False, 1.0, 0
+        all_complete, converged, old_change, calm = True, False, 1.0, 0
         for t in range(begin, end):
             if tF:
                 for i in range(k):
@@ -250,28 +250,28 @@ def filter_sequences(sequences, dynamics, observation, out, log_f, logliks, scra
                 computed += 1
                 slot[t] = t
                 if t == begin:
-                    copy_matrix(P0[s], matrices[now])
+                    copy_matrix(P0[s], matrices[current])
                 else:
                     if held != slot[t - 1]:
-                        copy_matrix(P[slot[t - 1]], matrices[now])
+                        copy_matrix(P[slot[t - 1]], matrices[current])
                     if tQ:
                         copy_matrix(Q[t], C)
-                    skip_zero_matmul(matrices[now], FT, zero, 1.0, False, rows, W)
-                    now = 1 - now
-                    skip_zero_matmul(W, FT, C, 1.0, True, rows, matrices[now])
-                    mirror_lower_half(matrices[now])
+                    skip_zero_matmul(matrices[current], FT, zero, 1.0, False, rows, W)
+                    current = 1 - current
+                    skip_zero_matmul(W, FT, C, 1.0, True, rows, matrices[current])
+                    mirror_lower_half(matrices[current])
                 held = t
                 log_f[t] = update_covariance(
-                    x[t], H[h], r[h], matrices[now], K[t], f[t], ph, g
+                    x[t], H[h], r[h], matrices[current], K[t], f[t], ph, g
                 )
-                copy_matrix(matrices[now], P[t])
+                copy_matrix(matrices[current], P[t])
                 converged = False
                 if complete[t] and t > begin and complete[t - 1]:
                     change = largest_relative_change(
-                        matrices[now], matrices[1 - now], b
+                        matrices[current], matrices[1 - current], b
                     )
-                    converged, calm = has_converged(change, before, calm)
-                    before = change
+                    converged, calm = has_converged(change, old_change, calm)
+                    old_change = change
             q = slot[t]
             logliks[t] = update_mean(x[t], H[h], K[q], f[q], log_f[q], a, v[t])
             copy_vector(a, m[t])
@@ -335,20 +335,20 @@ def smooth_sequences(begins, ends, F, observation, filtered, keep, out, first, s
     tF = int(len(F) > 1)
     rows = np.empty(vectors.shape[1], np.int64)
     FF, W, S, B, zero = matrices[2], matrices[3], matrices[4], matrices[5], matrices[6]
-    rr, b, g, none = vectors[0], vectors[1], vectors[2], vectors[4]
+    rr, b, g, zero_vector = vectors[0], vectors[1], vectors[2], vectors[4]
     leader, lead, lead_s = -1, -1, 0
     held = -1  # the slot whose covariance is in B
-    now = 0
+    current = 0
     lossy = 0
     copy_matrix(F[0], FF)
     for s in range(len(ends)):
         begin, end = begins[s], ends[s]
         follows = lead == end - begin and same_slots(slot, begin, leader, lead)
         converged = follows
-        before = 1.0
+        old_change = 1.0
         calm = 0
-        copy_vector(none, rr)
-        copy_matrix(zero, matrices[now])
+        copy_vector(zero_vector, rr)
+        copy_matrix(zero, matrices[current])
         for t in range(end - 1, begin - 1, -1):
             q = slot[t]
             same_here = t < end - 1 and q == slot[t + 1]
@@ -363,18 +363,18 @@ def smooth_sequences(begins, ends, F, observation, filtered, keep, out, first, s
             if t < end - 1:
                 if tF:
                     copy_matrix(F[t + 1], FF)
-                transposed_matvec(FF, rr, none, b)
+                transposed_matvec(FF, rr, zero_vector, b)
                 copy_vector(b, rr)
             copy_vector(m[t], b)
             transposed_matvec(B, rr, b, g)
             copy_vector(g, z[t])
             if not converged:
                 if t < end - 1:
-                    skip_zero_matmul(matrices[now], FF, zero, 1.0, False, rows, W)
-                    now = 1 - now
-                    skip_zero_matmul(W, FF, zero, 1.0, True, rows, matrices[now])
-                    mirror_lower_half(matrices[now])
-                    skip_zero_matmul(matrices[now], B, zero, 1.0, False, rows, W)
+                    skip_zero_matmul(matrices[current], FF, zero, 1.0, False, rows, W)
+                    current = 1 - current
+                    skip_zero_matmul(W, FF, zero, 1.0, True, rows, matrices[current])
+                    mirror_lower_half(matrices[current])
+                    skip_zero_matmul(matrices[current], B, zero, 1.0, False, rows, W)
                     skip_zero_matmul(W, B, B, -1.0, True, rows, S)
                     mirror_lower_half(S)
                 else:
@@ -387,23 +387,23 @@ def smooth_sequences(begins, ends, F, observation, filtered, keep, out, first, s
                 lossy += lost
             w, o = (t, smoothed_slot[t]) if keep else (0, 0)
             adjoint_step(
-                H[pattern[t]], K[q], f[q], v[t], matrices[now], vectors, u[w], D[w],
+                H[pattern[t]], K[q], f[q], v[t], matrices[current], vectors, u[w], D[w],
                 D[o], converged,
             )  # fmt: skip
             if keep:
                 copy_vector(rr, r[t])
             if not converged:
-                mirror_lower_half(matrices[now])
+                mirror_lower_half(matrices[current])
                 if keep:
-                    copy_matrix(matrices[now], N[t])
+                    copy_matrix(matrices[current], N[t])
                 if same_here:
                     change = largest_relative_change(
-                        matrices[now], matrices[1 - now], b
+                        matrices[current], matrices[1 - current], b
                     )
-                    converged, calm = has_converged(change, before, calm)
-                    before = change
+                    converged, calm = has_converged(change, old_change, calm)
+                    old_change = change
         copy_vector(rr, r0[s])
-        copy_matrix(N0[lead_s] if follows else matrices[now], N0[s])
+        copy_matrix(N0[lead_s] if follows else matrices[current], N0[s])
         if not follows:
             leader = begin
             lead = end - begin

@@ -124,9 +124,11 @@ def adjoint_before_update(item: DiffuseUpdate, j: DiffuseAdjoint) -> DiffuseAdjo
     L0 = np.eye(len(h)) - np.outer(K0, h)
     hh = np.outer(h, h)
     if g == 0:
-        own = (h * e / f, hh / f)
+        own_terms = (h * e / f, hh / f)
         N0, N1, N2 = (L0.T @ N @ L0 for N in j[2:])
-        return DiffuseAdjoint(L0.T @ j.r0 + own[0], L0.T @ j.r1, N0 + own[1], N1, N2)
+        return DiffuseAdjoint(
+            L0.T @ j.r0 + own_terms[0], L0.T @ j.r1, N0 + own_terms[1], N1, N2
+        )
     L1 = -np.outer(K1, h)
     L2 = np.outer(K1, h) * f / g
     twice = lambda M: M + M.T
@@ -171,17 +173,19 @@ def diffuse_smoother(model, steps, r, N, end):
             N0, N1, N2 = (F.T @ M @ F for M in j[2:])
             j = DiffuseAdjoint(F.T @ j.r0, F.T @ j.r1, N0, N1, N2)
         z = step.a + B @ j.r0 + A @ j.r1
-        both = A @ j.N1 @ B
-        V = B - B @ j.N0 @ B - both - both.T - A @ j.N2 @ A
+        cross_term = A @ j.N1 @ B
+        V = B - B @ j.N0 @ B - cross_term - cross_term.T - A @ j.N2 @ A
         left = np.diag(A - A @ j.N1 @ A) > 1e-6 * np.diag(A)
         V = with_infinite_variances(symmetrize(V), left)
-        us = []
+        row_adjoints = []
         for item in reversed(step.items):
             seen = 1 / item.f if item.g == 0 else 0.0
             D = seen + item.K0 @ j.N0 @ item.K0
-            us.append((item.e * seen - item.K0 @ j.r0, D))
+            row_adjoints.append((item.e * seen - item.K0 @ j.r0, D))
             j = adjoint_before_update(item, j)
-        out.append(DiffuseSmoothed(z, V, j.r0, symmetrize(j.N0), us[::-1], lag, by_F))
+        out.append(
+            DiffuseSmoothed(z, V, j.r0, symmetrize(j.N0), row_adjoints[::-1], lag, by_F)
+        )
     return out[::-1]
 
 

@@ -134,9 +134,9 @@ def require_constant(params, letters):
         if letter in letters and getattr(params, letter).ndim > ndim:
             raise ValueError(f"{name} changes with time and cannot be learned.")
     for pair, rest in (("Fc", "FcB"), ("Hd", "HdD")):
-        some = any(x in letters for x in rest)
+        changes_in_time = any(x in letters for x in rest)
         for x, ndim in zip(pair, (2, 1), strict=True):
-            if some and getattr(params, x).ndim > ndim:
+            if changes_in_time and getattr(params, x).ndim > ndim:
                 raise ValueError(
                     f"{NAME_OF_LETTER[x]} changes with time, so that what it is added "
                     "to cannot be learned."
@@ -298,14 +298,14 @@ class KalmanFilter(Density, Estimator):
         u = check_control(control, len(X))
         letters = self._letters(u)
         self._check_previous_start(ends, u, letters)
-        given = {name: getattr(self, name) for name in PARAMETERS}
-        k = infer_sizes(given, self.n_dim_state, self.n_dim_obs, X.shape[1])[0]
-        if u is not None and given["control_matrices"] is None:
-            given["control_matrices"] = np.zeros((k, u.shape[1]))
+        matrices = {name: getattr(self, name) for name in PARAMETERS}
+        k = infer_sizes(matrices, self.n_dim_state, self.n_dim_obs, X.shape[1])[0]
+        if u is not None and matrices["control_matrices"] is None:
+            matrices["control_matrices"] = np.zeros((k, u.shape[1]))
         if self.method is not None:
             learned = [name for name in PARAMETERS if PARAMETERS[name][0] in letters]
-            given = initial_guess(given, learned, X, np.append(0, ends[:-1]), k)
-        first = self._checked(given, X.shape[1])
+            matrices = initial_guess(matrices, learned, X, np.append(0, ends[:-1]), k)
+        first = self._checked(matrices, X.shape[1])
         params = first
         if self.method is None:
             self.n_iter_ = 0
@@ -390,8 +390,8 @@ class KalmanFilter(Density, Estimator):
     def _params(self, columns=None) -> KalmanParameters:
         """The matrices as fitted, or as given where there was no fit."""
         fitted = hasattr(self, "transition_matrices_")
-        given = {n: getattr(self, f"{n}_" if fitted else n) for n in PARAMETERS}
-        return self._checked(given, columns)
+        matrices = {n: getattr(self, f"{n}_" if fitted else n) for n in PARAMETERS}
+        return self._checked(matrices, columns)
 
     def _sequences(self, X, lengths, *, reset=False):
         """Checked X (n, p) in floating point, and where the sequences end."""
@@ -539,7 +539,7 @@ class KalmanFilter(Density, Estimator):
 
         Returns the next mean and covariance.
         """
-        own = {
+        step_matrices = {
             "transition_matrices": transition_matrix,
             "transition_offsets": transition_offset,
             "transition_covariance": transition_covariance,
@@ -548,9 +548,11 @@ class KalmanFilter(Density, Estimator):
             "observation_covariance": observation_covariance,
         }
         params = self._params()
-        now = {name: getattr(params, PARAMETERS[name][0]) for name in PARAMETERS}
-        now |= {name: value for name, value in own.items() if value is not None}
-        model = read_parameters(now).model(2)
+        current = {name: getattr(params, PARAMETERS[name][0]) for name in PARAMETERS}
+        current |= {
+            name: value for name, value in step_matrices.items() if value is not None
+        }
+        model = read_parameters(current).model(2)
         belief = GaussianBelief(
             np.asarray(filtered_state_mean, dtype=float),
             np.asarray(filtered_state_covariance, dtype=float),
@@ -571,13 +573,13 @@ class KalmanFilter(Density, Estimator):
         check_interval_level(level)
         if X is None and not hasattr(self, "last_state_mean_"):
             raise ValueError("forecast needs X, or a model that was fitted.")
-        before = np.empty((0, self._params().H.shape[-2]))
-        before = before if X is None else self._sequences(X, None)[0]
-        params = self._params(before.shape[1])
-        rows = np.vstack([before, np.full((n + (X is None), before.shape[1]), np.nan)])
+        past = np.empty((0, self._params().H.shape[-2]))
+        past = past if X is None else self._sequences(X, None)[0]
+        params = self._params(past.shape[1])
+        rows = np.vstack([past, np.full((n + (X is None), past.shape[1]), np.nan)])
         u = None
         if control is not None:
-            u = np.asarray(control, dtype=float).reshape(len(before) + n, -1)
+            u = np.asarray(control, dtype=float).reshape(len(past) + n, -1)
             u = u if X is not None else np.vstack([u[:1], u])
         if X is None:
             last = {"m": self.last_state_mean_, "P": self.last_state_covariance_}

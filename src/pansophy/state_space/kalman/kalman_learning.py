@@ -141,9 +141,9 @@ def noise_moments(back: SmootherPass, X, u) -> RegressionMoments:
     n, p = X.shape
     gone = np.isnan(X)
     if gone.any():
-        masks, which = np.unique(gone, axis=0, return_inverse=True)
+        masks, pattern = np.unique(gone, axis=0, return_inverse=True)
     else:
-        masks, which = np.zeros((1, p), bool), np.zeros(n, int)
+        masks, pattern = np.zeros((1, p), bool), np.zeros(n, int)
     k = len(model.m)
     z = back.mean
     e = X - np.einsum("...ij,...j->...i", model.H, z) - model.d
@@ -154,7 +154,7 @@ def noise_moments(back: SmootherPass, X, u) -> RegressionMoments:
         s = ~mask
         if not s.any():
             continue
-        rows = np.flatnonzero(which.ravel() == j)
+        rows = np.flatnonzero(pattern.ravel() == j)
         T, left = impute_noise(model.R, s, rows)
         H = model.H[:, s] if model.H.ndim == 3 else model.H[s]
         ww = w[rows].T @ w[rows]
@@ -259,8 +259,10 @@ def kalman_m_step(stats: KalmanStats, letters) -> KalmanParameters:
     if "m" in letters:
         new["m"] = z.mean(axis=0)
     if "P" in letters:
-        off = z - new["m"]
-        P = back.cov[back.slot[first]].mean(axis=0) + off.T @ off / len(off)
+        deviation = z - new["m"]
+        P = back.cov[back.slot[first]].mean(axis=0) + deviation.T @ deviation / len(
+            deviation
+        )
         new["P"] = nearest_semidefinite(P)
     return KalmanParameters(**new)
 
@@ -304,12 +306,12 @@ def gradient_by_covariance(back: SmootherPass, rows):
 def gradient_by_transition(back: SmootherPass):
     """d/dF of eq. (4), for an F that does not change."""
     run = back.forward
-    some = rows_with_predecessor(back.forward)
+    rows = rows_with_predecessor(back.forward)
     F = run.model.F
-    r = back.r[some]
-    N, P, counts = adjoint_pairs(back, some)
-    G = r.T @ run.mean[some - 1] - np.tensordot(counts, N @ F @ P, axes=1)
-    G = G + r.T @ rowwise_product(r @ F, run.cov, run.slot[some - 1])
+    r = back.r[rows]
+    N, P, counts = adjoint_pairs(back, rows)
+    G = r.T @ run.mean[rows - 1] - np.tensordot(counts, N @ F @ P, axes=1)
+    G = G + r.T @ rowwise_product(r @ F, run.cov, run.slot[rows - 1])
     for part in (part for parts in back.diffuse for part in parts):
         G = G + (0.0 if part.by_F is None else part.by_F)
     return G

@@ -140,8 +140,8 @@ def take_rows(table, which):
     """table[which]; pieces on threads, since new memory costs more than the copy."""
     out = np.empty((len(which), *table.shape[1:]))
     m = max(COPY_BYTES // table[:1].nbytes, 1)
-    take = lambda i: np.take(table, which[i : i + m], 0, out[i : i + m], "clip")
-    list(threads.run_tasks(lambda i=i: take(i) for i in range(0, len(which), m)))
+    take_piece = lambda i: np.take(table, which[i : i + m], 0, out[i : i + m], "clip")
+    list(threads.run_tasks(lambda i=i: take_piece(i) for i in range(0, len(which), m)))
     return out
 
 
@@ -174,13 +174,13 @@ class FilterPass(NamedTuple):
     def covs(self):
         """Covariances of every row, with infinite variances in diffuse directions."""
         cov, steps = self.cov, [step for steps in self.steps for step in steps]
-        was = [cov[step.t].copy() for step in steps]
+        finite_covs = [cov[step.t].copy() for step in steps]
         for step in steps:
             cov[step.t] = kalman_diffuse.with_infinite_variances(
                 step.B, np.diag(step.A) > 0
             )
         out = repeated_rows(cov, self.slot, take_rows)
-        for step, finite in zip(steps, was, strict=True):
+        for step, finite in zip(steps, finite_covs, strict=True):
             cov[step.t] = finite
         return out
 
@@ -230,10 +230,12 @@ def run_filter(model: LinearGaussianModel, X, ends, *, steady=True) -> FilterPas
 
     def task(base, stops, first):
         rows = slice(base, base + int(stops[-1]))
-        own = slice(first, first + len(stops))  # numbers of the sequences
+        piece = slice(first, first + len(stops))  # numbers of the sequences
         local = np.arange(len(slot[rows]))
         computed = loops.filter_sequences(
-            loops.Sequences(begins[own] - base, stops, first_mean[own], first_cov[own]),
+            loops.Sequences(
+                begins[piece] - base, stops, first_mean[piece], first_cov[piece]
+            ),
             loops.Dynamics(in_time(F, rows), in_time(Q, rows), in_time(c, rows)),
             loops.Observation(
                 observed.x[rows],
@@ -318,11 +320,11 @@ def run_smoother(run: FilterPass, *, keep=False) -> SmootherPass:
 
     def task(base, stops, first):
         rows = slice(base, base + int(stops[-1]))
-        own = slice(first, first + len(stops))
+        piece = slice(first, first + len(stops))
         local = np.arange(len(slot[rows]))
         adjoints = [a[rows] if keep else np.empty_like(a) for a in (r, N, u, D)]
         lossy = loops.smooth_sequences(
-            run.begins[own] - base,
+            run.begins[piece] - base,
             stops,
             F[rows] if len(F) > 1 else F,
             loops.Observation(
@@ -342,7 +344,7 @@ def run_smoother(run: FilterPass, *, keep=False) -> SmootherPass:
             ),
             keep,
             loops.SmootherArrays(mean[rows], cov[rows], local, *adjoints),
-            (first_r[own], first_N[own]),
+            (first_r[piece], first_N[piece]),
             scratch_arrays(k),
         )
         slot[rows] = local + base
@@ -364,9 +366,11 @@ def run_smoother(run: FilterPass, *, keep=False) -> SmootherPass:
                 N[t] = row.N
                 u[t] = 0.0
                 D[t] = 0.0
-                here = ~np.isnan(observed.x[t])
-                if len(row.u) == here.sum():
-                    u[t, here], D[t, here] = np.transpose(row.u or np.empty((0, 2)))
+                is_seen = ~np.isnan(observed.x[t])
+                if len(row.u) == is_seen.sum():
+                    u[t, is_seen], D[t, is_seen] = np.transpose(
+                        row.u or np.empty((0, 2))
+                    )
     return SmootherPass(run, mean, cov, slot, r, N, u, D, diffuse, lags)
 
 
@@ -380,10 +384,10 @@ def recompute_lossy_rows(run: FilterPass, mean, cov, slot):
     vague = [
         step.t for steps in run.steps for step in steps
     ]  # rows of `kalman_diffuse`
-    own = np.setdiff1d(np.flatnonzero(slot == np.arange(len(slot))), vague)
-    before = np.diagonal(run.cov, axis1=1, axis2=2)[run.slot[own]]
-    after = np.diagonal(cov, axis1=1, axis2=2)[own]
-    lossy = own[(before > LOSSY_FACTOR * after).any(axis=1)]
+    own_slots = np.setdiff1d(np.flatnonzero(slot == np.arange(len(slot))), vague)
+    prior_variance = np.diagonal(run.cov, axis1=1, axis2=2)[run.slot[own_slots]]
+    smoothed_variance = np.diagonal(cov, axis1=1, axis2=2)[own_slots]
+    lossy = own_slots[(prior_variance > LOSSY_FACTOR * smoothed_variance).any(axis=1)]
     rows = np.setdiff1d(np.flatnonzero(np.isin(slot, lossy)), run.ends - 1)[::-1]
     first = slot[rows] == rows  # before those that share their covariances
     lags = {}
@@ -394,8 +398,8 @@ def recompute_lossy_rows(run: FilterPass, mean, cov, slot):
         J = np.linalg.lstsq(symmetrize(A @ P @ A.T + at_time(Q, t + 1, 2)), A @ P)[0].T
         G = np.eye(len(P)) - J @ A
         V = cov[slot[t + 1]]
-        off = mean[t + 1] - A @ run.mean[t] - at_time(c, t + 1, 1)
-        mean[t] = run.mean[t] + J @ off
+        difference = mean[t + 1] - A @ run.mean[t] - at_time(c, t + 1, 1)
+        mean[t] = run.mean[t] + J @ difference
         if slot[t] == t:
             cov[t] = symmetrize(G @ P @ G.T + J @ (at_time(Q, t + 1, 2) + V) @ J.T)
         lags[int(t)] = V @ J.T

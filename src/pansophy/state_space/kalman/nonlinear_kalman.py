@@ -194,14 +194,14 @@ class GaussianFilter(NamedTuple):
         if self.h_jacobian is not None:
             J = lambda z: self.h_jacobian(z, t)
         if isnan(sum(x.tolist())):  # quicker than an array of answers
-            here = ~np.isnan(x)
-            if not here.any():
+            is_seen = ~np.isnan(x)
+            if not is_seen.any():
                 return belief, 0.0
-            x, R = x[here], np.ascontiguousarray(R[here][:, here])
-            g = lambda Z: self.h(Z, t)[:, here]
-            if (whole := J) is not None:
-                J = lambda z: whole(z)[here]
-        at = a
+            x, R = x[is_seen], np.ascontiguousarray(R[is_seen][:, is_seen])
+            g = lambda Z: self.h(Z, t)[:, is_seen]
+            if (full_J := J) is not None:
+                J = lambda z: full_J(z)[is_seen]
+        linearized_at = a
         cov = P
         good = True
         loglik = 0.0
@@ -209,11 +209,13 @@ class GaussianFilter(NamedTuple):
             mu, S, C = self.moments(self.loops, g, J, belief, R)
             e = x - mu
             if i:  # what the function gives at a, seen from where it was taken
-                e = e - self.loops.smoother_gain(P, C) @ (a - at)
-            at, cov, good, result = self.loops.condition_normal(a, P, C, S, e)
-            loglik, belief = loglik if i else result, NonlinearBelief(at, P)
+                e = e - self.loops.smoother_gain(P, C) @ (a - linearized_at)
+            linearized_at, cov, good, result = self.loops.condition_normal(
+                a, P, C, S, e
+            )
+            loglik, belief = loglik if i else result, NonlinearBelief(linearized_at, P)
         return NonlinearBelief(
-            at, cov if good else nearest_semidefinite(cov), cross, t
+            linearized_at, cov if good else nearest_semidefinite(cov), cross, t
         ), loglik
 
     def reverse(self, filtered, predicted, smoothed):
@@ -311,8 +313,8 @@ class AbstractNonlinearKalman(Estimator):
         n = check_count("n", n)
         check_interval_level(level)
         u = None if inputs is None else np.asarray(inputs, dtype=float)
-        before = np.empty((0, self._width(u))) if X is None else stack_sequences(X)[0]
-        rows = np.vstack([before, np.full((n, before.shape[1]), np.nan)])
+        past_X = np.empty((0, self._width(u))) if X is None else stack_sequences(X)[0]
+        rows = np.vstack([past_X, np.full((n, past_X.shape[1]), np.nan)])
         member, prior = self._member(rows, u)
         coming = bayes_filter(member, prior, rows).filtered[-n:]
         results = [member.observed(belief) for belief in coming]

@@ -101,11 +101,13 @@ def trigonometric_seasonal(
     period: int, number: int | None, stochastic: bool
 ) -> Component:
     """Eq. (3); the last harmonic of an even period has one state."""
-    most = period // 2
-    if number is not None and number > most:
-        raise ValueError(f"a period of {period} has {most} harmonics, not {number}.")
+    n_harmonics = period // 2
+    if number is not None and number > n_harmonics:
+        raise ValueError(
+            f"a period of {period} has {n_harmonics} harmonics, not {number}."
+        )
     blocks, seen = [], []
-    for j in range(1, (number or most) + 1):
+    for j in range(1, (number or n_harmonics) + 1):
         half = 2 * j == period
         blocks.append(np.array([[-1.0]]) if half else rotation(2 * np.pi * j / period))
         seen += [1.0] if half else [1.0, 0.0]
@@ -170,8 +172,8 @@ def structural_model(
     k = layout.k
     F = scipy.linalg.block_diag(*(b.F for b in layout.blocks), np.eye(layout.n_exog))
     if layout.has_cycle:
-        at = layout.where("cycle")
-        F[at, at] = values.damping * rotation(values.frequency)
+        cycle = layout.where("cycle")
+        F[cycle, cycle] = values.damping * rotation(values.frequency)
     Q = np.zeros((k, k))
     for name, states in layout.variances.items():
         Q[states, states] = values.variances[name]
@@ -184,9 +186,9 @@ def structural_model(
     P = np.zeros((k, k))
     free = np.eye(k)
     if layout.damped:
-        at = layout.where("cycle")
-        free[at, at] = 0.0
-        P[at, at] = Q[at, at] / (1 - values.damping**2)
+        cycle = layout.where("cycle")
+        free[cycle, cycle] = 0.0
+        P[cycle, cycle] = Q[cycle, cycle] / (1 - values.damping**2)
     return LinearGaussianModel(F, Q, H, R, zero, np.zeros(1), zero, P, free)
 
 
@@ -230,15 +232,17 @@ class VarianceVector(NamedTuple):
         out = []
         GP = np.zeros(0)
         if self.layout.damped:
-            at = self.layout.where("cycle")
-            GP = np.diag(gradient_by_covariance(back, np.append(0, run.ends[:-1])))[at]
-            G[at] += GP / (1 - rho**2)
+            cycle = self.layout.where("cycle")
+            GP = np.diag(gradient_by_covariance(back, np.append(0, run.ends[:-1])))[
+                cycle
+            ]
+            G[cycle] += GP / (1 - rho**2)
         for x, (name, states) in zip(v, names.items(), strict=False):
             g = gradient_by_noise(back) if name == "irregular" else G[states].sum()
             out.append(2 * g * x * self.unit**2)
         if self.layout.has_cycle:
-            at = self.layout.where("cycle")
-            GF = gradient_by_transition(back)[at, at]
+            cycle = self.layout.where("cycle")
+            GF = gradient_by_transition(back)[cycle, cycle]
             (low, high) = self.angles
             p = expit(v[len(names)])
             w = values.frequency
@@ -277,9 +281,9 @@ def initial_vectors(vector: VarianceVector):
     out = [v, flipped]
     if vector.layout.has_cycle:
         for a in (logit(0.1), logit(0.02)):
-            other = v.copy()
-            other[n] = a
-            out.append(other)
+            variant = v.copy()
+            variant[n] = a
+            out.append(variant)
     return out
 
 
@@ -439,9 +443,9 @@ class StructuralTimeSeries(Density, Estimator):
             f = structural_objective(vector, x[:, None].copy(), ends, exog)
             firsts = initial_vectors(vector) if len(layout.variances) else [np.empty(0)]
             # once the user has had enough, the series left take one step each
-            firsts, most = (firsts[:1], 1) if stopped else (firsts, self.n_iter)
+            firsts, max_rounds = (firsts[:1], 1) if stopped else (firsts, self.n_iter)
 
-            def one(i, child, f=f, firsts=firsts, most=most):
+            def one(i, child, f=f, firsts=firsts, most=max_rounds):
                 return bfgs(f, firsts[i], max_iter=most, tol=self.tol, task=child)
 
             results.append(best_of(len(firsts), one, task=task))
@@ -551,11 +555,11 @@ class StructuralTimeSeries(Density, Estimator):
         check_is_fitted(self)
         n = check_count("n", n)
         check_interval_level(level)
-        before, past = self._last
+        past_X, past = self._last
         if X is not None:
-            before = self._sequences(X, None)[0]
+            past_X = self._sequences(X, None)[0]
             past = None
-        extended = np.vstack([before, np.full((n, before.shape[1]), np.nan)])
+        extended = np.vstack([past_X, np.full((n, past_X.shape[1]), np.nan)])
         if exog is not None:
             exog = np.asarray(exog, dtype=float).reshape(-1, self.n_exog_)
             exog = exog if past is None else np.vstack([past, exog])
@@ -605,7 +609,7 @@ def variance_vector(layout, x) -> VarianceVector:
 
 def component_weights(layout, H) -> dict:
     """For each component, what of the state it is: (k,), or (n, k) for regressors."""
-    whole = H[0] if H.ndim == 2 else H[:, 0]
+    observed_row = H[0] if H.ndim == 2 else H[:, 0]
     out = {}
     for b in layout.blocks:
         row = np.zeros(layout.k)
@@ -615,5 +619,5 @@ def component_weights(layout, H) -> dict:
             out["trend"] = np.eye(layout.k)[1]
     if layout.n_exog:
         mask = np.arange(layout.k) >= layout.k - layout.n_exog
-        out["regression"] = whole * mask
-    return out | {"signal": whole}
+        out["regression"] = observed_row * mask
+    return out | {"signal": observed_row}

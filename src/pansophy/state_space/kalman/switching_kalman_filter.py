@@ -129,16 +129,16 @@ class SwitchingFilter(NamedTuple):
         prob, mean, cov, _ = belief
         if prob.ndim == 1:  # the first row: no regime before it
             prob, mean, cov = prob[None], mean[None], cov[None]
-        here = ~np.isnan(x)
-        H, R = M.H[:, here], M.R[:, here][:, :, here]
-        e = x[here] - apply_matrices(H, mean) - M.d[:, here]
+        is_seen = ~np.isnan(x)
+        H, R = M.H[:, is_seen], M.R[:, is_seen][:, :, is_seen]
+        e = x[is_seen] - apply_matrices(H, mean) - M.d[:, is_seen]
         S = symmetrize(H @ cov @ transpose_last(H) + R)
         K = transpose_last(np.linalg.solve(S, H @ cov))
         G = np.eye(mean.shape[-1]) - K @ H
         new = apply_matrices(K, e) + mean
         left = G @ cov @ transpose_last(G) + K @ R @ transpose_last(K)
         power = (e * np.linalg.solve(S, e[..., None])[..., 0]).sum(axis=-1)
-        log_l = -0.5 * (power + np.linalg.slogdet(S)[1] + here.sum() * LOG_2PI)
+        log_l = -0.5 * (power + np.linalg.slogdet(S)[1] + is_seen.sum() * LOG_2PI)
         w, loglik = normalize_log_weights(safe_log(prob) + log_l)
         if not np.isfinite(loglik):
             raise ValueError("no regime can have given a row of X: its density is 0.")
@@ -209,12 +209,12 @@ def transition_statistics(model, back):
     """Expected transitions (K, K), and scatter of the state noise with its weight."""
     K, k = model.m.shape
     N, S = np.zeros((K, K)), np.zeros((K, k, k))
-    for now, after in pairwise(back):
-        w, m, V, C = now.pairs
+    for current, following in pairwise(back):
+        w, m, V, C = current.pairs
         F = model.F
-        e = after.mean - apply_matrices(F, m) - model.c
+        e = following.mean - apply_matrices(F, m) - model.c
         FC = F @ transpose_last(C)
-        V2 = after.cov - FC - transpose_last(FC) + F @ V @ transpose_last(F)
+        V2 = following.cov - FC - transpose_last(FC) + F @ V @ transpose_last(F)
         V2 = V2 + e[..., :, None] * e[..., None, :]
         N += w
         S += (w[..., None, None] * V2).sum(axis=0)
@@ -251,10 +251,10 @@ def switching_m_step(stats, model, letters, floor):
     for letter, name, weight, S in (("q", "Q", N.sum(axis=0), SQ), ("r", "R", n, SR)):
         if letter in letters:
             old = getattr(model, name)
-            some = weight > 1e-9
+            is_seen = weight > 1e-9
             M = safe_divide(S, weight[:, None, None] + 0 * S)
             M = M + floor * np.eye(S.shape[-1])
-            new[name] = np.where(some[:, None, None], nearest_semidefinite(M), old)
+            new[name] = np.where(is_seen[:, None, None], nearest_semidefinite(M), old)
     return model._replace(**new)
 
 
@@ -356,7 +356,7 @@ class SwitchingKalmanFilter(Estimator):
         p = X.shape[1]
         H = self.observation_matrices
         k = p if H is None else np.shape(H)[-1]
-        each = lambda name, shape, default: per_regime_array(
+        matrices_of = lambda name, shape, default: per_regime_array(
             getattr(self, name), K, shape, default, name
         )
         steps = np.diff(X, axis=0)
@@ -370,22 +370,22 @@ class SwitchingKalmanFilter(Estimator):
         spread = scales[:, None, None] * np.eye(k)
         A = np.full((K, K), 0.05 / max(K - 1, 1))
         np.fill_diagonal(A, 0.95 if K > 1 else 1.0)
-        given = (
+        probabilities = (
             A if self.regime_matrix is None else np.asarray(self.regime_matrix, float)
         )
-        if given.shape != (K, K):
+        if probabilities.shape != (K, K):
             raise ValueError(f"regime_matrix must have shape {(K, K)}.")
         model = SwitchingModel(
             np.full(K, 1 / K),
-            checked_probabilities(given, "regime_matrix"),
-            each("transition_matrices", (k, k), np.eye(k)),
-            each("transition_offsets", (k,), np.zeros(k)),
-            each("transition_covariance", (k, k), spread),
-            each("observation_matrices", (p, k), np.eye(p, k)),
-            each("observation_offsets", (p,), np.zeros(p)),
-            each("observation_covariance", (p, p), size * np.eye(p)),
-            each("initial_state_mean", (k,), m),
-            each("initial_state_covariance", (k, k), wide * np.eye(k)),
+            checked_probabilities(probabilities, "regime_matrix"),
+            matrices_of("transition_matrices", (k, k), np.eye(k)),
+            matrices_of("transition_offsets", (k,), np.zeros(k)),
+            matrices_of("transition_covariance", (k, k), spread),
+            matrices_of("observation_matrices", (p, k), np.eye(p, k)),
+            matrices_of("observation_offsets", (p,), np.zeros(p)),
+            matrices_of("observation_covariance", (p, p), size * np.eye(p)),
+            matrices_of("initial_state_mean", (k,), m),
+            matrices_of("initial_state_covariance", (k, k), wide * np.eye(k)),
         )
         sure = lambda name, letter: check_covariance(
             getattr(model, letter), f"{name}_covariance"
@@ -459,10 +459,10 @@ class SwitchingKalmanFilter(Estimator):
             run = bayes_filter(member, prior, X[begin:end])
             results += bayes_smoother(member, run) if smooth else run.filtered
             loglik += run.loglik
-        whole = [collapse_mixture(b.prob, b.mean, b.cov, 0) for b in results]
+        collapsed = [collapse_mixture(b.prob, b.mean, b.cov, 0) for b in results]
         return Beliefs(
-            np.array([a for _, a, _ in whole]),
-            np.array([P for _, _, P in whole]),
+            np.array([a for _, a, _ in collapsed]),
+            np.array([P for _, _, P in collapsed]),
             loglik=loglik,
             regimes=np.array([b.prob for b in results]),
         )

@@ -134,8 +134,8 @@ def count_pairs(
     kind = np.float64 if by_distance else np.int64
     total = sparse.csr_array((n_words, n_words), dtype=kind)
     for gap in range(1, window + 1):
-        together = sentence[gap:] == sentence[:-gap]
-        x, y = codes[:-gap][together], codes[gap:][together]
+        is_equal = sentence[gap:] == sentence[:-gap]
+        x, y = codes[:-gap][is_equal], codes[gap:][is_equal]
         value = np.full(len(x), 1 / gap if by_distance else 1, dtype=kind)
         explanation = sparse.coo_array((value, (x, y)), shape=(n_words, n_words))
         total = total + explanation.tocsr()

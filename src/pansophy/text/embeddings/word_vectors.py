@@ -76,8 +76,8 @@ def number_sentences(sentences, min_count) -> NumberedSentences:
 def known_words(ids, ends) -> DocumentIds:
     """Sentences without the words numbered -1."""
     known = ids >= 0
-    before = np.concatenate([[0], np.cumsum(known)])
-    return DocumentIds(np.ascontiguousarray(ids[known]), before[ends])
+    n_known = np.concatenate([[0], np.cumsum(known)])
+    return DocumentIds(np.ascontiguousarray(ids[known]), n_known[ends])
 
 
 class SimilarWord(NamedTuple):

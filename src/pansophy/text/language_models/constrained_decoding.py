@@ -146,7 +146,7 @@ class Grammar:
 
     def closure(self, items, before) -> frozenset:
         """All items of one place: predictions and completions, eq. (2)."""
-        here = len(before)
+        place = len(before)
         result = set(items)
         open_items = list(items)
         while open_items:
@@ -155,21 +155,21 @@ class Grammar:
             new = []
             if item.dot == len(symbols):
                 # a rule that began here is empty: `nullable` has moved on its waiters
-                waiting = () if item.origin == here else before[item.origin]
+                waiting = () if item.origin == place else before[item.origin]
                 new = [
-                    other._replace(dot=other.dot + 1)
-                    for other in waiting
-                    if self.next_symbol(other) == name
+                    item._replace(dot=item.dot + 1)
+                    for item in waiting
+                    if self.next_symbol(item) == name
                 ]
             elif isinstance(symbols[item.dot], str):
                 wanted = symbols[item.dot]
-                new = [Item(i, 0, here) for i in self.by_name[wanted]]
+                new = [Item(i, 0, place) for i in self.by_name[wanted]]
                 if wanted in self.nullable:
                     new.append(item._replace(dot=item.dot + 1))
-            for other in new:
-                if other not in result:
-                    result.add(other)
-                    open_items.append(other)
+            for prediction in new:
+                if prediction not in result:
+                    result.add(prediction)
+                    open_items.append(prediction)
         return frozenset(result)
 
     def next_symbol(self, item):
@@ -223,23 +223,26 @@ def read_rules(text, rules) -> list[str]:
 def read_alternatives(line, number, name, rules) -> list[tuple]:
     """The alternatives of a line, each a tuple of symbols."""
     results: list[list] = [[]]
-    at = 0
-    while line[at:].strip():
-        match = SYMBOL.match(line, at)
+    position = 0
+    while line[position:].strip():
+        match = SYMBOL.match(line, position)
         if match is None:
             raise ValueError(
-                f"line {number} of the grammar cannot be read at {line[at:].strip()!r}."
+                f"line {number} of the grammar cannot be read at "
+                f"{line[position:].strip()!r}."
             )
         literal, chars, rule_name, _ = match.groups()
         if literal is not None:
             results[-1] += [frozenset([b]) for b in unescaped(literal).encode()]
         elif chars is not None:
-            results[-1].append(character_class(chars, f"{name} {number}:{at}", rules))
+            results[-1].append(
+                character_class(chars, f"{name} {number}:{position}", rules)
+            )
         elif rule_name is not None:
             results[-1].append(rule_name)
         else:
             results.append([])
-        at = match.end()
+        position = match.end()
     return [tuple(symbols) for symbols in results]
 
 
@@ -271,9 +274,9 @@ def character_class(text, name, rules):
 def nullable_names(rules) -> set[str]:
     """Names that may be the empty text."""
     result: set[str] = set()
-    before = -1
-    while len(result) > before:
-        before = len(result)
+    old_size = -1
+    while len(result) > old_size:
+        old_size = len(result)
         result |= {r.name for r in rules if all(s in result for s in r.symbols)}
     return result
 
@@ -352,10 +355,10 @@ def allowed_tokens(
         while branches:
             node, at = branches.pop()
             for byte, child in tree.children[node].items():
-                after = constraint.step(at, byte)
-                if after is not None:
+                next_state = constraint.step(at, byte)
+                if next_state is not None:
                     results += tree.tokens[child]
-                    branches.append((child, after))
+                    branches.append((child, next_state))
         if state is not None and constraint.is_final(state):
             results.append(end)
         return sorted(results)

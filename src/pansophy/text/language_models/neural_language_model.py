@@ -288,8 +288,8 @@ class NeuralLanguageModel(TextInput, Estimator):
     def _learn_tokens(self, documents):
         """Set the tokeniser and the separator."""
         if self.tokenizer is None:
-            made = BPE(self.vocab_size, special_tokens=(SEPARATOR,))
-            self.tokenizer_ = made.fit(document_blocks(documents))
+            tokenizer = BPE(self.vocab_size, special_tokens=(SEPARATOR,))
+            self.tokenizer_ = tokenizer.fit(document_blocks(documents))
         elif is_fitted(self.tokenizer):
             self.tokenizer_ = self.tokenizer
         else:
@@ -300,10 +300,10 @@ class NeuralLanguageModel(TextInput, Estimator):
         """The tokeniser's end of text, or a token of the net's own."""
         tokens = self.tokenizer_.tokens_
         special = list(getattr(self.tokenizer_, "special_tokens", ()))
-        at = len(tokens)
+        separator_token = len(tokens)
         if SEPARATOR in special:
-            at = len(tokens) - len(special) + special.index(SEPARATOR)
-        self.start_token = self.end_token = at
+            separator_token = len(tokens) - len(special) + special.index(SEPARATOR)
+        self.start_token = self.end_token = separator_token
 
     @property
     def n_vocabulary_(self) -> int:
@@ -337,8 +337,8 @@ class NeuralLanguageModel(TextInput, Estimator):
     def _refuse_empty_texts(self, stream):
         """Refuse a stream of nothing but separators."""
         if not any(
-            (stream[at : at + (1 << 16)] != self.end_token).any()
-            for at in range(0, len(stream), 1 << 16)
+            (stream[start : start + (1 << 16)] != self.end_token).any()
+            for start in range(0, len(stream), 1 << 16)
         ):
             raise ValueError(
                 f"{type(self).__name__} needs at least one text that is not empty."
@@ -502,9 +502,9 @@ class NeuralLanguageModel(TextInput, Estimator):
 
     def log_prob(self, text, given="") -> float:
         """log p of a text after another, without its end."""
-        before, after = self.encode(given), self.encode(text)
-        tokens = np.r_[[self.start_token], before, after]
-        return float(self._scored([tokens])[0][len(before) :].sum())
+        context, continuation = self.encode(given), self.encode(text)
+        tokens = np.r_[[self.start_token], context, continuation]
+        return float(self._scored([tokens])[0][len(context) :].sum())
 
     def score_samples(self, texts):
         """log p of each text, with its end."""
@@ -557,24 +557,24 @@ class NeuralLanguageModel(TextInput, Estimator):
         """Logits of what follows each of the tokens (n, L), and the state."""
         check_is_fitted(self, "net_")
         net, device = evaluation_net(self)
-        given = torch.as_tensor(np.asarray(tokens), device=device)
+        ids = torch.as_tensor(np.asarray(tokens), device=device)
         if isinstance(net.layer, nn.TransformerEncoder):
-            return self._advance_transformer(net, given, state)
+            return self._advance_transformer(net, ids, state)
         with torch.no_grad():
-            logits, state = net(given, state)
+            logits, state = net(ids, state)
         return logits.double().cpu().numpy(), state
 
-    def _advance_transformer(self, net, given, state):
+    def _advance_transformer(self, net, ids, state):
         """Advance a bounded context: beyond it, the last half is read anew."""
-        new = given.shape[1]
-        seen = given if state is None else torch.cat([state.tokens, given], 1)
+        new = ids.shape[1]
+        seen = ids if state is None else torch.cat([state.tokens, ids], 1)
         memory = None if state is None else state.net
         if seen.shape[1] > self.context_length:
             kept = max(self.context_length // 2, min(new, self.context_length))
-            seen = given = seen[:, -kept:]
+            seen = ids = seen[:, -kept:]
             memory = None
         with torch.no_grad():
-            logits, memory = net(given, memory)
+            logits, memory = net(ids, memory)
         logits = logits[:, -new:].double().cpu().numpy()
         return logits, GenerationState(seen, memory)
 
@@ -620,13 +620,15 @@ class NeuralLanguageModel(TextInput, Estimator):
         for rows in rows_by_length(starts):
             batch = np.stack([starts[i] for i in rows]).astype(np.int64)
             if beams is not None:
-                made = [
+                generated = [
                     beam_search(self.advance, start, beams=beams, **options)[0].tokens
                     for start in batch
                 ]
             else:
-                made = decode(self.advance, batch, random_state=rng, **options).tolist()
-            for i, tokens in zip(rows, made):
+                generated = decode(
+                    self.advance, batch, random_state=rng, **options
+                ).tolist()
+            for i, tokens in zip(rows, generated):
                 cut = tokens.index(self.end_token) if self.end_token in tokens else None
                 results[i] = self.decode(tokens[:cut])
         return results[0] if isinstance(prompts, str) else results
@@ -782,8 +784,8 @@ def gpt2_net(config, path) -> nn.TokenModel:
     )  # fmt: skip
     length = config["n_positions"]
     net = nn.TokenModel(config["vocab_size"], layer, d, tied=True, length=length)
-    given = {k.removeprefix("transformer."): v for k, v in load_file(path).items()}
-    state = gpt2_state(given, config["n_layer"], d)
+    weights = {k.removeprefix("transformer."): v for k, v in load_file(path).items()}
+    state = gpt2_state(weights, config["n_layer"], d)
     missing = net.state_dict().keys() - state.keys()
     if missing:
         raise ValueError(f"{path} lacks weights of GPT-2: {sorted(missing)[0]}.")

@@ -93,9 +93,9 @@ def count_ngrams(documents, order, n_words, *, is_continuation) -> NGramCounts:
     if is_continuation:
         suffix = np.empty(n, np.int64)
         loops.suffix_ids(arrays, suffix)
-        before = np.bincount(suffix[suffix >= 0], minlength=n).astype(float)
+        preceding_counts = np.bincount(suffix[suffix >= 0], minlength=n).astype(float)
         inside = (length < order) & (first != start)
-        count = np.where(inside, before, count)
+        count = np.where(inside, preceding_counts, count)
     count[last == start] = 0.0  # a start is never predicted
     total = sum_by_context(count, prefix, n)
     kinds = [count == 1, count == 2, count >= 3]
@@ -131,9 +131,9 @@ def left_out_discount(ngrams, k):
     A word seen once becomes unseen and has what is set aside, (1): of the others
     (c - 1 - D) / (c(h) - 1) is left.
     """
-    at = np.flatnonzero((ngrams.length == k) & (ngrams.count > 0))
-    c = ngrams.count[at]
-    h = ngrams.prefix[at]
+    chosen = np.flatnonzero((ngrams.length == k) & (ngrams.count > 0))
+    c = ngrams.count[chosen]
+    h = ngrams.prefix[chosen]
     total = ngrams.total[h]
     distinct = ngrams.follow[h].sum(axis=1)
     usable = total > 1
@@ -200,10 +200,10 @@ def smooth_by_share(ngrams, share) -> Interpolation:
 def smooth_add_k(ngrams, k, order) -> Interpolation:
     """Add-k at the longest context, which has the uniform distribution below it."""
     V = ngrams.n_words
-    whole = ngrams.total + k * V
-    a = ngrams.count / whole[ngrams.prefix]
+    total_mass = ngrams.total + k * V
+    a = ngrams.count / total_mass[ngrams.prefix]
     a[ngrams.length < order] = 0.0
-    b = k * V / whole
+    b = k * V / total_mass
     context = np.append(ngrams.length, 0)
     b[context < order - 1] = 1.0
     return with_unseen_contexts(ngrams, a, b)
@@ -214,9 +214,9 @@ def good_turing_counts(counts):
     r, n_r = np.unique(counts[counts > 0], return_counts=True)
     if len(r) < 2:
         return np.where(counts > 0, counts * 0.5, 0.0)
-    before = np.concatenate([[0], r[:-1]])
-    after = np.concatenate([r[1:], [2 * r[-1] - before[-1]]])
-    Z = 2 * n_r / (after - before)  # spread over the gaps between counts
+    lower = np.concatenate([[0], r[:-1]])
+    upper = np.concatenate([r[1:], [2 * r[-1] - lower[-1]]])
+    Z = 2 * n_r / (upper - lower)  # spread over the gaps between counts
     B, A = np.polyfit(np.log(r), np.log(Z), 1)
     line = lambda x: np.exp(A + B * np.log(x))
     smoothed = (r + 1) * line(r + 1) / line(r)
@@ -240,8 +240,8 @@ def smooth_good_turing(ngrams, order) -> Interpolation:
     """Good-Turing counts, and what they leave goes to the shorter context."""
     adjusted = np.zeros(len(ngrams.count))
     for k in range(1, order + 1):
-        at = ngrams.length == k
-        adjusted[at] = good_turing_counts(ngrams.count[at])
+        is_length_k = ngrams.length == k
+        adjusted[is_length_k] = good_turing_counts(ngrams.count[is_length_k])
     total = np.maximum(ngrams.total, 1e-300)
     a = adjusted / total[ngrams.prefix]
     used = sum_by_context(adjusted, ngrams.prefix, len(a)) / total
@@ -427,8 +427,8 @@ class NGramModel(TextInput, Estimator):
 
     def bits_per_byte(self, sentences) -> float:
         """Bits for each byte of sentences, with one byte between two of them."""
-        between = "" if self.analyzer == "char" else " "
-        texts = [s if isinstance(s, str) else between.join(s) for s in sentences]
+        separator = "" if self.analyzer == "char" else " "
+        texts = [s if isinstance(s, str) else separator.join(s) for s in sentences]
         logs = join_log_probs(self.log_probs(sentences))
         return bits_per_byte(logs, number_of_bytes(texts))
 

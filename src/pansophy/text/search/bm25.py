@@ -178,12 +178,12 @@ class BM25(TextInput, Estimator):
         counted = [self._count(analysis, texts, parts) for _, texts in fields]
         X = sum_of_fields([weight for weight, _ in fields], counted)
         first = len(self.document_lengths_)
-        made = loops.postings_of_rows(
+        arrays = loops.postings_of_rows(
             X.indptr.astype(np.int64), X.indices, X.data, analysis.size, first
         )
         lengths = np.asarray(X.sum(axis=1), dtype=float).ravel()
         new = np.ones(len(documents), dtype=bool)
-        self.segments_.append(Postings(*made))
+        self.segments_.append(Postings(*arrays))
         self.document_lengths_ = np.concatenate([self.document_lengths_, lengths])
         self.is_live_ = np.concatenate([self.is_live_, new])
         self.n_documents_ = int(self.is_live_.sum())
@@ -242,8 +242,8 @@ class BM25(TextInput, Estimator):
         self._replace_last(2, *self.segments_[-2:])
 
     def _replace_last(self, count, a, b):
-        made = loops.merged_postings(a, b, self.is_live_)
-        self.segments_[-count:] = [Postings(*made)]
+        arrays = loops.merged_postings(a, b, self.is_live_)
+        self.segments_[-count:] = [Postings(*arrays)]
         CACHES.pop(self, None)
 
     def _analysis(self):
@@ -315,8 +315,8 @@ class BM25(TextInput, Estimator):
         """Terms of queries as `DocumentIds`, and idf of each term."""
         analysis = self._analysis()
         result = analysis.known(texts)
-        terms, at = np.unique(result.ids, return_inverse=True)
-        return result, self._idf(terms)[at]
+        terms, term_index = np.unique(result.ids, return_inverse=True)
+        return result, self._idf(terms)[term_index]
 
     def scores(self, query):
         """s(d, q) of every document ever added, NaN for deleted ones."""
@@ -349,8 +349,8 @@ class BM25(TextInput, Estimator):
         What the term that is the character alone has added comes off again.
         """
         terms = [t for t, word in enumerate(self.terms_) if word.startswith(character)]
-        alone = self._analysis().tokens.find([character])
-        for t in alone[alone >= 0]:
+        token = self._analysis().tokens.find([character])
+        for t in token[token >= 0]:
             self._add_as_one([t], out, -1.0)
         self._add_as_one(terms, out)
 

@@ -74,11 +74,11 @@ def find_headings(text):
     if "#" not in text and "\n=" not in text and "\n---" not in text:
         return
     spans = fenced_spans(text)
-    at = 0
+    span_index = 0
     for match in HEADING.finditer(text):
-        while at < len(spans) and spans[at][1] <= match.start():
-            at += 1
-        if at < len(spans) and spans[at][0] <= match.start():
+        while span_index < len(spans) and spans[span_index][1] <= match.start():
+            span_index += 1
+        if span_index < len(spans) and spans[span_index][0] <= match.start():
             continue
         if match.group("marks"):
             yield match.start(), Heading(len(match["marks"]), match["title"].strip())
@@ -91,14 +91,14 @@ def sections_of(text, opened: list[Heading]):
     """(start, end, titles) of the sections of a text; `opened` is kept up to date."""
     start = 0
     titles = tuple(h.title for h in opened)
-    for at, heading in find_headings(text):
-        if at > start:
-            yield start, at, titles
+    for position, heading in find_headings(text):
+        if position > start:
+            yield start, position, titles
         while opened and opened[-1].level >= heading.level:
             opened.pop()
         opened.append(heading)
         titles = tuple(h.title for h in opened)
-        start = at
+        start = position
     if start < len(text):
         yield start, len(text), titles
 
@@ -136,18 +136,18 @@ def windows_of_words(text, start, end, size, overlap):
 
 def sentence_spans(text, start, end, size):
     """(start, end, words) of sentences; one that is too long is cut by words."""
-    at = start
+    position = start
     ends = [m.end() for m in SENTENCE_END.finditer(text, start, end)]
     for stop in [*ends, end]:
-        if stop <= at:
+        if stop <= position:
             continue
-        n = count_words(text, at, stop)
+        n = count_words(text, position, stop)
         if n > size:
-            for a, b in windows_of_words(text, at, stop, size, 0):
+            for a, b in windows_of_words(text, position, stop, size, 0):
                 yield a, b, size
         else:
-            yield at, stop, n
-        at = stop
+            yield position, stop, n
+        position = stop
 
 
 def packed_sentences(text, start, end, size, overlap):

@@ -138,11 +138,11 @@ class IndexReport(NamedTuple):
             if (n := getattr(self, name))
         ]
         lines = [f"files: {', '.join(words) or 'none'}; {self.chunks} chunks"]
-        for why, n in sorted(self.skipped.items()):
-            names = self.skipped_files.get(why, [])[:NAMES_IN_TEXT]
-            more = ["..."] if n > len(names) else []
-            example = f" ({', '.join([*names, *more])})" if names else ""
-            lines.append(f"left out: {n} {why}{example}")
+        for reason, n in sorted(self.skipped.items()):
+            names = self.skipped_files.get(reason, [])[:NAMES_IN_TEXT]
+            ellipsis = ["..."] if n > len(names) else []
+            example = f" ({', '.join([*names, *ellipsis])})" if names else ""
+            lines.append(f"left out: {n} {reason}{example}")
         return "\n".join(lines)
 
 
@@ -233,7 +233,7 @@ def name_from_store(stored: str | bytes) -> str:
 
 def located_chunks(text, first_byte, settings, line=1, opened=None):
     """`FileChunk`s of a text that begins at a byte of its file."""
-    at = 0
+    position = 0
     place = first_byte
     for chunk in split_chunks(
         text,
@@ -243,11 +243,11 @@ def located_chunks(text, first_byte, settings, line=1, opened=None):
         line=line,
         opened=opened,
     ):
-        if chunk.start >= at:
-            place += byte_length_of(text[at : chunk.start])
+        if chunk.start >= position:
+            place += byte_length_of(text[position : chunk.start])
         else:
-            place -= byte_length_of(text[chunk.start : at])
-        at = chunk.start
+            place -= byte_length_of(text[chunk.start : position])
+        position = chunk.start
         yield FileChunk(chunk, place, place + byte_length_of(chunk.text))
 
 
@@ -327,9 +327,9 @@ class FolderIndex:
         positions : bool, default=True
             Whether to keep the order of words, for phrases in quotation marks.
         """
-        made = FolderSettings(str(Path(source).resolve()), **settings)
-        check_chunking(made.by, made.size, made.overlap)
-        check_count("n_components", made.n_components, 0)
+        new_settings = FolderSettings(str(Path(source).resolve()), **settings)
+        check_chunking(new_settings.by, new_settings.size, new_settings.overlap)
+        check_count("n_components", new_settings.n_components, 0)
         if not Path(source).is_dir():
             raise NotADirectoryError(f"{source} is not a folder.")
         folder = Path(folder)
@@ -337,11 +337,15 @@ class FolderIndex:
         with holding_folder(folder):
             remove_unfinished_index(folder)
             BM25Index.create(
-                folder / "words", field_weights=FIELDS, positions=made.positions
+                folder / "words", field_weights=FIELDS, positions=new_settings.positions
             )
             with contextlib.closing(open_database(folder)) as database:
                 database.executescript(TABLES)
-            content = {"format": FORMAT, **made._asdict(), "also": list(made.also)}
+            content = {
+                "format": FORMAT,
+                **new_settings._asdict(),
+                "also": list(new_settings.also),
+            }
             write_text_file(folder / "settings.json", json.dumps(content, indent=1))
         return cls(folder)
 
@@ -383,10 +387,10 @@ class FolderIndex:
                 # a transaction that goes to disk before its end would lock searches out
                 self.database.execute("pragma cache_spill = off")
                 self._remove_unfinished()
-                made = self._read_files(report)
+                report_made = self._read_files(report)
                 self.words.merge_segments()
                 self._update_vectors()
-        return made._replace(chunks=len(self))
+        return report_made._replace(chunks=len(self))
 
     def _read_files(self, report) -> IndexReport:
         """Read new and changed files, forget vanished ones."""
@@ -401,34 +405,34 @@ class FolderIndex:
         waiting: list[FoundFile] = []
         for path in files_below(self.source, self.folder.resolve(), skipped):
             name = path.relative_to(self.source).as_posix()
-            kind, why, status = examine_file(path, self.settings.also)
-            if why is not None:
-                skipped.add(why, name)
+            kind, refusal, status = examine_file(path, self.settings.also)
+            if refusal is not None:
+                skipped.add(refusal, name)
                 continue
-            former = known.pop(name, None)
-            if former is not None and former[1:] == (
+            known_file = known.pop(name, None)
+            if known_file is not None and known_file[1:] == (
                 status.st_size,
                 status.st_mtime_ns,
             ):
                 counts["unchanged"] += 1
                 continue
-            number = None if former is None else former[0]
+            number = None if known_file is None else known_file[0]
             size, time = status.st_size, status.st_mtime_ns
             waiting.append(FoundFile(path, name, kind, size, time, number))
         counts["removed"] = len(known)
         total = sum(result.size for result in waiting)
         batch = ChunkBatch(self)
         batch.gone += [number for number, _, _ in known.values()]
-        done = 0
+        done_bytes = 0
         for result in waiting:
 
-            def progress(n, name=result.name, before=done):
+            def progress(n, name=result.name, before=done_bytes):
                 if report is not None:
                     report(before + n, total, name)
 
             problem = batch.add_file(result, progress)
-            done += result.size
-            progress(0, result.name, done)
+            done_bytes += result.size
+            progress(0, result.name, done_bytes)
             if problem is not None:
                 skipped.add(problem, result.name)
             else:
@@ -488,8 +492,8 @@ class FolderIndex:
         path = self.folder / "vectors"
         vectors = None
         if (path / "trained.json").is_file():
-            before = read_index_json(path / "trained.json")["size"]
-            if self.words.size < 2 * before:
+            trained_size = read_index_json(path / "trained.json")["size"]
+            if self.words.size < 2 * trained_size:
                 vectors = VectorIndex(path)
         if vectors is not None:
             self._append_vectors(vectors)
@@ -625,10 +629,12 @@ class FolderIndex:
                 self.words.search(query, depth, prefix=n, all_phrases=True)
                 for n in sizes.values()
             ]
-            found = np.concatenate([r.documents[0] for r in results])
+            documents_found = np.concatenate([r.documents[0] for r in results])
             # both scores of every chunk that either holds: a rare word may be in one
             # chunk of the many that share its first letters
-            numbers = list(dict.fromkeys(found[found >= 0].tolist()))
+            numbers = list(
+                dict.fromkeys(documents_found[documents_found >= 0].tolist())
+            )
             pairs = {
                 name: (
                     np.array(numbers, dtype=np.int64),
@@ -648,11 +654,13 @@ class FolderIndex:
         live = self.words.is_live if self.words._has_deleted else None
         z = vectors.vector(query)
         nearest = vectors.nearest(z, depth, live)
-        others = [documents[documents >= 0] for documents, _ in pairs.values()]
+        document_lists = [documents[documents >= 0] for documents, _ in pairs.values()]
         # np.unique would import masked arrays, which takes longer than all of this
-        numbers = set(nearest.documents.tolist()).union(*(d.tolist() for d in others))
-        both = np.array(sorted(numbers), dtype=np.int64)
-        return both, vectors.cosines(z, both)
+        numbers = set(nearest.documents.tolist()).union(
+            *(d.tolist() for d in document_lists)
+        )
+        candidates = np.array(sorted(numbers), dtype=np.int64)
+        return candidates, vectors.cosines(z, candidates)
 
 
 def fuse_rankings(pairs: dict, weights=None):
@@ -828,7 +836,7 @@ class ChunkBatch:
             (first_name, file.size, file.kind),
         )
         number = cursor.lastrowid
-        former = [] if file.former is None else [file.former]
+        old_number = [] if file.former is None else [file.former]
         try:
             if file.kind in EXTRACTED:
                 self._add_extracted(file, number)
@@ -838,12 +846,12 @@ class ChunkBatch:
             # its chunks are the last ones, but for those that were added already
             self.rows = [row for row in self.rows if row[0] != number]
             self.documents = self.documents[: len(self.rows)]
-            self.gone += [number, *former]
+            self.gone += [number, *old_number]
             if isinstance(error, ImportError):
                 return "of PDF, which need pypdf: pip install pansophy[pdf]"
             return "that cannot be read"
         self.finished.append((file.time, name, number))
-        self.gone += former
+        self.gone += old_number
         return None
 
     def _add_blocks(self, file, number, progress):
@@ -879,10 +887,12 @@ class ChunkBatch:
         self.index.database.execute(
             "insert into texts(file, content) values (?, ?)", (number, content)
         )
-        for at in located_chunks(content.decode("utf-8"), 0, settings):
+        for located in located_chunks(content.decode("utf-8"), 0, settings):
             if line_at is not None:
-                at = at._replace(chunk=at.chunk._replace(line=line_at(at.chunk.start)))
-            self._add(number, at, title)
+                located = located._replace(
+                    chunk=located.chunk._replace(line=line_at(located.chunk.start))
+                )
+            self._add(number, located, title)
 
     def _add(self, file, found: FileChunk, title):
         chunk = found.chunk

@@ -250,8 +250,8 @@ class RAG:
         if not hasattr(coder, "encode") or not hasattr(coder, "decode"):
             raise ValueError("a language model needs a tokenizer of its tokens.")
         tokens = coder.encode(prompt)
-        made = generate(
+        generated = generate(
             self.generator, tokens, max_tokens=self.max_tokens, **self.options
         )
-        text = coder.decode(made)
+        text = coder.decode(generated)
         return text if isinstance(text, str) else " ".join(map(str, text))

@@ -33,11 +33,11 @@ class Snippet(NamedTuple):
     def highlighted(self, before="**", after="**") -> str:
         """The snippet with marks around the words of the query."""
         out = []
-        at = 0
+        position = 0
         for start, end in self.marks:
-            out += [self.text[at:start], before, self.text[start:end], after]
-            at = end
-        return "".join([*out, self.text[at:]])
+            out += [self.text[position:start], before, self.text[start:end], after]
+            position = end
+        return "".join([*out, self.text[position:]])
 
 
 def words_to_mark(query) -> set[str]:

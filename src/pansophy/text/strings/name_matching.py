@@ -69,8 +69,8 @@ def candidate_pairs(left, right, n_gram, n_candidates):
     L = L[:, rare]
     rows = []
     results = []
-    for at in range(0, len(left), ROWS):
-        P = sparse.csr_array(L[at : at + ROWS] @ columns)
+    for start in range(0, len(left), ROWS):
+        P = sparse.csr_array(L[start : start + ROWS] @ columns)
         for i in range(P.shape[0]):
             cut = slice(P.indptr[i], P.indptr[i + 1])
             weights = P.data[cut]
@@ -80,7 +80,7 @@ def candidate_pairs(left, right, n_gram, n_candidates):
                 order = np.lexsort((best, -weights))[:n_candidates]
                 best = best[order]
             results.append(best)
-            rows.append(np.full(len(best), at + i))
+            rows.append(np.full(len(best), start + i))
     return np.concatenate(rows), np.concatenate(results).astype(np.int64)
 
 
@@ -174,15 +174,15 @@ def match_names(
     check_argument("threshold", threshold, Fraction)
     check_count("n_gram", n_gram)
     check_count("n_candidates", n_candidates)
-    for names, which in ((left, "left"), (right, "right")):
+    for names, side in ((left, "left"), (right, "right")):
         if isinstance(names, str):
-            raise ParameterError(f"{which} must be a list of names, not one text.")
+            raise ParameterError(f"{side} must be a list of names, not one text.")
     left, right = (
         [
             comparable_name(name, sort_words)
-            for name in check_list(which, names, "a list of names")
+            for name in check_list(side, names, "a list of names")
         ]
-        for names, which in ((left, "left"), (right, "right"))
+        for names, side in ((left, "left"), (right, "right"))
     )
     # equal names are compared once
     distinct_left, of_left = np.unique(

@@ -149,15 +149,15 @@ class SpellCorrector(TextInput, Estimator):
         return self._candidates(check_word(word), self.log_frequencies_, top)
 
     def _candidates(self, word, log_p, top):
-        some = self._words_of_like_letters(word)
-        distance = edit_distances([word], self.words_[some], self.kind)[0]
+        candidates = self._words_of_like_letters(word)
+        distance = edit_distances([word], self.words_[candidates], self.kind)[0]
         results = [
             Correction(
                 str(self.words_[i]),
                 int(d),
                 float(log_p[i] - self.error_cost * d),
             )
-            for i, d in zip(some, distance)
+            for i, d in zip(candidates, distance)
             if d <= self.max_distance
         ]
         alike = {c.word: jaro_winkler_similarity(word, c.word) for c in results}
@@ -174,8 +174,8 @@ class SpellCorrector(TextInput, Estimator):
         return np.flatnonzero(np.maximum(missing, extra) <= self.max_distance)
 
     def _knows(self, word) -> bool:
-        at = np.searchsorted(self.words_, word)
-        return bool(at < len(self.words_) and self.words_[at] == word)
+        place = np.searchsorted(self.words_, word)
+        return bool(place < len(self.words_) and self.words_[place] == word)
 
     def correct(self, word) -> str:
         """The word itself if it is in the dictionary, else the best candidate.
@@ -186,7 +186,7 @@ class SpellCorrector(TextInput, Estimator):
         check_is_fitted(self)
         if self._knows(check_word(word)):
             return word
-        before, core, after = PUNCTUATED.fullmatch(word).groups()  # pyrefly: ignore
+        opening, core, closing = PUNCTUATED.fullmatch(word).groups()  # pyrefly: ignore
         lower = core.lower()
         if not core or self._knows(core) or self._knows(lower):
             return word
@@ -199,7 +199,7 @@ class SpellCorrector(TextInput, Estimator):
         if not results:
             return word
         best = max(results, key=lambda c: c.score)
-        return f"{before}{best.word}{after}"
+        return f"{opening}{best.word}{closing}"
 
     def correct_sentence(self, words) -> list[str]:
         """Correct the words of a sentence one after the other.

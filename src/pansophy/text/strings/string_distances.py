@@ -55,17 +55,17 @@ class CodedSequences(NamedTuple):
 
 def coded_sequences(*collections) -> list[CodedSequences]:
     """Collections of sequences with the same codes for the same symbols."""
-    everything = [s for collection in collections for s in collection]
-    if any(isinstance(s, Mapping) for s in everything):
+    sequences = [s for collection in collections for s in collection]
+    if any(isinstance(s, Mapping) for s in sequences):
         raise TypeError("edit distances need texts or sequences, not dicts.")
-    if all(isinstance(s, str) for s in everything):
-        data = "".join(everything).encode("utf-32-le", "surrogatepass")
+    if all(isinstance(s, str) for s in sequences):
+        data = "".join(sequences).encode("utf-32-le", "surrogatepass")
         symbols, codes = np.unique(np.frombuffer(data, np.uint32), return_inverse=True)
         n_symbols = len(symbols)
     else:
         known: dict = {}
         try:
-            numbers = [known.setdefault(x, len(known)) for s in everything for x in s]
+            numbers = [known.setdefault(x, len(known)) for s in sequences for x in s]
         except TypeError as error:
             raise TypeError(
                 "edit distances need texts or sequences of hashable symbols."
@@ -73,14 +73,14 @@ def coded_sequences(*collections) -> list[CodedSequences]:
         codes = np.asarray(numbers, dtype=np.int64)
         n_symbols = len(known)
     codes = codes.astype(np.int32)
-    ends = np.cumsum([len(s) for s in everything], dtype=np.int64)
-    starts = ends - np.array([len(s) for s in everything], dtype=np.int64)
+    ends = np.cumsum([len(s) for s in sequences], dtype=np.int64)
+    starts = ends - np.array([len(s) for s in sequences], dtype=np.int64)
     out = []
-    at = 0
+    start = 0
     for collection in collections:
-        cut = slice(at, at + len(collection))
+        cut = slice(start, start + len(collection))
         out.append(CodedSequences(codes, starts[cut], ends[cut], max(1, n_symbols)))
-        at = cut.stop
+        start = cut.stop
     return out
 
 
@@ -249,17 +249,17 @@ def edit_alignment(
     edits = []
     i, j = len(a), len(b)
     while i or j:
-        here = D[i, j]
+        cost = D[i, j]
         swapped = kind == "osa" and i > 1 and j > 1
         swapped = swapped and (x[i - 1], x[i - 2]) == (y[j - 2], y[j - 1])
-        if i and j and here == D[i - 1, j - 1] + costs.substitute[x[i - 1], y[j - 1]]:
+        if i and j and cost == D[i - 1, j - 1] + costs.substitute[x[i - 1], y[j - 1]]:
             operation = "keep" if x[i - 1] == y[j - 1] else "substitute"
             edits.append(Edit(operation, a[i - 1], b[j - 1]))
             i, j = i - 1, j - 1
-        elif swapped and here == D[i - 2, j - 2] + 1:
+        elif swapped and cost == D[i - 2, j - 2] + 1:
             edits.append(Edit("transpose", a[i - 2 : i], b[j - 2 : j]))
             i, j = i - 2, j - 2
-        elif i and here == D[i - 1, j] + costs.delete[x[i - 1]]:
+        elif i and cost == D[i - 1, j] + costs.delete[x[i - 1]]:
             edits.append(Edit("delete", a[i - 1], None))
             i -= 1
         else:
@@ -331,7 +331,7 @@ def fill_row(left, right, kind, i, out):
 def groups_of_patterns(left):
     """Indices of up to `LANES` sequences of similar length at a time."""
     order = np.argsort(left.ends - left.starts, kind="stable")
-    return [order[at : at + LANES] for at in range(0, len(order), LANES)]
+    return [order[start : start + LANES] for start in range(0, len(order), LANES)]
 
 
 def fill_group(left, right, kind, group, out):
@@ -412,6 +412,6 @@ def jaro_winkler_similarity(a, b, *, prefix_weight=0.1) -> float:
             f"prefix_weight must be between 0 and 0.25, got {prefix_weight}."
         )
     J = jaro_similarity(a, b)
-    same = [x == y for x, y in zip(a[:4], b[:4])]
-    length = same.index(False) if False in same else len(same)
+    is_equal = [x == y for x, y in zip(a[:4], b[:4])]
+    length = is_equal.index(False) if False in is_equal else len(is_equal)
     return J + prefix_weight * length * (1 - J)

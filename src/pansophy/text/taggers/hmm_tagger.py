@@ -189,12 +189,12 @@ class HMMTagger(Estimator):
         """Chances of tags after tags, smoothed by `alpha`, with the end as a tag."""
         first, pairs, last = transition_counts(codes, ends, k)
         self.start_ = (first + self.alpha) / (first.sum() + self.alpha * k)
-        after = np.c_[pairs, last] + self.alpha
+        transitions = np.c_[pairs, last] + self.alpha
         with np.errstate(invalid="ignore"):
-            after = after / after.sum(axis=1, keepdims=True)
-        after = np.nan_to_num(after, nan=1.0 / (k + 1))
-        self.transitions_ = np.ascontiguousarray(after[:, :k])
-        self.end_ = after[:, k].copy()
+            transitions = transitions / transitions.sum(axis=1, keepdims=True)
+        transitions = np.nan_to_num(transitions, nan=1.0 / (k + 1))
+        self.transitions_ = np.ascontiguousarray(transitions[:, :k])
+        self.end_ = transitions[:, k].copy()
 
     def word_tag_shares(self, words) -> np.ndarray:
         """P(t | w) of words, eq. (2), whatever stands around them: (words, k)."""
@@ -213,11 +213,11 @@ class HMMTagger(Estimator):
         """P(t | w) of one word. At the start of a sentence a word may be capitalised:
         an unknown one with a capital is looked up in lower case too.
         """
-        at = index.get(word, index.get(word.lower()))
+        row = index.get(word, index.get(word.lower()))
         keys = ending_keys(word, self.longest_ending)
         known = [key for key in keys if key in endings]
         Q = self.ending_shares_[endings[known[-1] if known else ""]]
-        n = 0.0 if at is None else self.word_counts_[at]
+        n = 0.0 if row is None else self.word_counts_[row]
         mu = self.form_weight
         return (n + mu * Q) / (np.sum(n) + mu)
 

@@ -192,9 +192,9 @@ class NeuralTagger(AbstractTagger):
         columns = list(zip(*form_columns(words.values.tolist())))
         self.vocabularies_ = []
         for name, column in zip(COLUMNS, columns):
-            least = self.min_count if name == "word" else 1
+            min_count = self.min_count if name == "word" else 1
             texts, counts = np.unique(np.array(column), return_counts=True)
-            self.vocabularies_.append(texts[counts >= least].tolist())
+            self.vocabularies_.append(texts[counts >= min_count].tolist())
         self._typical_length = float(words.lengths.mean())
         return self._encode_inputs(inputs)
 

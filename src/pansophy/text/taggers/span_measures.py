@@ -61,14 +61,14 @@ def tags_to_spans(tags) -> list[Span]:
     for i, tag in enumerate(
         [*map(str, check_list("tags", tags, "a list of tags")), "O"]
     ):
-        prefix, own = read_tag(tag)
-        goes_on = start is not None and prefix in "IE" and own == kind
+        prefix, tag_kind = read_tag(tag)
+        goes_on = start is not None and prefix in "IE" and tag_kind == kind
         if start is not None and not goes_on:
             spans.append(Span(start, i, kind))
             start = None
         if prefix != "O" and start is None:
             start = i
-            kind = own
+            kind = tag_kind
         if start is not None and prefix in "ES":
             spans.append(Span(start, i + 1, kind))
             start = None
@@ -173,9 +173,9 @@ def check_pairs(y_true, y_pred):
 def report_of_counts(counts) -> SpanReport:
     """The report from numbers of true, predicted and right spans of each type."""
     types = {name: span_score(*map(int, counts[name])) for name in sorted(counts)}
-    whole = sum(counts.values(), np.zeros(3, int))
+    totals = sum(counts.values(), np.zeros(3, int))
     macro = float(np.mean([score.f1 for score in types.values()])) if types else 0.0
-    return SpanReport(types, span_score(*map(int, whole)), macro)
+    return SpanReport(types, span_score(*map(int, totals)), macro)
 
 
 def span_report(y_true, y_pred) -> SpanReport:
@@ -196,8 +196,8 @@ def span_report(y_true, y_pred) -> SpanReport:
     """
     counts: dict[str, np.ndarray] = {}
     for a, b in zip(*check_pairs(y_true, y_pred)):
-        true, found = set(tags_to_spans(a)), set(tags_to_spans(b))
-        for place, spans in enumerate((true, found, true & found)):
+        true, predicted = set(tags_to_spans(a)), set(tags_to_spans(b))
+        for place, spans in enumerate((true, predicted, true & predicted)):
             for span in spans:
                 counts.setdefault(span.type, np.zeros(3, int))[place] += 1
     return report_of_counts(counts)
@@ -215,8 +215,8 @@ def tag_report(y_true, y_pred) -> SpanReport:
     """
     counts: dict[str, np.ndarray] = {}
     for a, b in zip(*check_pairs(y_true, y_pred)):
-        for true, found in zip(map(str, a), map(str, b)):
+        for true, predicted in zip(map(str, a), map(str, b)):
             counts.setdefault(true, np.zeros(3, int))[0] += 1
-            counts.setdefault(found, np.zeros(3, int))[1] += 1
-            counts[true][2] += true == found
+            counts.setdefault(predicted, np.zeros(3, int))[1] += 1
+            counts[true][2] += true == predicted
     return report_of_counts(counts)

@@ -62,17 +62,17 @@ def comes_first(count, key, other_count, other_key):
 @compiled(inner=True)
 def push_pair(heap, count, key):
     """Add a pair."""
-    at = heap.size[0]
-    heap.size[0] = at + 1
-    while at > 0:
-        parent = (at - 1) // 2
+    slot = heap.size[0]
+    heap.size[0] = slot + 1
+    while slot > 0:
+        parent = (slot - 1) // 2
         if not comes_first(count, key, heap.counts[parent], heap.keys[parent]):
             break
-        heap.counts[at] = heap.counts[parent]
-        heap.keys[at] = heap.keys[parent]
-        at = parent
-    heap.counts[at] = count
-    heap.keys[at] = key
+        heap.counts[slot] = heap.counts[parent]
+        heap.keys[slot] = heap.keys[parent]
+        slot = parent
+    heap.counts[slot] = count
+    heap.keys[slot] = key
 
 
 @compiled(inner=True)
@@ -82,23 +82,26 @@ def drop_first_pair(heap):
     heap.size[0] = size
     count = heap.counts[size]
     key = heap.keys[size]
-    at = 0
+    slot = 0
     while True:
-        child = 2 * at + 1
+        child = 2 * slot + 1
         if child >= size:
             break
-        other = child + 1
-        if other < size and comes_first(
-            heap.counts[other], heap.keys[other], heap.counts[child], heap.keys[child]
+        sibling = child + 1
+        if sibling < size and comes_first(
+            heap.counts[sibling],
+            heap.keys[sibling],
+            heap.counts[child],
+            heap.keys[child],
         ):
-            child = other
+            child = sibling
         if not comes_first(heap.counts[child], heap.keys[child], count, key):
             break
-        heap.counts[at] = heap.counts[child]
-        heap.keys[at] = heap.keys[child]
-        at = child
-    heap.counts[at] = count
-    heap.keys[at] = key
+        heap.counts[slot] = heap.counts[child]
+        heap.keys[slot] = heap.keys[child]
+        slot = child
+    heap.counts[slot] = count
+    heap.keys[slot] = key
 
 
 @compiled(inner=True, refcount=True)
@@ -157,17 +160,17 @@ def merge_word(symbols, begin, length, merged, slots, pairs, count, word):
             i += 1
             continue
         if out > begin:
-            before = symbols[out - 1]
-            old = pair_key(before, left)
+            previous = symbols[out - 1]
+            old = pair_key(previous, left)
             if old != key:
                 pairs.counts[slots[slot_of(slots, pairs.keys, old)] - 1] -= count
-            add_to_pair(slots, pairs, pair_key(before, new), count, word)
+            add_to_pair(slots, pairs, pair_key(previous, new), count, word)
         if i + 2 < end:
-            after = symbols[i + 2]
-            old = pair_key(right, after)
+            following = symbols[i + 2]
+            old = pair_key(right, following)
             if old != key:
                 pairs.counts[slots[slot_of(slots, pairs.keys, old)] - 1] -= count
-            add_to_pair(slots, pairs, pair_key(new, after), count, word)
+            add_to_pair(slots, pairs, pair_key(new, following), count, word)
         symbols[out] = new
         out += 1
         i += 2
@@ -297,13 +300,13 @@ def encode_short(table, tokens, n):
 def push_merge(heap, rank, place):
     """Add a merge to the heap: lowest rank first, then leftmost."""
     value = (np.uint64(rank) << np.uint64(32)) | np.uint64(place)
-    at = np.int64(heap[0])  # heap[0] is the size, entries begin at 1
-    heap[0] = np.uint64(at + 1)
-    at += 1
-    while at > 1 and value < heap[at // 2]:
-        heap[at] = heap[at // 2]
-        at //= 2
-    heap[at] = value
+    slot = np.int64(heap[0])  # heap[0] is the size, entries begin at 1
+    heap[0] = np.uint64(slot + 1)
+    slot += 1
+    while slot > 1 and value < heap[slot // 2]:
+        heap[slot] = heap[slot // 2]
+        slot //= 2
+    heap[slot] = value
 
 
 @compiled(inner=True)
@@ -314,16 +317,16 @@ def pop_merge(heap):
     value = heap[size]
     size -= 1
     heap[0] = np.uint64(size)
-    at = 1
-    while 2 * at <= size:
-        child = 2 * at
+    slot = 1
+    while 2 * slot <= size:
+        child = 2 * slot
         if child < size and heap[child + 1] < heap[child]:
             child += 1
         if value <= heap[child]:
             break
-        heap[at] = heap[child]
-        at = child
-    heap[at] = value
+        heap[slot] = heap[child]
+        slot = child
+    heap[slot] = value
     return first
 
 
@@ -331,7 +334,7 @@ def pop_merge(heap):
 def encode_long(table, tokens, n):
     """Encode long words with a linked list and a heap. O(n log n)."""
     following = np.arange(1, n + 1)
-    before = np.arange(-1, n - 1)
+    preceding = np.arange(-1, n - 1)
     heap = np.empty(3 * n + 1, np.uint64)
     heap[0] = 0
     for i in range(n - 1):
@@ -351,14 +354,14 @@ def encode_long(table, tokens, n):
         tokens[k] = -1
         following[i] = following[k]
         if following[k] < n:
-            before[following[k]] = i
+            preceding[following[k]] = i
             j = merge_index(table, tokens[i], tokens[following[k]])
             if j >= 0:
                 push_merge(heap, table.ranks[j], i)
-        if before[i] >= 0:
-            j = merge_index(table, tokens[before[i]], tokens[i])
+        if preceding[i] >= 0:
+            j = merge_index(table, tokens[preceding[i]], tokens[i])
             if j >= 0:
-                push_merge(heap, table.ranks[j], before[i])
+                push_merge(heap, table.ranks[j], preceding[i])
     m = 0
     for i in range(n):
         if tokens[i] >= 0:

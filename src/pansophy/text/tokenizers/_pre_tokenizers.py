@@ -42,11 +42,11 @@ def contraction_length(chars, at, n, any_case):
 
 
 @compiled(inner=True)
-def run_end(chars, classes, at, n, kind):
+def run_end(chars, classes, start, n, kind):
     """End of a run of code points of one class."""
-    while at < n and classes[chars[at]] == kind:
-        at += 1
-    return at
+    while start < n and classes[chars[start]] == kind:
+        start += 1
+    return start
 
 
 @compiled(inner=True)
@@ -101,33 +101,35 @@ def gpt4_piece(chars, classes, at, n):
 
 
 @compiled(inner=True)
-def word_piece(chars, classes, at, n):
+def word_piece(chars, classes, start, n):
     """The end of a run of letters and digits, of other signs, or of white space."""
-    kind = classes[chars[at]]
+    kind = classes[chars[start]]
     if kind != LETTER and kind != NUMBER:
-        return run_end(chars, classes, at, n, kind)
-    while at < n and (classes[chars[at]] == LETTER or classes[chars[at]] == NUMBER):
-        at += 1
-    return at
+        return run_end(chars, classes, start, n, kind)
+    while start < n and (
+        classes[chars[start]] == LETTER or classes[chars[start]] == NUMBER
+    ):
+        start += 1
+    return start
 
 
 @compiled
 def split_pieces(chars, classes, rule, ends):
     """Ends in bytes of the pieces of a text; rule 0 is GPT-2's, 1 GPT-4's, 2 words."""
     n = len(chars)
-    at = 0
+    start = 0
     position = 0
     count = 0
-    while at < n:
+    while start < n:
         if rule == 0:
-            end = gpt2_piece(chars, classes, at, n)
+            end = gpt2_piece(chars, classes, start, n)
         elif rule == 1:
-            end = gpt4_piece(chars, classes, at, n)
+            end = gpt4_piece(chars, classes, start, n)
         else:
-            end = word_piece(chars, classes, at, n)
-        for i in range(at, end):
+            end = word_piece(chars, classes, start, n)
+        for i in range(start, end):
             position += byte_length(chars[i])
         ends[count] = position
         count += 1
-        at = end
+        start = end
     return count

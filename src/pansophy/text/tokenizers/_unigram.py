@@ -36,18 +36,18 @@ def place_of_child(keys, key):
     """Slot of a child's key in the hash table, or the empty one for it."""
     mask = np.uint64(len(keys) - 1)
     h = key * np.uint64(0x9E3779B97F4A7C15)
-    at = (h ^ (h >> np.uint64(31))) & mask
-    while keys[at] != 0 and keys[at] != key:
-        at = (at + np.uint64(1)) & mask
-    return at
+    slot = (h ^ (h >> np.uint64(31))) & mask
+    while keys[slot] != 0 and keys[slot] != key:
+        slot = (slot + np.uint64(1)) & mask
+    return slot
 
 
 @compiled(inner=True)
 def child_node(trie, node, byte):
     """The child of a node, or -1."""
     key = np.uint64(256 * node + byte + 1)
-    at = place_of_child(trie.keys, key)
-    return np.int64(trie.children[at]) if trie.keys[at] == key else np.int64(-1)
+    slot = place_of_child(trie.keys, key)
+    return np.int64(trie.children[slot]) if trie.keys[slot] == key else np.int64(-1)
 
 
 @compiled
@@ -58,12 +58,12 @@ def fill_trie(data, bounds, trie):
         node = np.int64(0)
         for i in range(bounds[t], bounds[t + 1]):
             key = np.uint64(256 * node + data[i] + 1)
-            at = place_of_child(trie.keys, key)
-            if trie.keys[at] == 0:
-                trie.keys[at] = key
-                trie.children[at] = nodes
+            slot = place_of_child(trie.keys, key)
+            if trie.keys[slot] == 0:
+                trie.keys[slot] = key
+                trie.children[slot] = nodes
                 nodes += 1
-            node = np.int64(trie.children[at])
+            node = np.int64(trie.children[slot])
         trie.token[node] = t
     return nodes
 
@@ -80,17 +80,17 @@ def same_bytes(data, i, j, length):
 def place_of_run(slots, hashes, runs, data, start, length, h):
     """The place of a run in the hash table, or the empty place for it."""
     mask = np.uint64(len(slots) - 1)
-    at = (h ^ (h >> np.uint64(29))) & mask
-    while slots[at] >= 0:
-        r = slots[at]
+    slot = (h ^ (h >> np.uint64(29))) & mask
+    while slots[slot] >= 0:
+        r = slots[slot]
         if (
             hashes[r] == h
             and runs.lengths[r] == length
             and same_bytes(data, runs.starts[r], start, length)
         ):
             break
-        at = (at + np.uint64(1)) & mask
-    return at
+        slot = (slot + np.uint64(1)) & mask
+    return slot
 
 
 @compiled(inner=True, refcount=True)
@@ -99,10 +99,10 @@ def larger_slots(slots, hashes, n):
     out = np.full(2 * len(slots), -1, np.int64)
     mask = np.uint64(len(out) - 1)
     for r in range(n):
-        at = (hashes[r] ^ (hashes[r] >> np.uint64(29))) & mask
-        while out[at] >= 0:
-            at = (at + np.uint64(1)) & mask
-        out[at] = r
+        slot = (hashes[r] ^ (hashes[r] >> np.uint64(29))) & mask
+        while out[slot] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        out[slot] = r
     return out
 
 
@@ -123,12 +123,12 @@ def count_substrings(data, bounds, counts, longest, runs, hashes):
                 length = end + 1 - start
                 if length < 2:
                     continue
-                at = place_of_run(slots, hashes, runs, data, start, length, h)
-                r = slots[at]
+                slot = place_of_run(slots, hashes, runs, data, start, length, h)
+                r = slots[slot]
                 if r >= 0:
                     runs.counts[r] += counts[p]
                     continue
-                slots[at] = n
+                slots[slot] = n
                 hashes[n] = h
                 runs.starts[n] = start
                 runs.lengths[n] = length
@@ -195,14 +195,14 @@ def best_segmentations(trie, scores, sizes, data, bounds, out, ends):
 def write_path(sizes, arc, end, out):
     """Follow the last tokens back from `end`; the number of tokens."""
     n = 0
-    at = end
-    while at > 0:
-        at -= sizes[arc[at]]
+    position = end
+    while position > 0:
+        position -= sizes[arc[position]]
         n += 1
-    at = end
+    position = end
     for k in range(n - 1, -1, -1):
-        out[k] = arc[at]
-        at -= sizes[arc[at]]
+        out[k] = arc[position]
+        position -= sizes[arc[position]]
     return n
 
 
@@ -250,9 +250,9 @@ def expected_token_counts(trie, scores, data, bounds, counts, out):
                 t = trie.token[node]
                 if t < 0:
                     continue
-                after = scores[t] + beta[j + 1]
-                beta[i] = log_add(beta[i], after)
-                out[t] += counts[p] * math.exp(alpha[i] + after - total)
+                log_tail = scores[t] + beta[j + 1]
+                beta[i] = log_add(beta[i], log_tail)
+                out[t] += counts[p] * math.exp(alpha[i] + log_tail - total)
     return value
 
 
@@ -267,10 +267,10 @@ def best_token_counts(trie, scores, sizes, data, bounds, counts, out):
     for p in range(len(counts)):
         piece = data[bounds[p] : bounds[p + 1]]
         best_arcs(trie, scores, piece, -1, best, arc)
-        at = len(piece)
-        while at > 0:
-            out[arc[at]] += counts[p]
-            at -= sizes[arc[at]]
+        position = len(piece)
+        while position > 0:
+            out[arc[position]] += counts[p]
+            position -= sizes[arc[position]]
 
 
 @compiled
@@ -307,23 +307,23 @@ def sampled_segmentations(trie, scores, sizes, data, ends, stream, out):
         piece = data[start : ends[p]]
         start = ends[p]
         forward_sums(trie, scores, piece, alpha)
-        at = len(piece)
-        while at > 0:
+        position = len(piece)
+        while position > 0:
             left = random_uniform(stream)
             chosen = np.int64(-1)
-            for i in range(at - 1, -1, -1):
-                t = token_between(trie, piece, i, at)
+            for i in range(position - 1, -1, -1):
+                t = token_between(trie, piece, i, position)
                 if t < 0:
                     continue
                 if chosen < 0:
                     chosen = t
-                share = math.exp(alpha[i] + scores[t] - alpha[at])
+                share = math.exp(alpha[i] + scores[t] - alpha[position])
                 if left < share:
                     chosen = t
                     break
                 left -= share
-            arc[at] = chosen
-            at -= sizes[chosen]
+            arc[position] = chosen
+            position -= sizes[chosen]
         n += write_path(sizes, arc, len(piece), out[n:])
     return n
 

@@ -137,18 +137,18 @@ class BPE(AbstractByteTokenizer):
         index = {token: i for i, token in enumerate(ordinary)}
         byte_tokens = [index[bytes([b])] for b in range(256)]
         if self.merges_ is None:
-            made = merges_of_tokens(ordinary, index)
+            table = merges_of_tokens(ordinary, index)
         else:
             left, right = self.merges_.T.astype(np.uint64)
             n = len(self.merges_)
             results = np.arange(256, 256 + n, dtype=np.int32)
             ranks = np.arange(n, dtype=np.int32)
-            made = merge_table((left << np.uint64(32)) | right, results, ranks)
+            table = merge_table((left << np.uint64(32)) | right, results, ranks)
         return PieceEncoder(
             partial(
                 encode_by_merges,
                 byte_tokens=np.array(byte_tokens, np.int32),
-                merges=made,
+                merges=table,
             )
         )
 
@@ -262,5 +262,5 @@ def merges_of_tokens(tokens, index) -> MergeTable:
             if left is not None and right is not None:
                 keys.append((left << 32) | right)
                 results.append(rank)
-    made = np.array(results, dtype=np.int32)
-    return merge_table(np.array(keys, dtype=np.uint64), made, made)
+    token_ids = np.array(results, dtype=np.int32)
+    return merge_table(np.array(keys, dtype=np.uint64), token_ids, token_ids)

@@ -124,18 +124,18 @@ class Normalizer:
     def with_places(self, text) -> NormalizedText:
         """The normalised text, and where its characters were."""
         if text.isascii():
-            made = self._normalize_segment(text)
-            return self._join_spaces(made, np.arange(len(text) + 1))
+            normalized = self._normalize_segment(text)
+            return self._join_spaces(normalized, np.arange(len(text) + 1))
         parts = []
         places = []
         for start, segment in text_segments(text):
-            made = self._normalize_segment(segment)
-            parts.append(made)
-            if len(made) == len(segment):
-                places.extend(range(start, start + len(made)))
-            elif made:  # the first character stands for all of the segment
+            normalized = self._normalize_segment(segment)
+            parts.append(normalized)
+            if len(normalized) == len(segment):
+                places.extend(range(start, start + len(normalized)))
+            elif normalized:  # the first character stands for all of the segment
                 end = start + len(segment)
-                places.extend([start] + [end] * (len(made) - 1))
+                places.extend([start] + [end] * (len(normalized) - 1))
             # what is left out belongs to the character before it
         return self._join_spaces("".join(parts), np.array([*places, len(text)]))
 
@@ -144,13 +144,15 @@ class Normalizer:
             return NormalizedText(text, places.astype(np.int64))
         kept = []
         for match in re.finditer(r"\s+|\S", text):
-            at = match.start()
-            inside = at > 0 and match.end() < len(text)
+            start = match.start()
+            inside = start > 0 and match.end() < len(text)
             if not match.group().isspace():
-                kept.append((match.group(), at))
+                kept.append((match.group(), start))
             elif inside:
-                kept.append((" ", at))
-        made = "".join(c for c, _ in kept)
+                kept.append((" ", start))
+        joined = "".join(c for c, _ in kept)
         last = len(text.rstrip()) if kept else len(text)
-        where = places[np.array([*(at for _, at in kept), last], dtype=np.int64)]
-        return NormalizedText(made, where.astype(np.int64))
+        source_places = places[
+            np.array([*(place for _, place in kept), last], dtype=np.int64)
+        ]
+        return NormalizedText(joined, source_places.astype(np.int64))

@@ -117,5 +117,5 @@ def without_escapes(chars, ends) -> np.ndarray:
     """Ends of pieces in bytes, of which escaped ones are one and not three."""
     sizes = 1 + (chars >= 0x80) + (chars >= 0x800) + (chars >= 0x10000)
     escaped = (chars >= 0xDC80) & (chars <= 0xDCFF)
-    at = np.searchsorted(np.cumsum(sizes), ends)
-    return np.cumsum(np.where(escaped, 1, sizes))[at]
+    piece_index = np.searchsorted(np.cumsum(sizes), ends)
+    return np.cumsum(np.where(escaped, 1, sizes))[piece_index]

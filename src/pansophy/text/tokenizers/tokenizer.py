@@ -209,11 +209,11 @@ class Tokenizer(TextInput, Estimator):
             offsets = np.concatenate([[0], ends]).astype(np.int64)
         if places is not None:
             # a place inside a character is that of the character
-            at = np.searchsorted(byte_starts(plain), offsets, side="right") - 1
-            offsets = byte_starts(text)[places[at]]
+            character = np.searchsorted(byte_starts(plain), offsets, side="right") - 1
+            offsets = byte_starts(text)[places[character]]
         if self.add_ends:
-            around = vocabulary.ids([self.start, self.end])
-            ids = np.concatenate([around[:1], ids, around[1:]])
+            border_ids = vocabulary.ids([self.start, self.end])
+            ids = np.concatenate([border_ids[:1], ids, border_ids[1:]])
             offsets = np.concatenate([offsets[:1], offsets, offsets[-1:]])
         return Encoding(ids.astype(np.int32), offsets)
 

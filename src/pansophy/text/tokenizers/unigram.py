@@ -136,11 +136,13 @@ def token_removal_losses(tokens, scores, pieces: WeightedPieces):
     lattice = token_lattice(tokens, scores)
     uses = np.zeros(len(tokens), np.int64)
     loops.best_token_counts(*lattice, *pieces, uses)
-    others = np.empty(len(tokens))
-    loops.scores_without(lattice.trie, lattice.scores, *join_tokens(tokens), others)
+    scores_without = np.empty(len(tokens))
+    loops.scores_without(
+        lattice.trie, lattice.scores, *join_tokens(tokens), scores_without
+    )
     longer = lattice.sizes > 1  # bytes have no other segmentation
     losses = np.full(len(tokens), np.inf)
-    gains = np.maximum(lattice.scores[longer] - others[longer], 0.0)
+    gains = np.maximum(lattice.scores[longer] - scores_without[longer], 0.0)
     losses[longer] = uses[longer] * gains
     return losses
 

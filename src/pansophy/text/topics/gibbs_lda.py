@@ -169,8 +169,8 @@ class GibbsLDA(PrefixedOutput, Transformer, Estimator):
 
         def run(task):
             result = iterate(sweep, start, max_iter=self.max_iter, tol=-1.0, task=task)
-            done = result.reason == "max_iter"  # a sampler does not converge
-            return result._replace(reason="finished") if done else result
+            has_finished = result.reason == "max_iter"  # a sampler does not converge
+            return result._replace(reason="finished") if has_finished else result
 
         state = self._run_driver(run, total=self.max_iter, X=X).state
         sums, n = state.sums
@@ -343,10 +343,12 @@ def topic_coherence(components, X, n=10, *, measure="u_mass"):
     out = []
     for row in np.argsort(-weights, axis=1, kind="stable")[:, :n]:
         B = inside[:, row]
-        together = np.asarray((B.T @ B).todense())
+        n_shared = np.asarray((B.T @ B).todense())
         i, j = np.triu_indices(len(row), 1)
-        alone = np.diag(together)
-        values = COHERENCE[measure](together[i, j], alone[i], alone[j], inside.shape[0])
+        n_documents = np.diag(n_shared)
+        values = COHERENCE[measure](
+            n_shared[i, j], n_documents[i], n_documents[j], inside.shape[0]
+        )
         out.append(np.mean(values) if len(values) else np.nan)
     return np.array(out)
 
@@ -362,8 +364,10 @@ def npmi_coherence(both, first, second, N):
     seen = both > 0
     p = both[seen] / N
     pmi = np.log(p * N * N / (first[seen] * second[seen]))
-    always = p >= 1  # both words are in every document
-    out[seen] = np.where(always, 1.0, pmi / np.where(always, 1.0, -np.log(p)))
+    is_everywhere = p >= 1  # both words are in every document
+    out[seen] = np.where(
+        is_everywhere, 1.0, pmi / np.where(is_everywhere, 1.0, -np.log(p))
+    )
     return out
 
 

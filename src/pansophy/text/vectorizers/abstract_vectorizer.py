@@ -176,10 +176,11 @@ class AbstractVectorizer(TextInput, Transformer, Estimator, auto_wrap_output_key
             tokens = set(chain(*(tokenize(preprocess(word)) for word in stop_words)))
         except Exception:  # steps of the user's may take no single words
             return
-        if other := tokens - stop_words:
+        if unexpected := tokens - stop_words:
             warnings.warn(
                 "Your stop_words may be inconsistent with your preprocessing. "
-                f"Tokenizing the stop words generated tokens {sorted(other)} not in "
+                f"Tokenizing the stop words generated tokens {sorted(unexpected)} not "
+                "in "
                 "stop_words.",
                 stacklevel=4,
             )
@@ -242,11 +243,11 @@ class AbstractVectorizer(TextInput, Transformer, Estimator, auto_wrap_output_key
 
     def _is_compiled(self):
         """Whether the analysis is one of those that are compiled."""
-        own = all(
+        has_own_steps = all(
             getattr(type(self), step) is getattr(AbstractVectorizer, step)
             for step in STEPS
         )
-        if not own or callable(self.analyzer) or self.tokenizer is not None:
+        if not has_own_steps or callable(self.analyzer) or self.tokenizer is not None:
             return False
         return self.analyzer != "word" or self.token_pattern in RUNS_OF_WORD_CHARACTERS
 
@@ -378,11 +379,11 @@ class Analysis:
         if self.has_phrases:
             words = self.tokens.add_parts(terms)
             sizes = np.diff(words.ends, prepend=0)
-            made = self.phrases.phrases(words, (1, int(sizes.max())))
+            phrase_ids = self.phrases.phrases(words, (1, int(sizes.max())))
             # of each term the phrase of all its words is the last that begins at its
             # first word: the first word begins min(its length, longest) phrases
-            starts = np.concatenate([[0], made.ends[:-1]])
-            ids = made.ids[starts + sizes - 1]
+            starts = np.concatenate([[0], phrase_ids.ends[:-1]])
+            ids = phrase_ids.ids[starts + sizes - 1]
         else:
             ids = self.tokens.add(terms)
         self.columns = np.full(self.size, -1, np.int64)
@@ -439,11 +440,11 @@ class Analysis:
             if self.has_phrases:
                 result = self.phrases.phrases(result, self.ngram_range, insert=insert)
             return result
-        within = self.analyzer == "char_wb"
-        if within:
+        is_within_words = self.analyzer == "char_wb"
+        if is_within_words:
             texts = [f" {'  '.join(t.split())} " if t.split() else "" for t in texts]
         else:
             texts = [REPEATED_SPACE.sub(" ", text) for text in texts]
         return self.tokens.windows(
-            join(texts), self.ngram_range, within_words=within, insert=insert
+            join(texts), self.ngram_range, within_words=is_within_words, insert=insert
         )

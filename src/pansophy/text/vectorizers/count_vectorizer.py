@@ -50,10 +50,10 @@ def count_by_python(analyze, documents, vocabulary=None):
 def select_terms(counts, columns) -> DocumentCounts:
     """Counts with ids replaced by columns[id], without those of -1, sorted in a row."""
     new = columns[counts.indices]
-    keep = new >= 0
-    kept = np.concatenate([[0], np.cumsum(keep)])
+    is_selected = new >= 0
+    kept = np.concatenate([[0], np.cumsum(is_selected)])
     matrix = sparse.csr_array(
-        (counts.counts[keep], new[keep], kept[counts.indptr]),
+        (counts.counts[is_selected], new[is_selected], kept[counts.indptr]),
         shape=(len(counts.indptr) - 1, int(columns.max(initial=-1)) + 1),
     )
     matrix.sort_indices()
@@ -121,18 +121,18 @@ class AbstractCountVectorizer(AbstractVectorizer, auto_wrap_output_keys=None):
         check_documents(documents)
         check_params(self)
         self._check_analysis()
-        given = validated_vocabulary(self.vocabulary)
-        self.fixed_vocabulary_ = given is not None
-        if given is None:
+        vocabulary = validated_vocabulary(self.vocabulary)
+        self.fixed_vocabulary_ = vocabulary is not None
+        if vocabulary is None:
             counts, terms = self._count_new(documents)
             return self._keep_terms(counts, terms)
-        if self.lowercase and any(any(map(str.isupper, str(t))) for t in given):
+        if self.lowercase and any(any(map(str.isupper, str(t))) for t in vocabulary):
             warnings.warn(
                 "Upper case characters found in vocabulary while 'lowercase' is True. "
                 "These entries will not be matched with any documents",
                 stacklevel=3,
             )
-        self.vocabulary_ = given
+        self.vocabulary_ = vocabulary
         return self._count_known(documents)
 
     def _count_new(self, documents):
@@ -156,11 +156,13 @@ class AbstractCountVectorizer(AbstractVectorizer, auto_wrap_output_keys=None):
             raise ValueError(
                 "empty vocabulary; perhaps the documents only contain stop words"
             )
-        most = documents_of_limit(self.max_df, n_documents)
-        least = documents_of_limit(self.min_df, n_documents)
-        if most < least:
+        max_documents = documents_of_limit(self.max_df, n_documents)
+        min_documents = documents_of_limit(self.min_df, n_documents)
+        if max_documents < min_documents:
             raise ValueError("max_df corresponds to < documents than min_df")
-        kept = np.flatnonzero(occurs & (frequency <= most) & (frequency >= least))
+        kept = np.flatnonzero(
+            occurs & (frequency <= max_documents) & (frequency >= min_documents)
+        )
         if len(kept) == 0:
             raise ValueError(
                 "After pruning, no terms remain. Try a lower min_df or a higher max_df."
@@ -185,8 +187,8 @@ class AbstractCountVectorizer(AbstractVectorizer, auto_wrap_output_keys=None):
         if not self._is_compiled():
             analyze = self.build_analyzer()
             counts, _ = count_by_python(analyze, documents, self.vocabulary_)
-            everything = np.arange(len(self.vocabulary_))
-            return self._matrix(select_terms(counts, everything))
+            all_columns = np.arange(len(self.vocabulary_))
+            return self._matrix(select_terms(counts, all_columns))
         analysis = self._analysis()
         analysis.fix_vocabulary(self._terms_by_column())
         counter = IdCounter()
@@ -215,11 +217,11 @@ class AbstractCountVectorizer(AbstractVectorizer, auto_wrap_output_keys=None):
         """Make sure that there is a vocabulary, learned or given."""
         if not hasattr(self, "vocabulary_"):
             check_params(self)
-            given = validated_vocabulary(self.vocabulary)
-            self.fixed_vocabulary_ = given is not None
-            if given is None:
+            vocabulary = validated_vocabulary(self.vocabulary)
+            self.fixed_vocabulary_ = vocabulary is not None
+            if vocabulary is None:
                 raise NotFittedError("Vocabulary not fitted or provided")
-            self.vocabulary_ = given
+            self.vocabulary_ = vocabulary
 
     def inverse_transform(self, X):
         """The terms with entries other than 0 in each row of X, a list of arrays."""

@@ -142,9 +142,9 @@ class SubwordEncoder:
         if last > len(self.weights):
             size = max(last, 2 * len(self.weights))
             self.weights = enlarged(self.weights, size)
-            more = np.empty((size, self.vectors.shape[1]), np.float32)
-            more[:first] = self.vectors[:first]
-            self.vectors = more
+            new_vectors = np.empty((size, self.vectors.shape[1]), np.float32)
+            new_vectors[:first] = self.vectors[:first]
+            self.vectors = new_vectors
         N, _ = gram_counts(words, table.ngram_size, table.grams)
         idf = [self.idf.get(word, table.unknown_idf) for word in words]
         self.weights[first:last] = idf
@@ -168,13 +168,13 @@ def fit_subword_table(
     weighted.data *= word_idf.astype(np.float32)[weighted.indices]
     T = sparse.csr_array(weighted @ N)
     held = document_frequency(T)
-    least = 1 if n <= SMALL_CORPUS else 2
-    kept = np.flatnonzero(held >= least)
+    min_texts = 1 if n <= SMALL_CORPUS else 2
+    kept = np.flatnonzero(held >= min_texts)
     if not len(kept):  # all documents differ in every letter
         kept = np.arange(len(held))
     if len(kept) > max_features:
-        most = np.argsort(-held[kept], kind="stable")[:max_features]
-        kept = np.sort(kept[most])
+        most_frequent = np.argsort(-held[kept], kind="stable")[:max_features]
+        kept = np.sort(kept[most_frequent])
     gram_idf = 1 + np.log((1 + n) / (1 + held[kept]))
     if len(kept) < T.shape[1]:
         T = T[:, kept]
@@ -182,7 +182,7 @@ def fit_subword_table(
     scale_rows(T)
     k = min(n_components, *T.shape)
     V, _ = leading_directions(T, k, random_state, n_iter=POWER_ITERATIONS)
-    frequent = holders >= least
+    frequent = holders >= min_texts
     return SubwordTable(
         result.words[frequent],
         word_idf[frequent],

@@ -123,11 +123,11 @@ def term_frequency(counts, kind="relative"):
     if kind not in TERM_FREQUENCIES:
         raise ParameterError(f"kind must be one of {sorted(TERM_FREQUENCIES)}.")
     counts = counts if sparse.issparse(counts) else array_of_numbers(counts, "counts")
-    given = check_array(counts, accept_sparse="csr", dtype=np.float64)
-    X = sparse.csr_array(given, copy=True)
+    checked = check_array(counts, accept_sparse="csr", dtype=np.float64)
+    X = sparse.csr_array(checked, copy=True)
     X.eliminate_zeros()
     X.data = TERM_FREQUENCIES[kind](X.data, RowSums(X))
-    return X if sparse.issparse(given) else X.toarray()
+    return X if sparse.issparse(checked) else X.toarray()
 
 
 def inverse_document_frequency(counts, kind="plain", *, base=np.e):
@@ -258,8 +258,8 @@ class TfidfTransformer(Transformer, Estimator, auto_wrap_output_keys=None):
     def get_feature_names_out(self, input_features=None):
         """The names of the columns of X."""
         check_is_fitted(self)
-        given = getattr(self, "feature_names_in_", None)
-        names = given if input_features is None else input_features
+        fitted_names = getattr(self, "feature_names_in_", None)
+        names = fitted_names if input_features is None else input_features
         if names is None:
             names = [f"x{j}" for j in range(self.n_features_in_)]
         return np.asarray(names, dtype=object)
@@ -334,9 +334,9 @@ vocabulary, binary
             raise ValueError("`idf_` cannot be set when `user_idf=False`.")
         if not hasattr(self, "_tfidf"):
             self._tfidf = self._transformer()
-        given = validated_vocabulary(self.vocabulary)
-        if given is not None:
-            self.vocabulary_ = given
+        vocabulary = validated_vocabulary(self.vocabulary)
+        if vocabulary is not None:
+            self.vocabulary_ = vocabulary
             self.fixed_vocabulary_ = True
         if hasattr(self, "vocabulary_") and len(self.vocabulary_) != len(value):
             raise ValueError(

@@ -200,12 +200,12 @@ class TokenTable:
 
     def _split(self, texts, separator, insert):
         chars = texts.code_points()
-        most = len(texts.ends)
+        capacity = len(texts.ends)
         if separator != NO_SEPARATOR:
-            most += int(np.count_nonzero(chars == separator))
+            capacity += int(np.count_nonzero(chars == separator))
         if insert:
-            self._reserve(most, len(chars))
-        ids = np.empty(most, np.int32)
+            self._reserve(capacity, len(chars))
+        ids = np.empty(capacity, np.int32)
         id_ends = np.empty(len(texts.ends), np.int64)
         separator = np.uint32(separator)
         loops.texts_to_ids(
@@ -216,11 +216,11 @@ class TokenTable:
     def words(self, texts: JoinedTexts, *, min_length=2, insert=True) -> DocumentIds:
         """Ids of the words of each text; unknown ones are -1 unless `insert`."""
         chars = texts.code_points()
-        most = len(chars) // (min_length + 1) + len(texts.ends)
+        capacity = len(chars) // (min_length + 1) + len(texts.ends)
         if insert:
-            self._reserve(most, len(chars))
+            self._reserve(capacity, len(chars))
         is_word = word_characters(not len(chars) or int(chars.max()) < ASCII)
-        ids = np.empty(most, np.int32)
+        ids = np.empty(capacity, np.int32)
         id_ends = np.empty(len(texts.ends), np.int64)
         n = loops.words_to_ids(
             chars, texts.ends, is_word, min_length, self._arrays, insert, ids, id_ends
@@ -231,10 +231,10 @@ class TokenTable:
         """Ids of the runs of lengths[0] to lengths[1] characters of each text."""
         chars = texts.code_points()
         low, high = bounded_lengths(lengths, texts.ends)
-        most = len(chars) * (high - low + 1) + len(texts.ends)
+        capacity = len(chars) * (high - low + 1) + len(texts.ends)
         if insert:
-            self._reserve(most, high * most)
-        ids = np.empty(most, np.int32)
+            self._reserve(capacity, high * capacity)
+        ids = np.empty(capacity, np.int32)
         id_ends = np.empty(len(texts.ends), np.int64)
         limits = np.array([low, high])
         n = loops.windows_to_ids(
@@ -247,8 +247,8 @@ class TokenTable:
         a = self._arrays
         starts = a.starts[: len(self) + 1].tolist()
         data = a.arena[: starts[-1]].tobytes()
-        whole = data.decode("utf-32-le", "surrogatepass")
-        return [whole[i:j] for i, j in itertools.pairwise(starts)]
+        all_characters = data.decode("utf-32-le", "surrogatepass")
+        return [all_characters[i:j] for i, j in itertools.pairwise(starts)]
 
 
 class PhraseTable:
