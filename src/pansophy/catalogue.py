@@ -67,7 +67,7 @@ def packages_of_class(name) -> list[str]:
     return sorted(n.removesuffix(f".{name}") for n in names if n.endswith(f".{name}"))
 
 
-def package_text(name: str) -> str:
+def _package_text(name: str) -> str:
     return resources.files("pansophy").joinpath(name).read_text("utf-8")
 
 
@@ -90,13 +90,13 @@ def read_catalogue() -> list[CatalogueEntry]:
             tuple(row["names"].split()),
             tuple(row["references"].split()),
         )
-        for row in csv.DictReader(package_text("catalogue.csv").splitlines())
+        for row in csv.DictReader(_package_text("catalogue.csv").splitlines())
     ]
 
 
 def read_terms() -> dict[str, tuple[str, ...]]:
     """Id of a row -> other words for it."""
-    rows = csv.DictReader(package_text("catalogue_terms.csv").splitlines())
+    rows = csv.DictReader(_package_text("catalogue_terms.csv").splitlines())
     return {
         row["id"]: tuple(t.strip() for t in row["terms"].split(";") if t.strip())
         for row in rows
@@ -115,7 +115,7 @@ def read_guides() -> list[Guide]:
                 for s in g["steps"]
             ),
         )
-        for g in tomllib.loads(package_text("catalogue_guides.toml"))["guide"]
+        for g in tomllib.loads(_package_text("catalogue_guides.toml"))["guide"]
     ]
 
 
@@ -219,7 +219,7 @@ MAX_WORDS = 40  # of a query that are looked at
 ASKED_GUIDE, NAMED_GUIDE = 0.5, 0.8  # least scores of a guide: asked for, or named
 
 
-def stems_of(text: str) -> list[str]:
+def _stems_of(text: str) -> list[str]:
     """Stems of a text, without function words unless there are no others."""
     words = words_of(text)
     return [stem_of(w) for w in words if w not in FUNCTION_WORDS] or [
@@ -227,7 +227,7 @@ def stems_of(text: str) -> list[str]:
     ]
 
 
-def phrases_of_row(row: int, entry: CatalogueEntry, terms) -> list[Phrase]:
+def _phrases_of_row(row: int, entry: CatalogueEntry, terms) -> list[Phrase]:
     """Every phrase by which a row is found."""
     texts = [(entry.topic, TOPIC), *((p, PART) for p in split_topic(entry.topic))]
     for term in terms:
@@ -239,7 +239,7 @@ def phrases_of_row(row: int, entry: CatalogueEntry, terms) -> list[Phrase]:
             texts.append((f"{last[-2]} {last[-1]}", NAME - 0.1))
     result = {}
     for text, kind in texts:
-        stems = tuple(dict.fromkeys(stems_of(text)))
+        stems = tuple(dict.fromkeys(_stems_of(text)))
         if stems and result.get(stems, 0) < kind:
             result[stems] = kind
     return [Phrase(row, stems, kind) for stems, kind in result.items()]
@@ -313,7 +313,7 @@ class CatalogueIndex:
     def query_stems(self, text) -> tuple[str, ...]:
         """Stems of a query; one that is unknown may be two, joined or misspelt."""
         stems = []
-        query_words = self.join_neighbours(stems_of(text))
+        query_words = self.join_neighbours(_stems_of(text))
         for s in [*dict.fromkeys(query_words)][:MAX_WORDS]:
             if s not in self.weights and s not in self.pairs and len(s) > 3:
                 known = (*self.weights, *self.pairs)
@@ -379,21 +379,21 @@ class CatalogueIndex:
 
 
 @cache
-def catalogue_index() -> CatalogueIndex:
+def _catalogue_index() -> CatalogueIndex:
     """The index of all rows."""
     entries = read_catalogue()
     terms = read_terms()
     return CatalogueIndex(
-        [phrases_of_row(i, e, terms.get(e.id, ())) for i, e in enumerate(entries)]
+        [_phrases_of_row(i, e, terms.get(e.id, ())) for i, e in enumerate(entries)]
     )
 
 
 @cache
-def guide_index() -> CatalogueIndex:
+def _guide_index() -> CatalogueIndex:
     """The index of all guides, by what people ask."""
     return CatalogueIndex(
         [
-            [Phrase(i, tuple(dict.fromkeys(stems_of(a))), TOPIC) for a in g.asks]
+            [Phrase(i, tuple(dict.fromkeys(_stems_of(a))), TOPIC) for a in g.asks]
             for i, g in enumerate(read_guides())
         ],
         unknown=1.0,
@@ -424,7 +424,7 @@ def corrected_query(query) -> str:
     result = query
     for word in words_of(query):
         known = word in FUNCTION_WORDS or any(
-            index.knows(word) for index in (catalogue_index(), guide_index())
+            index.knows(word) for index in (_catalogue_index(), _guide_index())
         )
         if known or len(word) < LONG_WORD:
             continue
@@ -461,7 +461,7 @@ def search_catalogue(query, entries=None) -> list[CatalogueEntry]:
     query = corrected_query(query)
     scores = {
         row: score
-        for row, score in catalogue_index().scores(query).items()
+        for row, score in _catalogue_index().scores(query).items()
         if wanted is None or catalogue[row].id in wanted
     }
     min_score = max(LEAST_SCORE, SHOWN_SHARE * max(scores.values(), default=0.0))
@@ -482,7 +482,7 @@ def find_guide(query) -> Guide | None:
     """
     query = corrected_query(query)
     query_words = set(words_of(query))
-    scores = guide_index().scores(query)
+    scores = _guide_index().scores(query)
     best = max(scores, key=lambda row: (scores[row], -row), default=None)
     is_question = bool(query_words & QUESTION_WORDS) or "?" in query
     min_score = ASKED_GUIDE if is_question else NAMED_GUIDE

@@ -70,7 +70,7 @@ def public_names(module: ModuleType) -> list[str]:
     ]
 
 
-def shared_name(module: str, name: str):
+def _shared_name(module: str, name: str):
     """What a module of ours shows as `name`, which it does not define itself.
 
     scikit-learn's object first, then a submodule: ours, or theirs through the finder.
@@ -120,7 +120,7 @@ def share_names(module: str) -> tuple:
                 name=name,
                 obj=own_module,
             )
-        return shared_name(module, name)
+        return _shared_name(module, name)
 
     def list_names() -> list[str]:
         return sorted({*vars(own_module), *public_names(importlib.import_module(peer))})
@@ -140,7 +140,7 @@ class SharedModule(ModuleType):
                 name=name,
                 obj=self,
             )
-        return shared_name(self.__name__, name)
+        return _shared_name(self.__name__, name)
 
     def __dir__(self) -> list[str]:
         return sorted(

@@ -77,13 +77,13 @@ def set_active(active, show_report) -> Acceleration:
     if active and not STATE.originals:
         STATE.originals.update(find_originals())
     if active and not old_state[0]:
-        warn_of_early_imports()
+        _warn_of_early_imports()
     for name, original in STATE.originals.items():
         module, _, last = name.rpartition(".")
         value = accelerated_class(name) if STATE.active else original
         setattr(sys.modules[module], last, value)
     if active and show_report and not STATE.registered:
-        atexit.register(show_at_exit)
+        atexit.register(_show_at_exit)
         STATE.registered = True
     return Acceleration(old_state)
 
@@ -126,7 +126,7 @@ def find_originals() -> dict[str, type]:
     return originals
 
 
-def warn_of_early_imports() -> None:
+def _warn_of_early_imports() -> None:
     """Names that the main program imported before stay the originals: say so."""
     originals = set(STATE.originals.values())
     names = [
@@ -142,6 +142,6 @@ def warn_of_early_imports() -> None:
         )
 
 
-def show_at_exit() -> None:
+def _show_at_exit() -> None:
     if STATE.show_report:
         print(fit_report(), file=sys.stderr)

@@ -216,7 +216,7 @@ class QueryByCommittee(QueryStrategy):
         classes = np.unique(y[rows])
         answers = []
         for _ in range(self.size):
-            member = clone(base).fit(*resample_labelled_rows(X, y, rows, rng))
+            member = clone(base).fit(*_resample_labelled_rows(X, y, rows, rng))
             P = np.zeros((len(labelled), len(classes)))
             P[:, np.searchsorted(classes, member.classes_)] = member.predict_proba(X)
             answers.append(P)
@@ -228,7 +228,7 @@ class QueryByCommittee(QueryStrategy):
         return mean - np.mean([predictive_entropy(P) for P in A], axis=0)
 
 
-def resample_labelled_rows(X, y, rows, rng):
+def _resample_labelled_rows(X, y, rows, rng):
     """Labelled rows drawn with replacement, at least one of each class."""
     first = [rng.choice(rows[y[rows] == c]) for c in np.unique(y[rows])]
     rest = rng.choice(rows, max(len(rows) - len(first), 0))

@@ -514,7 +514,7 @@ class Options:
 
             raise TableError(unknown_column_message(self.by, table.column_names))
         if self.costs is not None:
-            check_costs(self.costs, schema.classes)
+            _check_costs(self.costs, schema.classes)
 
     def recorded(self, table) -> dict:
         """The options as a run folder records them, ready for JSON."""
@@ -531,7 +531,7 @@ class Options:
                 continue
             if f.name in ("schema", "test") and value is not None:
                 value = describe_source(value)
-            out[f.name] = builtin_number(value)
+            out[f.name] = _builtin_number(value)
         return out
 
     def changed(self) -> dict:
@@ -555,7 +555,7 @@ class Options:
 
 
 @cache
-def field_rules(cls) -> dict[str, ParameterRule]:
+def _field_rules(cls) -> dict[str, ParameterRule]:
     """The rule of every field of a dataclass, read off its annotations."""
     from ..params import rule_of
     from . import option_types
@@ -568,13 +568,13 @@ def check_fields(instance) -> None:
     """Raise one sentence about the first field that breaks its rule."""
     from ..params import ParameterError
 
-    for name, (description, accepts) in field_rules(type(instance)).items():
+    for name, (description, accepts) in _field_rules(type(instance)).items():
         value = getattr(instance, name)
         if not accepts(value):
             raise ParameterError(f"{name} must be {description}, got {value!r}.")
 
 
-def check_costs(costs, class_labels) -> None:
+def _check_costs(costs, class_labels) -> None:
     """Raise unless there is one cost for each of two classes, not all of them 0."""
     from ..params import ParameterError
 
@@ -594,7 +594,7 @@ def check_costs(costs, class_labels) -> None:
         raise ParameterError("costs must not all be 0.")
 
 
-def builtin_number(value: Any) -> Any:
+def _builtin_number(value: Any) -> Any:
     """A number of NumPy as one of Python; anything else as it is."""
     return value.item() if type(value).__module__ == "numpy" else value
 
@@ -656,12 +656,12 @@ def options_table() -> str:
     rows = ["| option | flag | default | what it does |", "|---|---|---|---|"]
     for f in fields(Options):
         default = "" if f.default is MISSING else f"`{f.default!r}`"
-        cells = (f"`{f.name}`", f"`{flag_name(f)}`", default, f.metadata["text"])
+        cells = (f"`{f.name}`", f"`{_flag_name(f)}`", default, f.metadata["text"])
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
-def flag_name(f: Field) -> str:
+def _flag_name(f: Field) -> str:
     """The long flag of an option on the command line, e.g. `--max-rows`."""
     flag = f.metadata["flag"]
     if flag.declarations:
@@ -679,7 +679,7 @@ def command_line_words(name, value) -> list[str]:
     (['--max-rows', '500'], ['--no-blend'])
     """
     f = next(f for f in fields(Options) if f.name == name)
-    long_flag = flag_name(f)
+    long_flag = _flag_name(f)
     form = f.metadata["flag"].form
     if isinstance(value, bool):
         yes, _, no_flag = long_flag.partition("/")

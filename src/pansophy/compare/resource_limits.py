@@ -75,7 +75,7 @@ def memory_is_watched() -> bool:
 def private_memory(pid) -> float:
     """Bytes of its own that a process and its children hold; 0 if it is gone."""
     if not LINUX:
-        return private_memory_by_psutil(pid)
+        return _private_memory_by_psutil(pid)
     total = 0.0
     todo = [pid]
     while todo:
@@ -94,7 +94,7 @@ def private_memory(pid) -> float:
     return total
 
 
-def private_memory_by_psutil(pid) -> float:
+def _private_memory_by_psutil(pid) -> float:
     try:
         import psutil
 

@@ -64,7 +64,7 @@ SupportFraction = Annotated[
 
 
 class Subsets(NamedTuple):
-    """Moments of a stack of subsets, best first after `smallest_determinants`."""
+    """Moments of a stack of subsets, best first after `_smallest_determinants`."""
 
     m: np.ndarray  # (r, d)
     S: np.ndarray  # (r, d, d)
@@ -83,7 +83,7 @@ def stacked_moments(X, H) -> Subsets:
     return Subsets(m, S, log_det, np.zeros(len(m), bool))
 
 
-def stacked_distances(X, m, S):
+def _stacked_distances(X, m, S):
     """(x - m)^T S^-1 (x - m) for each of a stack: (r, n), by pseudo-inverses."""
     values, V = np.linalg.eigh(S)
     tiny = np.finfo(float).eps * S.shape[1] * np.abs(values).max(axis=1, initial=1e-300)
@@ -102,10 +102,10 @@ def c_step(X, at: Subsets, h, first=False):
     if len(at.m) > 1 and at.m.size * len(X) > MAX_STACK_SIZE:  # one by one
         ones = [Subsets(*(part[[r]] for part in at)) for r in range(len(at.m))]
         results = [c_step(X, subset, h, first) for subset in ones]
-        return np.concatenate([H for H, _ in results]), concatenated_subsets(
+        return np.concatenate([H for H, _ in results]), _concatenated_subsets(
             [a for _, a in results]
         )
-    D = stacked_distances(X, at.m, at.S)
+    D = _stacked_distances(X, at.m, at.S)
     H = np.argpartition(D, h - 1, axis=1)[:, :h] if h < len(X) else all_rows(D)
     moments_after = stacked_moments(X, H)
     size = np.where(np.isfinite(at.log_det), np.abs(at.log_det), 0.0)
@@ -118,14 +118,14 @@ def all_rows(D):
     return np.broadcast_to(np.arange(D.shape[1]), D.shape)
 
 
-def smallest_determinants(at: Subsets, count) -> Subsets:
+def _smallest_determinants(at: Subsets, count) -> Subsets:
     """The subsets of least determinant."""
     order = np.argsort(at.log_det, kind="stable")[:count]
     best = Subsets(*(part[order] for part in at))
     return best._replace(rose=np.full(len(order), at.rose.any()))
 
 
-def converged_c_steps(X, at: Subsets, h, count, first=False):
+def _converged_c_steps(X, at: Subsets, h, count, first=False):
     """C-steps until no determinant falls: `count` best subsets, rows of the best."""
     H, current = c_step(X, at, h, first)
     for _ in range(MAX_C_STEPS):
@@ -143,10 +143,10 @@ def converged_c_steps(X, at: Subsets, h, count, first=False):
             np.where(fell, following.log_det, current.log_det),
             following.rose,
         )
-    return smallest_determinants(current, count), H[np.argmin(current.log_det)]
+    return _smallest_determinants(current, count), H[np.argmin(current.log_det)]
 
 
-def initial_subsets(X, h, starts, rng) -> Subsets:
+def _initial_subsets(X, h, starts, rng) -> Subsets:
     """Two C-steps from random subsets of d + 1 rows, larger where S is singular."""
     n, d = X.shape
     size = min(d + 1, n)
@@ -160,10 +160,10 @@ def initial_subsets(X, h, starts, rng) -> Subsets:
             old[flat] = new
     _, subsets = c_step(X, subsets, h, first=True)
     _, subsets = c_step(X, subsets, h)
-    return smallest_determinants(subsets, BEST)
+    return _smallest_determinants(subsets, BEST)
 
 
-def concatenated_subsets(parts) -> Subsets:
+def _concatenated_subsets(parts) -> Subsets:
     """One stack of several."""
     return Subsets(*(np.concatenate(p) for p in zip(*parts, strict=True)))
 
@@ -176,9 +176,9 @@ def fast_mcd(X, h, rng):
     if h >= n:
         mask[:] = True
     elif d == 1:
-        mask[tightest_interval(X[:, 0], h)] = True
+        mask[_tightest_interval(X[:, 0], h)] = True
     elif n <= 2 * GROUP:
-        best, H = converged_c_steps(X, initial_subsets(X, h, STARTS, rng), h, 1)
+        best, H = _converged_c_steps(X, _initial_subsets(X, h, STARTS, rng), h, 1)
         mask[H] = True
         rose = bool(best.rose.any())
     else:
@@ -187,24 +187,24 @@ def fast_mcd(X, h, rng):
         parts = np.array_split(order, groups)
         share = lambda rows: max(d + 1, int(np.ceil(len(rows) * h / n)))
         tries = STARTS // groups
-        subsets = concatenated_subsets(
-            [initial_subsets(X[g], share(g), tries, rng) for g in parts]
+        subsets = _concatenated_subsets(
+            [_initial_subsets(X[g], share(g), tries, rng) for g in parts]
         )
-        pool, _ = pooled_c_steps(X[order], subsets, share(order))
-        best, H = converged_c_steps(X, pool, h, 1, first=True)
+        pool, _ = _pooled_c_steps(X[order], subsets, share(order))
+        best, H = _converged_c_steps(X, pool, h, 1, first=True)
         mask[H] = True
         rose = bool(best.rose.any())
     return mask, rose
 
 
-def pooled_c_steps(X, at, h):
+def _pooled_c_steps(X, at, h):
     """The best subsets after two C-steps on the pooled rows."""
     _, subsets = c_step(X, at, h, first=True)
     H, subsets = c_step(X, subsets, h)
-    return smallest_determinants(subsets, BEST), H
+    return _smallest_determinants(subsets, BEST), H
 
 
-def tightest_interval(x, h):
+def _tightest_interval(x, h):
     """Eq. (1) for one column: the h neighbouring sorted rows of least variance."""
     order = np.argsort(x, kind="stable")
     s = x[order] - np.median(x)
@@ -230,14 +230,14 @@ class RobustMoments(NamedTuple):
     support: np.ndarray
 
 
-def reweighted_mcd(
+def _reweighted_mcd(
     X, *, support_fraction=None, assume_centered=False, rng
 ) -> RobustMoments:
     """Eqs. (1) to (3), in columns of about unit scale.
 
     The estimate is equivariant under scaling. Powers of 2 leave all digits as they are.
     """
-    scale = power_of_two_scale(X)
+    scale = _power_of_two_scale(X)
     X = X / scale
     n, d = X.shape
     h = min(int(np.ceil(0.5 * (n + d + 1))), n)
@@ -265,7 +265,7 @@ def reweighted_mcd(
             "The covariance matrix of the support data is equal to 0, try to "
             "increase support_fraction"
         )
-    D = stacked_distances(X, m[None], S[None])[0] / consistency_factor(d, raw.mean())
+    D = _stacked_distances(X, m[None], S[None])[0] / consistency_factor(d, raw.mean())
     is_near = chi2.ppf(0.975, d) > D
     m2, S2 = mean_and_covariance(X[is_near], assume_centered)
     S2 = S2 * consistency_factor(d, 0.975)
@@ -273,7 +273,7 @@ def reweighted_mcd(
     return RobustMoments(m * scale, S * square, raw, m2 * scale, S2 * square, is_near)
 
 
-def power_of_two_scale(X):
+def _power_of_two_scale(X):
     """The power of 2 next to the standard deviation of each column; 1 where it is 0."""
     size = np.abs(X).max(axis=0)
     spread = (X / np.where(size > 0, size, 1.0)).std(axis=0) * size
@@ -281,10 +281,10 @@ def power_of_two_scale(X):
     return np.exp2(np.clip(exponent, -500, 500))
 
 
-def fit_mcd(model, X):
-    """Fit a model by `reweighted_mcd`."""
+def _fit_mcd(model, X):
+    """Fit a model by `_reweighted_mcd`."""
     X = rows_for_moments(model, X)
-    result = reweighted_mcd(
+    result = _reweighted_mcd(
         X,
         support_fraction=model.support_fraction,
         assume_centered=model.assume_centered,
@@ -352,28 +352,28 @@ class MinCovDet(AbstractCovariance):
         self : MinCovDet
         """
         X, _ = self._check_training_data(X, ensure_min_samples=2)
-        return fit_mcd(self, X)
+        return _fit_mcd(self, X)
 
     def correct_covariance(self, data):
         """The raw covariance times c(h / n), eq. (3)."""
-        return consistent_covariance(self)
+        return _consistent_covariance(self)
 
     def reweight_covariance(self, data):
         """Mean, covariance and mask of the rows near the raw estimate."""
-        return reweighted_moments(self, np.asarray(data, np.float64))
+        return _reweighted_moments(self, np.asarray(data, np.float64))
 
 
-def consistent_covariance(model):
+def _consistent_covariance(model):
     """The raw covariance times c(h / n), eq. (3)."""
     S = model.raw_covariance_
     return S * consistency_factor(len(S), model.raw_support_.mean())
 
 
-def reweighted_moments(model, X):
+def _reweighted_moments(model, X):
     """Mean, covariance and mask of the rows near the raw estimate."""
     d = X.shape[1]
-    S = consistent_covariance(model)
-    D = stacked_distances(X, model.raw_location_[None], S[None])[0]
+    S = _consistent_covariance(model)
+    D = _stacked_distances(X, model.raw_location_[None], S[None])[0]
     is_near = chi2.ppf(0.975, d) > D
     return *mean_and_covariance(X[is_near], model.assume_centered), is_near
 
@@ -427,7 +427,7 @@ class EllipticEnvelope(OneClass, AbstractCovariance):
         self : EllipticEnvelope
         """
         X, _ = self._check_training_data(X, ensure_min_samples=2)
-        fit_mcd(self, X)
+        _fit_mcd(self, X)
         self.offset_ = float(np.percentile(-self.dist_, 100.0 * self.contamination))
         return self
 
@@ -451,8 +451,8 @@ class EllipticEnvelope(OneClass, AbstractCovariance):
 
     def correct_covariance(self, data):
         """The raw covariance times c(h / n), eq. (3)."""
-        return consistent_covariance(self)
+        return _consistent_covariance(self)
 
     def reweight_covariance(self, data):
         """Mean, covariance and mask of the rows near the raw estimate."""
-        return reweighted_moments(self, np.asarray(data, np.float64))
+        return _reweighted_moments(self, np.asarray(data, np.float64))

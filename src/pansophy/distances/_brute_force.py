@@ -16,7 +16,7 @@ STEP = 64  # entries looked at together
 
 
 @compiled(fastmath=FASTMATH)
-def squared_row_distance(a, b):
+def _squared_row_distance(a, b):
     """|a - b|^2."""
     total = a[0] * 0
     for c in range(len(a)):
@@ -25,7 +25,7 @@ def squared_row_distance(a, b):
 
 
 @compiled
-def any_at_most(line, start, stop, limit):
+def _any_at_most(line, start, stop, limit):
     """Whether an entry from start to stop is at most limit; whole steps are quick."""
     result = np.int32(0)
     if stop - start == STEP:
@@ -55,7 +55,7 @@ def collect_candidates(S, first, excluded, slack, k, limit, used, values, rows):
         line = S[i]
         for start in range(0, m, STEP):
             stop = min(start + STEP, m)
-            if not any_at_most(line, start, stop, top):
+            if not _any_at_most(line, start, stop, top):
                 continue
             if count + STEP > size:
                 for t in range(count):
@@ -89,7 +89,7 @@ def finish_candidates(X, Q, slack, used, values, rows, D, J):
         top = kth_smallest(spare, count, k - 1) + slack[i]
         for t in range(count):
             if values[i, t] <= top:
-                value = squared_row_distance(X[rows[i, t]], Q[i])
+                value = _squared_row_distance(X[rows[i, t]], Q[i])
                 row = rows[i, t]
                 if value < D[i, k - 1] or (value == D[i, k - 1] and row < J[i, k - 1]):
                     push_neighbor(D[i], J[i], value, row)
@@ -108,11 +108,11 @@ def collect_exact(S, X, first, Q, excluded, norms, slack, D, J):
         limit = S.dtype.type((D[i, last] - norms[i] + slack[i]) / 2)
         for start in range(0, m, STEP):
             stop = min(start + STEP, m)
-            if not any_at_most(line, start, stop, limit):
+            if not _any_at_most(line, start, stop, limit):
                 continue
             for j in range(start, stop):
                 if line[j] <= limit and first + j != excluded[i]:
-                    value = squared_row_distance(X[j], Q[i])
+                    value = _squared_row_distance(X[j], Q[i])
                     if value < D[i, last] or (
                         value == D[i, last] and first + j < J[i, last]
                     ):
@@ -139,11 +139,11 @@ def pairs_within(S, X, Q, norms, slack, r):
             )
         for start in range(0, m, STEP):
             stop = min(start + STEP, m)
-            if not any_at_most(line, start, stop, limit):
+            if not _any_at_most(line, start, stop, limit):
                 continue
             for j in range(start, stop):
                 if line[j] <= limit:
-                    value = squared_row_distance(X[j], Q[i])
+                    value = _squared_row_distance(X[j], Q[i])
                     query[used], row[used], far[used] = i, j, value
                     used += value <= r[i]
     return query[:used].copy(), row[:used].copy(), far[:used].copy()

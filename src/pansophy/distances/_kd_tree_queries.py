@@ -30,7 +30,7 @@ SHORT = 20  # lists up to this length are kept sorted
 
 
 @compiled
-def push_children(metric, tree, queries, group, node, nodes, bounds, top):
+def _push_children(metric, tree, queries, group, node, nodes, bounds, top):
     """Put both children of a node on the stack, the nearer one on top."""
     kind, p = metric
     lo, hi, qlo, qhi = tree[2], tree[3], queries[2], queries[3]
@@ -44,7 +44,7 @@ def push_children(metric, tree, queries, group, node, nodes, bounds, top):
 
 
 @compiled
-def append_near(values, m, order, low, excluded, limit, V, R, t, count):
+def _append_near(values, m, order, low, excluded, limit, V, R, t, count):
     """Append to list t those of m rows that are near enough; the new length.
 
     All are written and only the length decides what stays: no branch to guess.
@@ -57,7 +57,7 @@ def append_near(values, m, order, low, excluded, limit, V, R, t, count):
 
 
 @compiled
-def query_leaf(metric, tree, queries, start, j, same, slack, work, limits, used, k):
+def _query_leaf(metric, tree, queries, start, j, same, slack, work, limits, used, k):
     """Compare leaf j with all queries of a group; the largest limit of any of them.
 
     used[t] is the length of list t. Short lists are ascending and full from the
@@ -80,14 +80,14 @@ def query_leaf(metric, tree, queries, start, j, same, slack, work, limits, used,
             distances_to_rows(XT, low, high - low, QT, start + t, kind, p, values)
             own_row = qorder[start + t] if same else -1
             if k <= SHORT:
-                m_near = append_near(
+                m_near = _append_near(
                     values, high - low, order, low, own_row, limit, V, R, spot, 0
                 )
                 for i in range(m_near):
                     insert_neighbor(V, R, t, k, V[spot, i], R[spot, i])
                 limit = V[t, k - 1]
             else:
-                count = append_near(
+                count = _append_near(
                     values, high - low, order, low, own_row, limit, V, R, t, used[t]
                 )
                 if count > fill or (limit == np.inf and count >= k):
@@ -135,12 +135,12 @@ def query_k_nearest(metric, tree, queries, first, last, same, slack, D, J):
             if bounds[top] > worst * slack:
                 continue
             if node < leaves - 1:
-                push_children(
+                _push_children(
                     metric, tree, queries, qleaves - 1 + g, node, nodes, bounds, top
                 )
                 top += 2
                 continue
-            worst = query_leaf(
+            worst = _query_leaf(
                 metric,
                 tree,
                 queries,
@@ -164,7 +164,7 @@ def query_k_nearest(metric, tree, queries, first, last, same, slack, D, J):
 
 
 @compiled
-def leaves_near(metric, tree, queries, group, widest, surest, nodes, leaf_numbers, W):
+def _leaves_near(metric, tree, queries, group, widest, surest, nodes, leaf_numbers, W):
     """The leaves that a group may have to look into, and the weight of whole nodes.
 
     widest and surest are the largest and the smallest radius of the group. A node
@@ -229,7 +229,7 @@ def query_radius(metric, tree, queries, first, last, r, slack):
     for g in range(first, last):
         start, stop = (m * g) >> qlevels, (m * (g + 1)) >> qlevels
         widest = r[start:stop].max() * slack
-        count, _ = leaves_near(
+        count, _ = _leaves_near(
             metric,
             tree,
             queries,
@@ -282,7 +282,7 @@ def query_radius_weight(metric, tree, queries, first, last, r, slack, w, W, out)
     for g in range(first, last):
         start, stop = (m * g) >> qlevels, (m * (g + 1)) >> qlevels
         widest, surest = r[start:stop].max() * slack, r[start:stop].min() / slack
-        count, whole_weight = leaves_near(
+        count, whole_weight = _leaves_near(
             metric,
             tree,
             queries,

@@ -52,7 +52,7 @@ def sort_lists(D, J):
     """Sort each list by distance, equal ones by row number."""
     if D.shape[1] > SMALL:
         for r in range(len(D)):
-            sort_pairs(D, J, r, D.shape[1])
+            _sort_pairs(D, J, r, D.shape[1])
 
 
 @compiled
@@ -101,7 +101,7 @@ def insert_neighbor(V, R, t, k, value, row):
 
 
 @compiled
-def sort_pairs(V, R, t, count):
+def _sort_pairs(V, R, t, count):
     """Sort list t by value, equal ones by row number (Shell's way)."""
     gap = 1
     while gap * 9 // 4 < count:
@@ -126,7 +126,7 @@ def write_sorted_pairs(V, R, t, count, D, J, q):
     """Write the nearest of list t in order, each at the number of smaller ones."""
     k = D.shape[1]
     if count > RANKED:
-        sort_pairs(V, R, t, count)
+        _sort_pairs(V, R, t, count)
         for i in range(k):
             D[q, i], J[q, i] = V[t, i], R[t, i]
         return
@@ -157,7 +157,7 @@ def keep_k_smallest(V, R, t, count, k, spare):
         V[t, kept], R[t, kept] = value, row
         kept += value <= limit
     if kept > k + k // 4:  # many rows at the k-th distance: the lower ones stay
-        sort_pairs(V, R, t, kept)
+        _sort_pairs(V, R, t, kept)
         kept = k
     return kept, limit
 

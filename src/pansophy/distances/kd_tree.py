@@ -58,15 +58,15 @@ def build_kd_tree(X, leaf, *, sort=True) -> KDTree:
         X = X.copy()
         top = min(levels, TOP) if n > SMALL else 0
         for level in range(top):
-            split_level(X, order, level, level + 1)
-        split_level(X, order, top, levels)
+            _split_level(X, order, level, level + 1)
+        _split_level(X, order, top, levels)
     XT = np.zeros((X.shape[1], n + _kd_tree.WIDE), X.dtype)
     XT[:, :n] = X.T
     lo, hi = _kd_tree.node_boxes(XT, n, levels)
     return KDTree(XT, order, lo, hi, levels)
 
 
-def split_level(X, order, level, levels):
+def _split_level(X, order, level, levels):
     """Split the nodes of a level and their descendants, one task for each node."""
     nodes = range(1 << level)
     tasks = (

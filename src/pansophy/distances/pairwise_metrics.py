@@ -146,7 +146,7 @@ def columns_block(X, Z, power, rate=None) -> Any:
     return D
 
 
-def columnwise_distance(X, Z, power):
+def _columnwise_distance(X, Z, power):
     X, Z = as_float_rows(X, Z)
     return map_tiles(lambda x, z: columns_block(x, z, power), X, Z, blas=False)
 
@@ -161,7 +161,7 @@ def squared_euclidean(X, Z=None):
     """
     X, Z = as_float_rows(X, Z)
     if X.shape[1] <= FEW and not is_foreign(X):
-        return columnwise_distance(X, Z, 2)
+        return _columnwise_distance(X, Z, 2)
     return map_tiles(squared_block, X, Z)
 
 
@@ -179,12 +179,12 @@ def euclidean(X, Z=None):
 
 def manhattan(X, Z=None):
     """sum_j |x_j - z_j| for all pairs, eq. (2)."""
-    return columnwise_distance(X, Z, 1)
+    return _columnwise_distance(X, Z, 1)
 
 
 def chebyshev(X, Z=None):
     """max_j |x_j - z_j| for all pairs, eq. (2)."""
-    return columnwise_distance(X, Z, math.inf)
+    return _columnwise_distance(X, Z, math.inf)
 
 
 def minkowski(X, Z=None, *, p=2.0):
@@ -198,8 +198,8 @@ def minkowski(X, Z=None, *, p=2.0):
     if not p >= 1:
         raise ValueError(f"p of minkowski must be a number of at least 1, got {p}.")
     if p in (1, math.inf):
-        return columnwise_distance(X, Z, p)
-    return euclidean(X, Z) if p == 2 else columnwise_distance(X, Z, p) ** (1 / p)
+        return _columnwise_distance(X, Z, p)
+    return euclidean(X, Z) if p == 2 else _columnwise_distance(X, Z, p) ** (1 / p)
 
 
 def unit_rows(X, zero):
@@ -225,16 +225,16 @@ def unit_length_rows(X):
     """
     if not sparse.issparse(X):
         U, zero = unit_rows(X, 0.0)
-        refuse_zero_rows(zero)
+        _refuse_zero_rows(zero)
         return U
     top = np.abs(X).max(axis=1).toarray().ravel()
-    refuse_zero_rows(top == 0)
+    _refuse_zero_rows(top == 0)
     U = sparse.diags_array(1 / top) @ X
     length = np.sqrt(np.asarray(U.multiply(U).sum(axis=1)).ravel())
     return sparse.csr_array(sparse.diags_array(1 / length) @ U).astype(X.dtype)
 
 
-def refuse_zero_rows(zero) -> None:
+def _refuse_zero_rows(zero) -> None:
     """Raise ValueError for the first of the rows that have no direction."""
     zero_rows = np.flatnonzero(to_numpy(zero))
     if len(zero_rows):
@@ -330,8 +330,8 @@ def distance_matrix_function(metric, **options) -> Callable:
 
     def matrix(X, Z):
         shape = (int(X.shape[0]), int(Z.shape[0]))
-        if takes_two_rows(metric, X, Z, options):
-            return matrix_of_row_metric(metric, X, Z, options)
+        if _takes_two_rows(metric, X, Z, options):
+            return _matrix_of_row_metric(metric, X, Z, options)
         D = metric(X, Z, **options)
         if tuple(getattr(D, "shape", ())) != shape:
             raise ValueError(
@@ -344,7 +344,7 @@ def distance_matrix_function(metric, **options) -> Callable:
     return matrix
 
 
-def takes_two_rows(metric, X, Z, options) -> bool:
+def _takes_two_rows(metric, X, Z, options) -> bool:
     """Whether the metric answers two rows with one number."""
     try:
         value = metric(*first_rows(X, Z), **options)
@@ -358,7 +358,7 @@ def first_rows(X, Z):
     return tuple(A[:1] if sparse.issparse(A) else A[0] for A in (X, Z))
 
 
-def matrix_of_row_metric(metric, X, Z, options):
+def _matrix_of_row_metric(metric, X, Z, options):
     """The metric of every pair of rows: (n, m)."""
     if is_foreign(X):
         rows = [[float(metric(x, z, **options)) for z in Z] for x in X]

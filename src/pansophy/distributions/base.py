@@ -114,7 +114,7 @@ def require_all(ok, message):
         raise ValueError(message)
 
 
-def special_function(name: str, x):
+def _special_function(name: str, x):
     """A special function on any backend: the library's own, or SciPy's."""
     xp = arrays.namespace(x)
     torch_name = {"gammaln": "lgamma", "digamma": "digamma"}.get(name)
@@ -124,11 +124,11 @@ def special_function(name: str, x):
 
 
 def gammaln(x):
-    return special_function("gammaln", x)
+    return _special_function("gammaln", x)
 
 
 def digamma(x):
-    return special_function("digamma", x)
+    return _special_function("digamma", x)
 
 
 def trigamma(x):

@@ -146,7 +146,7 @@ class Categorical:
         x = self.symbols(X)
         m = int(self.prob.shape[-1])
         if weights is None or not arrays.is_foreign(x):
-            counts = count_symbols(arrays.to_numpy(x), weights, m)
+            counts = _count_symbols(arrays.to_numpy(x), weights, m)
             counts = arrays.asarray(counts, like=self.prob)
         else:
             xp = arrays.namespace(x)
@@ -163,7 +163,7 @@ class Categorical:
         return cls(estimated_probabilities(stats.total[0], prior))
 
 
-def count_symbols(x, weights, m):
+def _count_symbols(x, weights, m):
     """Weighted counts of symbols x (n,): (m,), or (k, m) for weights (n, k)."""
     if weights is None:
         return np.bincount(x, minlength=m).astype(float)

@@ -176,20 +176,20 @@ FAMILIES: dict[str, Callable[..., Any]] = {
     ),
     "poisson": lambda X: Poisson(np.ones(n_columns(X))),
     "categorical": lambda X, m=None: Categorical(
-        equal_probabilities(m or n_symbols(X))
+        _equal_probabilities(m or n_symbols(X))
     ),
-    "multinomial": lambda X: Multinomial(equal_probabilities(n_columns(X))),
+    "multinomial": lambda X: Multinomial(_equal_probabilities(n_columns(X))),
     "dirichlet": lambda X: Dirichlet(np.ones(n_columns(X))),
     "beta": lambda X: Beta(np.ones(n_columns(X)), np.ones(n_columns(X))),
     "gamma": lambda X: Gamma(np.ones(n_columns(X)), np.ones(n_columns(X))),
 }
 
 
-def equal_probabilities(m):
+def _equal_probabilities(m):
     return np.full(m, 1 / m)
 
 
-def any_normal(X, shape="full"):
+def _any_normal(X, shape="full"):
     """A Normal over the columns of X with a covariance of this shape."""
     if shape not in SHAPES:
         raise ValueError(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}.")
@@ -198,7 +198,7 @@ def any_normal(X, shape="full"):
     return Normal(np.zeros(d), cov, shape)
 
 
-FAMILIES["normal"] = any_normal
+FAMILIES["normal"] = _any_normal
 
 
 def fit(X, family="normal", weights=None, *, prior=None, ddof=0, **options):

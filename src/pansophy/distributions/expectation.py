@@ -36,7 +36,7 @@ def integrate(g, x) -> float:
     return value
 
 
-def function_values(x, p, f):
+def _function_values(x, p, f):
     """f(x) along the first axis, and p as masses for it."""
     p = as_probabilities(p, -1, "p")
     x = arrays.asarray(x, like=p)
@@ -72,12 +72,12 @@ def expectation(x, p, f=None):
     """
     if callable(p) or hasattr(p, "log_prob"):
         q = density_of(p)
-        return integrate(lambda t: density_times_function(q(t), t, f), x)
-    y, p = function_values(x, p, f)
+        return integrate(lambda t: _density_times_function(q(t), t, f), x)
+    y, p = _function_values(x, p, f)
     return unwrap_scalar(arrays.namespace(y).sum(p * y, axis=0))
 
 
-def density_times_function(density, t, f):
+def _density_times_function(density, t, f):
     """p(t) f(t), 0 where p is: f may be infinite there."""
     return density * float(t if f is None else f(t)) if density > 0 else 0.0
 

@@ -138,7 +138,7 @@ class HypothesisSet:
             if hasattr(h, "predict_proba"):
                 results.append(arrays.to_numpy(h.classes_))
             elif not hasattr(h, "log_prob"):
-                results.append(hypothesis_labels(h, X))
+                results.append(_hypothesis_labels(h, X))
         if len(self.classes_):
             results.append(self.classes_)
         self.classes_ = np.unique(np.concatenate(results)) if results else self.classes_
@@ -160,7 +160,7 @@ class HypothesisSet:
             class_index = np.searchsorted(self.classes_, arrays.to_numpy(h.classes_))
             out[:, class_index] = arrays.to_numpy(h.predict_proba(X))
             return out
-        hot = hypothesis_labels(h, X)[:, None] == self.classes_
+        hot = _hypothesis_labels(h, X)[:, None] == self.classes_
         other_share = self.noise / (k - 1) if k > 1 else 0.0
         return np.where(hot, 1 - self.noise if k > 1 else 1.0, other_share)
 
@@ -202,7 +202,7 @@ class HypothesisSet:
         return self.errors(X, y) == 0
 
 
-def hypothesis_labels(h, X):
+def _hypothesis_labels(h, X):
     """The labels that a hypothesis without probabilities predicts: (n,)."""
     labels = h.predict(X) if hasattr(h, "predict") else h(X)
     labels = arrays.to_numpy(labels)

@@ -208,7 +208,7 @@ class JointTable:
                 raise ValueError(
                     f"{missing[0]} must come before {variable}, which needs it."
                 )
-            table = conditional_table(table, variable, condition)
+            table = _conditional_table(table, variable, condition)
             xp = arrays.namespace(table)
             known.append(variable)
             present = [v for v in known if v in (*condition, variable)]
@@ -312,7 +312,7 @@ def split_key(key: str) -> tuple[str, list[str]]:
     return variable.strip(), [g for g in re.split(r"[,\s]+", condition.strip()) if g]
 
 
-def conditional_table(table, variable, given):
+def _conditional_table(table, variable, given):
     """P(variable | given), its last axis checked to sum to 1."""
     table = float_parameter(table)
     if table.ndim != len(given) + 1:

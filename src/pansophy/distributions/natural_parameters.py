@@ -64,7 +64,7 @@ class Coordinates(NamedTuple):
 def pooled_moments(rows, shape: str) -> Moments:
     """Mean and scatter of all rows: full, or diagonal where the shape is."""
     kind = "full" if KINDS[shape] in (LINEAR, PRODUCTS) else "diag"
-    part = lambda X, w=None, *_: moments(as_double(X), w, kind)
+    part = lambda X, w=None, *_: moments(_as_double(X), w, kind)
     with np.errstate(invalid="ignore"):
         total = rows.sum(part)
     double = lambda a: arrays.to_numpy(a).astype(float)
@@ -95,12 +95,12 @@ def standard_coordinates(rows, shape: str, total: Moments | None = None) -> Coor
     return Coordinates(c, s, W, np.ascontiguousarray(A), kind, T)
 
 
-def as_double(X):
+def _as_double(X):
     xp = arrays.namespace(X)
     return xp.astype(X, xp.float64) if arrays.is_float(X) else X
 
 
-def inner_factors(normal: Normal, coordinates: Coordinates):
+def _inner_factors(normal: Normal, coordinates: Coordinates):
     """Means and factors Q of the precisions in these coordinates."""
     M = (arrays.to_numpy(normal.means).astype(float) - coordinates.c) / coordinates.s
     P = arrays.to_numpy(normal.factor).astype(float)
@@ -114,7 +114,7 @@ def inner_factors(normal: Normal, coordinates: Coordinates):
 
 def natural_coefficients(normal: Normal, log_weights, coordinates: Coordinates):
     """B of eq. (1), the sum of q, and a bound on the error of the densities."""
-    M, Q = inner_factors(normal, coordinates)
+    M, Q = _inner_factors(normal, coordinates)
     d = M.shape[1]
     q = 0.0
     constant = arrays.to_numpy(normal.half_log_det) - 0.5 * d * LOG_2PI
@@ -144,7 +144,7 @@ def natural_coefficients(normal: Normal, log_weights, coordinates: Coordinates):
 def natural_features(X, coordinates: Coordinates):
     """t(X) on any backend."""
     xp = arrays.namespace(X)
-    like = as_double(X)
+    like = _as_double(X)
     like_X = lambda a: arrays.asarray(a, like=like)
     U = (like - like_X(coordinates.c)) / like_X(coordinates.s)
     if coordinates.rotated:

@@ -101,9 +101,9 @@ class BasisFeatures(Transformer, Estimator):
         """The columns of each formula or function, (n, m) each."""
         columns = {name: X[:, j] for name, j in self._columns(X.shape[1]).items()}
         return [
-            function_columns(text, X)
+            _function_columns(text, X)
             if callable(text)
-            else formula_columns(text, X, columns)
+            else _formula_columns(text, X, columns)
             for text in self._texts()
         ]
 
@@ -148,14 +148,14 @@ class BasisFeatures(Transformer, Estimator):
                 continue
             used = names_in_formula(parse_formula(text)) - set(self._columns(d))
             out += (
-                [formula_of_column(text, name) for name in input_names]
+                [_formula_of_column(text, name) for name in input_names]
                 if "x" in used
                 else [text]
             )
         return np.asarray(out, dtype=object)
 
 
-def formula_columns(text, X, columns):
+def _formula_columns(text, X, columns):
     """The columns that a formula makes, (n, m)."""
     xp = arrays.namespace(X)
     tree = parse_formula(text)
@@ -171,7 +171,7 @@ def formula_columns(text, X, columns):
     return xp.stack(out, axis=1)
 
 
-def function_columns(function, X):
+def _function_columns(function, X):
     """The columns that a function of X makes, (n, m)."""
     xp = arrays.namespace(X)
     value = function(X)
@@ -187,7 +187,7 @@ def function_columns(function, X):
     return value[:, None] if value.ndim == 1 else value
 
 
-def formula_of_column(text, name):
+def _formula_of_column(text, name):
     """The text of a formula with x replaced by the name of a column."""
     import ast
 

@@ -25,7 +25,7 @@ from ..params import Flag, ParameterError
 from ..typing import Matrix
 
 
-def row_radius(X):
+def _row_radius(X):
     """r of eq. (1) around 0."""
     xp = arrays.namespace(X)
     top = xp.max(xp.abs(X), axis=1)
@@ -38,11 +38,11 @@ def row_radius(X):
     return r
 
 
-def row_angles(X):
+def _row_angles(X):
     """t of eqs (1) and (2) around 0, (n, d - 1)."""
     xp = arrays.namespace(X)
     d = X.shape[1]
-    out = [xp.atan2(row_radius(X[:, k + 1 :]), X[:, k]) for k in range(d - 2)]
+    out = [xp.atan2(_row_radius(X[:, k + 1 :]), X[:, k]) for k in range(d - 2)]
     if d > 1:
         out.append(xp.atan2(X[:, d - 1], X[:, d - 2]))
     return xp.stack(out, axis=1) if out else X[:, :0]
@@ -112,7 +112,7 @@ class PolarFeatures(AbstractCentred):
         """Radius, then angles."""
         _, Z = self._moved(X)
         xp = arrays.namespace(Z)
-        return xp.concat([row_radius(Z)[:, None], row_angles(Z)], axis=1)
+        return xp.concat([_row_radius(Z)[:, None], _row_angles(Z)], axis=1)
 
     def inverse_transform(self, X):
         """The rows with these radii and angles."""
@@ -165,7 +165,7 @@ class RadiusFeature(AbstractCentred):
     def transform(self, X):
         """X and the radius, or the radius alone."""
         X, Z = self._moved(X)
-        r = row_radius(Z)[:, None]
+        r = _row_radius(Z)[:, None]
         return arrays.namespace(X).concat([X, r], axis=1) if self.append else r
 
     def get_feature_names_out(self, input_features=None):

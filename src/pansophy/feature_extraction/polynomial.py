@@ -73,7 +73,7 @@ def memory_of_machine() -> float:
         return machine
 
 
-def check_expanded_size(rows, columns, itemsize):
+def _check_expanded_size(rows, columns, itemsize):
     """Warn of a large result before it is made; raise MemoryError beyond all memory."""
     size = rows * columns * itemsize
     if size > memory_of_machine():
@@ -96,7 +96,7 @@ def is_single(X) -> bool:
     return str(X.dtype).endswith("float32")
 
 
-def has_the_size_of_its_degree(model) -> bool:
+def _has_the_size_of_its_degree(model) -> bool:
     """Whether a loaded expansion counts the columns that its degree makes of X."""
     if not hasattr(model, "n_output_features_"):
         return True
@@ -113,7 +113,7 @@ def has_the_size_of_its_degree(model) -> bool:
         )
 
 
-@saved_state(n_output_features_=Whole(low=1), check=has_the_size_of_its_degree)
+@saved_state(n_output_features_=Whole(low=1), check=_has_the_size_of_its_degree)
 @dataclass(eq=False, repr=False)
 class PolynomialFeatures(Transformer, Estimator):
     """All monomials of the columns up to a degree, eq. (1).
@@ -189,7 +189,7 @@ class PolynomialFeatures(Transformer, Estimator):
         """The check before anything is made; a sparse X makes few entries."""
         if not sp.issparse(X):
             item = 4 if is_single(X) else 8
-            check_expanded_size(X.shape[0], self.n_output_features_, item)
+            _check_expanded_size(X.shape[0], self.n_output_features_, item)
 
     def _made(self):
         """scikit-learn's transformer with the same parameters, fitted."""

@@ -51,7 +51,7 @@ class SelectionState(NamedTuple):
         return -self.score if np.isfinite(self.score) else 0.0
 
 
-def scores_after_toggling(score, mask, columns):
+def _scores_after_toggling(score, mask, columns):
     """L of the sets that differ from S in one of the columns, (len(columns),)."""
     out = []
     for j in columns:
@@ -136,7 +136,7 @@ class LeastSquaresScore:
         return 1 - sse / total if total > 0 else float(sse == 0)
 
 
-def closed_form_metric(estimator, X, scoring) -> str | None:
+def _closed_form_metric(estimator, X, scoring) -> str | None:
     """ "r2" or "mse" where `LeastSquaresScore` applies, else None."""
     from sklearn.linear_model import LinearRegression as Theirs
 
@@ -161,7 +161,7 @@ def subset_score(estimator, X, y, cv, *, scoring, n_jobs, params=None):
     cv = check_cv(cv, y, classifier=is_classifier(estimator))
     if params:
         return CrossValidatedScore(estimator, X, y, cv, scoring, n_jobs, params)
-    quantity = closed_form_metric(estimator, X, scoring)
+    quantity = _closed_form_metric(estimator, X, scoring)
     if quantity is not None and y is not None and y.ndim == 1:
         return LeastSquaresScore(X, y, cv, quantity, estimator.fit_intercept)
     return CrossValidatedScore(estimator, X, y, cv, scoring, n_jobs)
@@ -258,7 +258,7 @@ class SequentialFeatureSelector(AbstractSelector):
             columns = np.arange(d)
             if self.direction != "stepwise":
                 columns = np.flatnonzero(s.mask == out)
-            result = scores_after_toggling(score, s.mask, columns)
+            result = _scores_after_toggling(score, s.mask, columns)
             best = int(np.argmax(result))
             if tol is not None and not result[best] - s.score >= tol:
                 return s._replace(moved=False)

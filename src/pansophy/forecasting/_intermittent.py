@@ -77,7 +77,7 @@ def tsb_of_all(y, offsets, weights, size, probability, rate, fitted, sigma):
 
 
 @compiled(inner=True)
-def smoothed_sums(y, width, alpha):
+def _smoothed_sums(y, width, alpha):
     """Eq. (4): exponential smoothing of the sums of `width` values, from the end."""
     n_blocks = len(y) // width
     head = len(y) - n_blocks * width
@@ -117,9 +117,9 @@ def aggregated_rates(y, offsets, alpha, every_width, width, rate, sigma):
         if every_width:
             mean = 0.0
             for k in range(1, widest + 1):
-                mean += smoothed_sums(part, k, alpha)
+                mean += _smoothed_sums(part, k, alpha)
             rate[i] = mean / widest
         else:
-            rate[i] = smoothed_sums(part, widest, alpha)
+            rate[i] = _smoothed_sums(part, widest, alpha)
         mean = total / max(count, 1)
         sigma[i] = np.sqrt(max(squares / max(count, 1) - mean * mean, 0.0))

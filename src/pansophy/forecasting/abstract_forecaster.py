@@ -156,7 +156,7 @@ class AbstractForecaster(Estimator):
         min_values = np.broadcast_to(self._least_values(panel), len(panel))
         self.able_ = observed >= np.maximum(min_values, 1)
         season = season_of(panel, getattr(self, "season_length", None))
-        self.fallback_ = fallback_reasons(observed, min_values, self.able_)
+        self.fallback_ = _fallback_reasons(observed, min_values, self.able_)
         self.panel_ = panel
         self.fallback_season_ = season
         if self.able_.any():
@@ -214,11 +214,11 @@ class AbstractForecaster(Estimator):
             part = self._means(horizon, X_future)
             mean[able] = part
             ends[able] = self._ends(horizon, part, levels)
-            wild = able[has_exploded(panel, able, mean[able])]
+            wild = able[_has_exploded(panel, able, mean[able])]
             reasons[wild] = "the forecast of the method grew beyond all bounds"
         rest = np.flatnonzero(reasons != "")
         if len(rest):
-            mean[rest], ends[rest] = last_season_forecast(
+            mean[rest], ends[rest] = _last_season_forecast(
                 panel[rest], self.fallback_season_, horizon, levels
             )
         intervals = {100 * share: ends[:, :, k] for k, share in enumerate(levels)}
@@ -246,7 +246,7 @@ class AbstractForecaster(Estimator):
         rest = np.flatnonzero(~able)
         if len(rest):
             levels = [2 * 0.8413447460685429 - 1]  # a standard deviation on each side
-            mean, ends = last_season_forecast(
+            mean, ends = _last_season_forecast(
                 panel[rest], self.fallback_season_, horizon, levels
             )
             step = np.diff(ends[:, :1, 0], axis=-1)[:, :, 0] / 2
@@ -302,7 +302,7 @@ def levels_as_shares(level) -> list[float]:
     return [float(v) / 100 for v in values]
 
 
-def fallback_reasons(observed, least, able) -> np.ndarray:
+def _fallback_reasons(observed, least, able) -> np.ndarray:
     """(s,) why the method cannot fit a series; "" where it can."""
     reasons = np.full(len(observed), "", dtype=object)
     for i in np.flatnonzero(~able):
@@ -316,7 +316,7 @@ def fallback_reasons(observed, least, able) -> np.ndarray:
     return reasons
 
 
-def has_exploded(panel, which, mean) -> np.ndarray:
+def _has_exploded(panel, which, mean) -> np.ndarray:
     """Whether forecasts (k, h) are no numbers, or absurdly far from their series."""
     y = panel.values
     high = np.fmax.reduceat(y, panel.offsets[:-1])[which]
@@ -329,7 +329,7 @@ def has_exploded(panel, which, mean) -> np.ndarray:
     return (~np.isfinite(mean) | (far & ~constant_zero)).any(axis=1)
 
 
-def last_season_forecast(panel, m, horizon, levels) -> tuple[np.ndarray, np.ndarray]:
+def _last_season_forecast(panel, m, horizon, levels) -> tuple[np.ndarray, np.ndarray]:
     """Means (s, h) and ends (s, h, levels, 2) from the last season, or the last value.
 
     A season is repeated where a series has two of them; NaN where it has no value.

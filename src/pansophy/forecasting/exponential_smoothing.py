@@ -174,14 +174,14 @@ class ExponentialSmoothing(AbstractForecaster):
 
     def _least_values(self, panel):
         m = self._season(panel)
-        simplest = min((form_size(f, m) for f in self._forms(m)), default=2)
+        simplest = min((_form_size(f, m) for f in self._forms(m)), default=2)
         needs_season = m > 1 and all(f.seasonal for f in self._forms(m))
         return max(simplest + 1, 2 * m if needs_season else 4)
 
     def _fit_panel(self, panel):
         m = self._season(panel)
         forms = self._forms(m)
-        allowed = allowed_forms(panel, forms, m)
+        allowed = _allowed_forms(panel, forms, m)
         if not allowed.any(axis=1).all():
             first = panel.names[int(np.argmin(allowed.any(axis=1)))]
             raise ValueError(
@@ -223,7 +223,7 @@ class ExponentialSmoothing(AbstractForecaster):
         lost = self.fits_.form[:, 0] < 0  # no form gave a finite likelihood
         self.fits_.form[lost] = (1, 0, 0, 0)
         self.fits_.weights[lost] = (0.5, 0.0, 0.0, 1.0)
-        self.fits_.initial[lost, 0] = first_known(panel)[lost]
+        self.fits_.initial[lost, 0] = _first_known(panel)[lost]
         loops.run_forms(panel.values, panel.offsets, m, self.fits_)
         self.forms_ = np.array([str(Form(*f)) for f in self.fits_.form.tolist()])
 
@@ -303,12 +303,12 @@ class ExponentialSmoothing(AbstractForecaster):
         return out
 
 
-def form_size(form, m) -> int:
+def _form_size(form, m) -> int:
     """Weights, first states and the variance."""
     return 3 + 2 * (form.trend > 0) + form.damped + m * (form.seasonal > 0)
 
 
-def first_known(panel) -> np.ndarray:
+def _first_known(panel) -> np.ndarray:
     """(s,) first known value of each series."""
     place = np.where(
         np.isnan(panel.values), len(panel.values), np.arange(len(panel.values))
@@ -316,7 +316,7 @@ def first_known(panel) -> np.ndarray:
     return panel.values[np.minimum.reduceat(place, panel.offsets[:-1])]
 
 
-def allowed_forms(panel, forms, m) -> np.ndarray:
+def _allowed_forms(panel, forms, m) -> np.ndarray:
     """(s, f) whether a series may have each form: sign, and number of values."""
     positive = positive_series(panel)
     observed = panel.observed()
@@ -328,11 +328,11 @@ def allowed_forms(panel, forms, m) -> np.ndarray:
     for k, form in enumerate(forms):
         if not form.adds:
             out[:, k] &= positive
-        out[:, k] &= observed > form_size(form, m) + 1
+        out[:, k] &= observed > _form_size(form, m) + 1
         if form.seasonal:
             out[:, k] &= observed >= 2 * m
     simplest = min(
-        range(len(forms)), key=lambda k: (not forms[k].adds, form_size(forms[k], m))
+        range(len(forms)), key=lambda k: (not forms[k].adds, _form_size(forms[k], m))
     )
     has_none = ~out.any(axis=1)
     out[has_none, simplest] = positive[has_none] | forms[simplest].adds

@@ -392,7 +392,7 @@ class Panel:
             known = self.known
             names = self.known_names
             if new.known is not None:
-                known = joined_known(self, new, begins)
+                known = _joined_known(self, new, begins)
         return Panel(
             Ragged.from_list(parts), self.start, self.frequency, self.keys, known, names
         )
@@ -409,7 +409,7 @@ def stamps_as_dates(frequency, ordinals) -> np.ndarray:
     return stamps.astype("M8[s]") if frequency.has_dates else stamps
 
 
-def joined_known(panel, new, begins) -> Ragged:
+def _joined_known(panel, new, begins) -> Ragged:
     """Known covariates of a panel and of later rows, the later ones where they are."""
     parts = []
     for i in range(len(panel)):

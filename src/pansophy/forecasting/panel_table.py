@@ -66,11 +66,11 @@ def read_panel(cls, source, time, target, series, known, frequency, merge) -> Pa
     if merge not in (None, "sum", "mean"):
         raise ValueError(f"merge must be 'sum', 'mean' or None, got {merge!r}.")
     counts_steps = isinstance(frequency, Frequency) and not frequency.has_dates
-    stamps, has_dates, reading = stamp_column(table[time], time, counts_steps)
-    refuse_missing_stamps(stamps, time)
-    y, number_form = target_column(table[target], target)
-    X = np.column_stack([numbers_of_column(table[c], c)[0] for c in known] or [[]])
-    codes, keys = series_codes(table, series)
+    stamps, has_dates, reading = _stamp_column(table[time], time, counts_steps)
+    _refuse_missing_stamps(stamps, time)
+    y, number_form = _target_column(table[target], target)
+    X = np.column_stack([_numbers_of_column(table[c], c)[0] for c in known] or [[]])
+    codes, keys = _series_codes(table, series)
     names = np.array(["/".join(map(str, k)) for k in zip(*keys.values())])
     odd = ()
     grid = frequency
@@ -119,7 +119,7 @@ def check_table_columns(table, names):
         raise ValueError("time, target, series and known must be different columns.")
 
 
-def stamp_column(
+def _stamp_column(
     column, name, counts_steps=False
 ) -> tuple[np.ndarray, bool, StampReading]:
     """Stamps of rows, whether they are dates, and how they were read."""
@@ -130,7 +130,7 @@ def stamp_column(
             raise TableError(
                 f"Column {name!r} must hold dates or whole numbers, not fractions."
             )
-        days, reading = calendar_numbers(values)
+        days, reading = _calendar_numbers(values)
         if days is not None and not counts_steps:
             return days, True, reading
         return values, False, ""
@@ -143,7 +143,7 @@ def stamp_column(
             if np.all(known % DAY == 0):
                 return seconds, True, "local"
             seconds = column_as_floats(column, name)
-            days = local_days(seconds)
+            days = _local_days(seconds)
             if days is not None:
                 return days, True, "local"
             return seconds, True, "UTC"
@@ -156,7 +156,7 @@ def stamp_column(
     stamps, reading = calendar_stamps(written)
     if stamps is not None:
         return stamps, True, reading
-    zoned, reading = zoned_stamps(written)
+    zoned, reading = _zoned_stamps(written)
     if zoned is not None:
         return zoned, True, reading
     known_texts = texts.drop_null()
@@ -164,12 +164,12 @@ def stamp_column(
     if form is None or not is_date_form(form.form):
         raise TableError(
             f"Column {name!r} must hold dates, such as 2024-03-15, 2024-W11, 2024-03 "
-            f"or 2024Q1, or whole numbers{not_a_date(known_texts.to_pylist())}."
+            f"or 2024Q1, or whole numbers{_not_a_date(known_texts.to_pylist())}."
         )
     return column_as_floats(texts, name, form.form), True, ""
 
 
-def not_a_date(texts) -> str:
+def _not_a_date(texts) -> str:
     """The first of some texts that is no date, where the first of all is one."""
     if not texts:
         return "; it is empty"
@@ -232,7 +232,7 @@ def calendar_parts(match, pattern) -> tuple[int, int]:
     return int(match[2]), int(match[1])
 
 
-def calendar_numbers(values) -> tuple[np.ndarray | None, StampReading]:
+def _calendar_numbers(values) -> tuple[np.ndarray | None, StampReading]:
     """Seconds of whole numbers that are all days or months, as 20240315 or 202403."""
     known = values[np.isfinite(values)]
     if not len(known):
@@ -264,7 +264,7 @@ def calendar_numbers(values) -> tuple[np.ndarray | None, StampReading]:
     return out, reading
 
 
-def local_days(seconds) -> np.ndarray | None:
+def _local_days(seconds) -> np.ndarray | None:
     """The local days that stamps in UTC begin; None if they are no such days.
 
     Midnights of one place come at one hour of UTC, or at two an hour apart where the
@@ -282,7 +282,7 @@ def local_days(seconds) -> np.ndarray | None:
     return np.round(seconds / DAY) * DAY
 
 
-def zoned_stamps(texts) -> tuple[np.ndarray | None, StampReading]:
+def _zoned_stamps(texts) -> tuple[np.ndarray | None, StampReading]:
     """Seconds of texts such as 2024-03-31T00:00:00+02:00; None if one is not.
 
     Days are those of the local clock, whatever the offset; all else is UTC.
@@ -313,7 +313,7 @@ def zoned_stamps(texts) -> tuple[np.ndarray | None, StampReading]:
     return local - offsets, "UTC"
 
 
-def refuse_missing_stamps(stamps, name):
+def _refuse_missing_stamps(stamps, name):
     gone = np.flatnonzero(~np.isfinite(stamps))
     if len(gone):
         listed = ", ".join(str(i + 1) for i in gone[:EXAMPLES])
@@ -324,7 +324,7 @@ def refuse_missing_stamps(stamps, name):
         )
 
 
-def target_column(column, name) -> tuple[np.ndarray, str]:
+def _target_column(column, name) -> tuple[np.ndarray, str]:
     """The values to forecast, and how they are written."""
     column = without_dictionary(column)
     kind = column.type
@@ -335,10 +335,10 @@ def target_column(column, name) -> tuple[np.ndarray, str]:
         or pa.types.is_null(kind)
     ):
         raise TableError(f"Column {name!r} must hold numbers, not {kind}.")
-    return numbers_of_column(column, name)
+    return _numbers_of_column(column, name)
 
 
-def numbers_of_column(column, name) -> tuple[np.ndarray, str]:
+def _numbers_of_column(column, name) -> tuple[np.ndarray, str]:
     """A column as floats, and how its numbers are written, "" if as numbers are.
 
     Of texts the form is found as `compare` finds it: 1.234,5 or $1,234, with at most a
@@ -357,7 +357,7 @@ def numbers_of_column(column, name) -> tuple[np.ndarray, str]:
     return values, "" if form.why == "numbers" else form.why
 
 
-def series_codes(table, series) -> tuple[np.ndarray, dict]:
+def _series_codes(table, series) -> tuple[np.ndarray, dict]:
     """The series of each row, in order of appearance, and the keys of the series."""
     if not series:
         return np.zeros(table.num_rows, np.int64), {"series": np.zeros(1, np.int64)}
@@ -460,7 +460,7 @@ class GridRows:
         if self.X is not None:
             X = np.full((offsets[-1], self.X.shape[1]), np.nan)
             X[place] = self.X
-            refuse_missing_known(X, has_row, known_names)
+            _refuse_missing_known(X, has_row, known_names)
             known = Ragged(X, offsets)
             findings = findings._replace(known_filled=int((~has_row).sum()))
         inside = np.zeros(offsets[-1], dtype=bool)
@@ -478,7 +478,7 @@ class GridRows:
         )
         series = Ragged(values[rows], np.r_[0, np.cumsum(lengths)])
         if known is not None and np.isnan(known.values).any():
-            known = Ragged(forward_filled(known), offsets)
+            known = Ragged(_forward_filled(known), offsets)
         return cls(series, start, grid, keys, known, known_names, findings)
 
 
@@ -490,7 +490,7 @@ def last_value_lengths(values, offsets) -> np.ndarray:
     return np.where(last >= 0, last - offsets[:-1] + 1, lengths)
 
 
-def refuse_missing_known(X, has_row, names):
+def _refuse_missing_known(X, has_row, names):
     gone = np.isnan(X) & has_row[:, None]
     if gone.any():
         column = int(np.argmax(gone.any(axis=0)))
@@ -500,7 +500,7 @@ def refuse_missing_known(X, has_row, names):
         )
 
 
-def forward_filled(known) -> np.ndarray:
+def _forward_filled(known) -> np.ndarray:
     """Covariates with the value before where a grid point has no row."""
     X = known.values.copy()
     begins = np.repeat(known.offsets[:-1], known.lengths)

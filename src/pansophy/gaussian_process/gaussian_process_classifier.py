@@ -67,7 +67,7 @@ class ClassProblem(NamedTuple):
     n_latent: int
 
 
-def problem_data(X, labels, n_latent) -> GPData:
+def _problem_data(X, labels, n_latent) -> GPData:
     """Two classes, or several by softmax, as data of a process."""
     name = "categorical" if n_latent > 1 else "bernoulli"
     likelihood = get_likelihood(name)
@@ -160,7 +160,7 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
         options = self._search_options()
         rngs = spawn_rngs(make_rng(self.random_state), len(problems))
         family = self._family(kernel, X)
-        all_rows = problem_data(X, codes.astype(float), problems[0].n_latent)
+        all_rows = _problem_data(X, codes.astype(float), problems[0].n_latent)
         choice = choose_solver(self.solver, family.at(family.theta), all_rows)
         if choice.solver.name == "laplace" and not isinstance(
             self.solver, LaplaceSolver
@@ -174,7 +174,7 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
         self._processes = []
         with limit_threads(self.n_jobs):
             for (rows, labels, n_latent), rng in zip(problems, rngs, strict=True):
-                data = problem_data(X if rows is None else X[rows], labels, n_latent)
+                data = _problem_data(X if rows is None else X[rows], labels, n_latent)
                 result = fit_process(kernel, choice, data, options, rng)
                 self._processes.append(
                     ClassProcess(
@@ -260,7 +260,7 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
             zip(self._processes, thetas, strict=True)
         ):
             X = self._rows_of(process)
-            data = problem_data(X, process.y, process.n_latent)
+            data = _problem_data(X, process.y, process.n_latent)
             if not clone_kernel:
                 changed = self._family(process.kernel, X).public(theta_of_process)
                 self._processes[i] = process._replace(kernel=changed)

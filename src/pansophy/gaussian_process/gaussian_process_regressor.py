@@ -105,7 +105,7 @@ def draw_normal_samples(mean, cov, rng, count):
     return mean[:, None] + L @ z, jitter
 
 
-def data_scaled_kernel(X, Y=None) -> AbstractKernel:
+def _data_scaled_kernel(X, Y=None) -> AbstractKernel:
     """kernel="auto": a Matern kernel of the scales of X and y, and noise."""
     power = 1.0 if Y is None else float(np.mean(to_numpy(Y) ** 2))
     power = power if power > 0 else 1.0
@@ -120,7 +120,7 @@ class LeaveOneOut(NamedTuple):
     log_density: np.ndarray  # of the y that was left out
 
 
-def contradicts_itself(kernel, data) -> bool:
+def _contradicts_itself(kernel, data) -> bool:
     """Whether equal rows have values that noise as small as assumed cannot explain.
 
     The likelihood is rounding error then, whatever the parameters of the kernel.
@@ -137,7 +137,7 @@ def contradicts_itself(kernel, data) -> bool:
     return bool(np.any(spread > CONTRADICTION * np.maximum(noise, 1e-12 * scale)))
 
 
-def warn_contradiction(name):
+def _warn_contradiction(name):
     warnings.warn(
         "equal rows of X have different y, which a process without noise cannot "
         f"explain: {name} did not search the parameters of its kernel. Raise alpha, "
@@ -241,8 +241,8 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         choice = choose_solver(self.solver, family.at(family.theta), data)
         rng = make_rng(self.random_state)
         options = self._search_options()
-        if options.optimizer is not None and contradicts_itself(family.ours, data):
-            warn_contradiction(type(self).__name__)
+        if options.optimizer is not None and _contradicts_itself(family.ours, data):
+            _warn_contradiction(type(self).__name__)
             options = options._replace(optimizer=None)
         result = fit_process(kernel, choice, data, options, rng)
         self._solver = choice.solver
@@ -287,7 +287,7 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         if self.kernel is None:
             return Constant(1.0) * RBF(1.0)
         if isinstance(self.kernel, str):
-            return data_scaled_kernel(X, Y)
+            return _data_scaled_kernel(X, Y)
         return self.kernel
 
     def _scaled_data(self, X, y) -> GPData:

@@ -67,16 +67,16 @@ class SeparableKernel(NamedTuple):
     noise: list  # of (kernel, places): White and its constants
 
 
-def separable_kernel(kernel, d) -> SeparableKernel | None:
+def _separable_kernel(kernel, d) -> SeparableKernel | None:
     """A kernel of d columns as a product over groups of them, or None."""
-    summands = list(split_kernel(kernel, Sum, np.arange(len(kernel.theta))))
-    noise = [part for part in summands if is_white(part[0])]
-    smooth = [part for part in summands if not is_white(part[0])]
+    summands = list(_split_kernel(kernel, Sum, np.arange(len(kernel.theta))))
+    noise = [part for part in summands if _is_white(part[0])]
+    smooth = [part for part in summands if not _is_white(part[0])]
     if len(smooth) != 1 or any(part.has_white_noise for part, _ in smooth):
         return None
     product, smooth_columns = smooth[0]
     factors: list[GridFactor] = []
-    for part, places in split_kernel(product, Product, smooth_columns):
+    for part, places in _split_kernel(product, Product, smooth_columns):
         result = factors_of(part, places, d)
         if result is None:
             return None
@@ -84,25 +84,25 @@ def separable_kernel(kernel, d) -> SeparableKernel | None:
     return SeparableKernel(factors, noise)
 
 
-def split_kernel(kernel, kind, places):
+def _split_kernel(kernel, kind, places):
     """(part, places in theta) of a nested Sum or Product."""
     if not isinstance(kernel, kind):
         yield kernel, places
         return
     cut = len(kernel.left.theta)
-    yield from split_kernel(kernel.left, kind, places[:cut])
-    yield from split_kernel(kernel.right, kind, places[cut:])
+    yield from _split_kernel(kernel.left, kind, places[:cut])
+    yield from _split_kernel(kernel.right, kind, places[cut:])
 
 
-def is_white(kernel) -> bool:
+def _is_white(kernel) -> bool:
     """White noise, or that times constants."""
     if isinstance(kernel, Product):
         parts = [kernel.left, kernel.right]
-        return any(map(is_white, parts)) and all(
-            is_white(k) or is_constant(k) for k in parts
+        return any(map(_is_white, parts)) and all(
+            _is_white(k) or is_constant(k) for k in parts
         )
     if isinstance(kernel, Fixed):
-        return is_white(kernel.kernel)
+        return _is_white(kernel.kernel)
     return isinstance(kernel, White)
 
 
@@ -177,7 +177,7 @@ def find_grid(X, groups) -> Grid | None:
     return Grid(list(groups), points, places)
 
 
-def separable_column_groups(factors, d) -> list[tuple] | None:
+def _separable_column_groups(factors, d) -> list[tuple] | None:
     """Axes: groups of columns that no two factors share but as a whole."""
     groups: list[set] = []
     for factor in factors:
@@ -247,10 +247,10 @@ def grid_structure(kernel, X):
     if np.ndim(X) != 2:
         return None, "objects have no grid"
     d = X.shape[1]
-    separable = separable_kernel(kernel, d)
+    separable = _separable_kernel(kernel, d)
     if separable is None:
         return None, "the kernel is not a product of kernels of single columns"
-    groups = separable_column_groups(separable.factors, d)
+    groups = _separable_column_groups(separable.factors, d)
     if groups is None:
         return None, "the kernel does not see every column"
     grid = find_grid(X, groups)
@@ -259,7 +259,7 @@ def grid_structure(kernel, X):
     return (separable, grid), ""
 
 
-def grid_system(kernel, data) -> GridSystem:
+def _grid_system(kernel, data) -> GridSystem:
     """Eigenvectors of every axis, eq. (1)."""
     result, reason = grid_structure(kernel, data.X)
     if result is None:
@@ -306,7 +306,7 @@ def placed(factor, columns):
 
 def grid_evidence(kernel, data, *, gradient=True) -> MarginalLikelihood:
     """Eqs. (2) and (3)."""
-    system = grid_system(kernel, data)
+    system = _grid_system(kernel, data)
     n, t = data.Y.shape
     T = system.fold(data.Y)
     A = system.solve(T)
@@ -366,7 +366,7 @@ class KroneckerPosterior(NamedTuple):
 
         n = len(self.X)
         noise = np.full(n, self.noise)
-        return grid_system(self.kernel, GPData(self.X, self.A, noise))
+        return _grid_system(self.kernel, GPData(self.X, self.A, noise))
 
     def variance(self, X):
         system = self.system()
@@ -395,6 +395,6 @@ class KroneckerPosterior(NamedTuple):
 
 def grid_posterior(kernel, data) -> KroneckerPosterior:
     """Condition on values on a grid."""
-    system = grid_system(kernel, data)
+    system = _grid_system(kernel, data)
     A = system.unfold(system.solve(system.fold(data.Y)))
     return KroneckerPosterior(kernel, data.X, A, float(data.noise[0]), system.jitter)

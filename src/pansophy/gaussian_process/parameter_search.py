@@ -204,7 +204,7 @@ def descend(objective, theta, limits, optimizer, *, max_iter=None):
         )
 
 
-def curvature_by_differences(objective, theta, step=1e-3):
+def _curvature_by_differences(objective, theta, step=1e-3):
     """The Hessian of an objective by differences of its gradient, made definite."""
     columns = [
         (objective(theta + e)[1] - objective(theta - e)[1]) / (2 * step)
@@ -216,7 +216,7 @@ def curvature_by_differences(objective, theta, step=1e-3):
     return (vectors * values) @ vectors.T
 
 
-def descend_from_coarse(objective, coarse, limits, growth) -> bool:
+def _descend_from_coarse(objective, coarse, limits, growth) -> bool:
     """BFGS from the optimum on fewer rows, with the curvature there.
 
     `growth` is by how many times there are more rows now. False if that optimum is at
@@ -225,7 +225,7 @@ def descend_from_coarse(objective, coarse, limits, growth) -> bool:
     theta = coarse.theta
     if theta is None or np.any(np.abs(limits - theta[:, None]) < 0.1):
         return False
-    H = growth * curvature_by_differences(coarse, theta)
+    H = growth * _curvature_by_differences(coarse, theta)
     if not np.isfinite(H).all() or np.linalg.eigvalsh(H)[0] < 1e-3:
         return False
 
@@ -246,7 +246,7 @@ def descend_from_coarse(objective, coarse, limits, growth) -> bool:
     return objective.theta is not None
 
 
-def warn_if_unrelated(family, theta, X):
+def _warn_if_unrelated(family, theta, X):
     """Warn if the kernel related no two rows, neither at its start nor where it ended.
 
     The likelihood then has no slope in a length scale, which stays where it was.
@@ -270,7 +270,7 @@ def warn_if_unrelated(family, theta, X):
     )
 
 
-def warn_at_bounds(family, theta, slope):
+def _warn_at_bounds(family, theta, slope):
     """Name each parameter that ended at a bound, and what moving on would gain.
 
     `slope` is the gradient of the log likelihood at theta.
@@ -315,14 +315,14 @@ class FoundParameters(NamedTuple):
     interrupted: bool = False
 
 
-def coarse_search(vector, solver, data, options, rng):
+def _coarse_search(vector, solver, data, options, rng):
     """The best x on COARSE_ROWS rows, as the objective that found it."""
     n = sample_count(data.X)
     part = data.take(np.sort(rng.permutation(n)[:COARSE_ROWS]))
     prior = parameter_prior(vector, options.prior)
     objective = BestTheta(vector.evidence(solver.coarse(part), part), prior)
     try:
-        for start in search_starts(vector, prior, options, rng):
+        for start in _search_starts(vector, prior, options, rng):
             descend(objective, start, vector.limits(), options.optimizer)
     except KeyboardInterrupt:
         if objective.theta is None:
@@ -331,7 +331,7 @@ def coarse_search(vector, solver, data, options, rng):
     return objective
 
 
-def search_starts(vector, prior, options, rng):
+def _search_starts(vector, prior, options, rng):
     bounds = vector.family.bounds
     drawn = [prior.draw(rng, bounds) for _ in range(options.n_restarts)]
     return [vector.start, *drawn]
@@ -358,7 +358,7 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
     min_samples = COARSE_ROWS + 1 if solver.is_stochastic(data) else COARSE_FROM
     is_large = sample_count(data.X) >= min_samples
     if is_large and not callable(options.optimizer):
-        fewer = coarse_search(vector, solver, data, options, rng)
+        fewer = _coarse_search(vector, solver, data, options, rng)
     best = vector.start if fewer is None or fewer.theta is None else fewer.theta
     theta, likelihood, _ = vector.split(best)
     z = solver.start(family.at(theta), data._replace(likelihood=likelihood), rng)
@@ -382,9 +382,9 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
         x = vector.split(vector.start)
         return FoundParameters(*x, None, objective.n_evaluations)
     p = len(family.theta)
-    warn_if_unrelated(family, objective.theta[:p], data.X)
+    _warn_if_unrelated(family, objective.theta[:p], data.X)
     slope = None if objective.slope is None else objective.slope[:p]
-    warn_at_bounds(family, objective.theta[:p], slope)
+    _warn_at_bounds(family, objective.theta[:p], slope)
     value = -objective.value - prior.value(objective.theta)
     x = vector.split(objective.theta)
     return FoundParameters(*x, value, objective.n_evaluations, objective.interrupted)
@@ -397,11 +397,11 @@ def climb(objective, vector, best, fewer, data, options, rng):
         descend(objective, best, limits, options.optimizer, max_iter=OWN_STEPS)
         return
     if fewer is None:
-        for start in search_starts(vector, objective.prior, options, rng):
+        for start in _search_starts(vector, objective.prior, options, rng):
             descend(objective, start, limits, options.optimizer)
         return
     growth = sample_count(data.X) / COARSE_ROWS
-    if not descend_from_coarse(objective, fewer, limits, growth):
+    if not _descend_from_coarse(objective, fewer, limits, growth):
         descend(objective, best, limits, options.optimizer)
 
 

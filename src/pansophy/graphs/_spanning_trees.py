@@ -45,7 +45,7 @@ def accumulate_distances(XT, x, a, b, kind, p, out):
 
 
 @compiled(fastmath=FASTMATH_NO_NAN)
-def relax_edges(t, core, source_core, best, parent, source, a, b):
+def _relax_edges(t, core, source_core, best, parent, source, a, b):
     """Update the best lengths with those of a new source; the smallest of best[a:b]."""
     m = b - a
     best_part = best[a:b]
@@ -96,7 +96,7 @@ def prim_points(XT, core, kind, p, left, right, weight):
         for a in range(0, m, POINT_CHUNK):
             b = min(a + POINT_CHUNK, m)
             accumulate_distances(XT, x, a, b, kind, p, t)
-            smallest = relax_edges(t, core, source_core, best, parent, source, a, b)
+            smallest = _relax_edges(t, core, source_core, best, parent, source, a, b)
             if smallest <= lowest:
                 for j in range(a, b):  # ties go to the lowest row
                     if best[j] == smallest and (

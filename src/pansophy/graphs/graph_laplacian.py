@@ -35,7 +35,7 @@ def connected_components(G):
     (2, array([0, 0, 1]))
     """
     if not sp.issparse(G):
-        return dense_components(np.asarray(G) != 0)
+        return _dense_components(np.asarray(G) != 0)
     G = sp.csr_array(G)
     if not G.data.all():
         ones = np.ones(len(G.data), np.int8)
@@ -47,7 +47,7 @@ def connected_components(G):
     return int(count), rank[labels]
 
 
-def dense_components(A):
+def _dense_components(A):
     """`connected_components` of a boolean matrix."""
     labels = np.full(len(A), -1)
     count = 0

@@ -59,9 +59,9 @@ def knn_graph(
            [1., 0., 0.],
            [0., 2., 0.]])
     """
-    check_edge_mode(mode)
+    _check_edge_mode(mode)
     index = (
-        build_index(contiguous_floats(X), metric=metric, p=p)
+        build_index(_contiguous_floats(X), metric=metric, p=p)
         if index is None
         else index
     )
@@ -92,9 +92,9 @@ def radius_graph(
            [1., 0., 0.],
            [0., 0., 0.]])
     """
-    check_edge_mode(mode)
+    _check_edge_mode(mode)
     index = (
-        build_index(contiguous_floats(X), metric=metric, p=p)
+        build_index(_contiguous_floats(X), metric=metric, p=p)
         if index is None
         else index
     )
@@ -116,7 +116,7 @@ def radius_graph(
         counts.append(n_neighbors)
         neighbors.append(indices)
         lengths.append(dist)
-    return assemble_csr(counts, neighbors, lengths, n, mode)
+    return _assemble_csr(counts, neighbors, lengths, n, mode)
 
 
 def threshold_graph(X, t, *, mode="connectivity", metric="euclidean", p=2.0):
@@ -134,7 +134,7 @@ def threshold_graph(X, t, *, mode="connectivity", metric="euclidean", p=2.0):
     """
     if metric != "precomputed":
         return radius_graph(X, t, mode=mode, metric=metric, p=p)
-    check_edge_mode(mode)
+    _check_edge_mode(mode)
     if sp.issparse(X):
         G = sp.coo_array(X)
         is_edge = (G.data <= t) & (G.row != G.col)
@@ -180,7 +180,7 @@ def symmetrize_graph(G, method):
     return sp.csr_array((data, indices), shape=G.shape)
 
 
-def assemble_csr(counts, neighbors, lengths, n, mode):
+def _assemble_csr(counts, neighbors, lengths, n, mode):
     """The CSR matrix of a blocked neighbour search."""
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
     indices = np.concatenate(neighbors)
@@ -188,14 +188,14 @@ def assemble_csr(counts, neighbors, lengths, n, mode):
     return sp.csr_array((data, indices, indptr), shape=(n, n))
 
 
-def contiguous_floats(X):
+def _contiguous_floats(X):
     """X as a C-ordered float matrix."""
     X = np.asarray(X)
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     return np.ascontiguousarray(X)
 
 
-def check_edge_mode(mode):
+def _check_edge_mode(mode):
     """Raise if a mode is unknown."""
     if mode not in EDGE_MODES:
         raise ValueError(f"mode must be 'distance' or 'connectivity', got {mode!r}.")

@@ -133,7 +133,7 @@ class Nystroem(PrefixedOutput, Transformer, Estimator):
         else:
             if not takes_objects(self.kernel):
                 refuse_overflowing_squares(self, X)
-            self.components_ = take_array_rows(X, drawn_rows)
+            self.components_ = _take_array_rows(X, drawn_rows)
             with threads.limit_threads(self.n_jobs):
                 inner = to_numpy(self._kernel()(self.components_))
         root = inverse_square_root(inner)
@@ -189,7 +189,7 @@ class Nystroem(PrefixedOutput, Transformer, Estimator):
         return tags
 
 
-def take_array_rows(X, at):
+def _take_array_rows(X, at):
     """Rows of an array, a sparse matrix or a tensor."""
     if is_foreign(X):
         xp = namespace(X)

@@ -36,7 +36,7 @@ LocalKernel = Annotated[
 ]
 
 
-def local_lines(D, T, v, alpha):
+def _local_lines(D, T, v, alpha):
     """b of eq. (1) for m queries: rows D (m, k, d) less the query, targets T (m, k, t).
 
     Both sides are centred by the weights v (m, k), so that the intercept is not
@@ -125,7 +125,7 @@ class LocallyWeightedRegression(Regressor, Estimator):
                 out[cut] = (share[:, :, None] * Y[neighbors]).sum(axis=1)
             else:
                 gap = rows - Q[cut][:, None, :]
-                out[cut] = local_lines(gap, Y[neighbors], v, self.alpha)
+                out[cut] = _local_lines(gap, Y[neighbors], v, self.alpha)
         return out if self.y_fit_.ndim == 2 else out[:, 0]
 
     def _neighbors(self, Q):

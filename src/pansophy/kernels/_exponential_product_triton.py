@@ -38,7 +38,7 @@ TILES = {torch.float32: Tile(128, 64, 8), torch.float64: Tile(64, 32, 4)}
 
 
 @triton.jit(do_not_specialize=["n", "m", "shares", "tiles"])
-def product_kernel(
+def _product_kernel(
     a_ptr, b_ptr, v_ptr, out_ptr, n, m, shares, tiles,
     D: tl.constexpr, K: tl.constexpr, HEIGHT: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
@@ -103,7 +103,7 @@ def exponential_product(A, B, V):
     shares = min(triton.cdiv(PROGRAMS, blocks), triton.cdiv(tiles, TILES_OF_A_SHARE))
     scale = 1 / math.log(2) if A.dtype == torch.float32 else 1.0
     out = A.new_empty(shares, n, K)
-    product_kernel[(blocks, shares)](
+    _product_kernel[(blocks, shares)](
         filled(A * scale, n, D), filled(B, tiles * width, D).T.contiguous(),
         filled(V, m, K).contiguous(), out, n, m, shares, tiles,
         D=D, K=K, HEIGHT=height, WIDTH=width, num_warps=warps, num_stages=2,

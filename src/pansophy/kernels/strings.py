@@ -149,14 +149,14 @@ class Subsequence(SequenceKernel):
         from . import _strings as loops
 
         symbols: dict = {}
-        left, right = encode_sequences(X, symbols), encode_sequences(Z, symbols)
+        left, right = _encode_sequences(X, symbols), _encode_sequences(Z, symbols)
         out = np.empty((len(X), len(Z)))
         decay = float(self.decay)
         loops.subsequence_kernel(*left, *right, int(self.length), decay, out)
         return out
 
 
-def encode_sequences(X, symbols):
+def _encode_sequences(X, symbols):
     """All symbols of some sequences as whole numbers, and where each begins."""
     codes = [symbols.setdefault(a, len(symbols)) for x in X for a in x]
     starts = np.cumsum([0, *(len(x) for x in X)])

@@ -42,7 +42,7 @@ def dijkstra_paths(indptr, indices, length, lo, hi, D):
 
 
 @compiled
-def bucket_unlink(to, bucket, head, after, before):
+def _bucket_unlink(to, bucket, head, after, before):
     """Take a node out of its bucket."""
     a, b = before[to], after[to]
     if a >= 0:
@@ -79,7 +79,7 @@ def bucket_paths(indptr, indices, length, width, count, lo, hi, D):
             while head[b] < 0:
                 b = b + 1 if b + 1 < count else 0
             node = head[b]
-            bucket_unlink(node, b, head, following, preceding)
+            _bucket_unlink(node, b, head, following, preceding)
             bucket[node] = -1
             waiting -= 1
             scans += 1
@@ -96,7 +96,7 @@ def bucket_paths(indptr, indices, length, width, count, lo, hi, D):
                 if slot == old:
                     continue
                 if old >= 0:
-                    bucket_unlink(neighbor, old, head, following, preceding)
+                    _bucket_unlink(neighbor, old, head, following, preceding)
                 else:
                     waiting += 1
                 first = head[slot]

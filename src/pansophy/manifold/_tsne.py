@@ -202,7 +202,7 @@ def descent_step(Y, U, G, A, F, rise, fall, rate, momentum):
 
 
 @compiled
-def forces_block(affinities, Y, a, k, width, A, F, parts):
+def _forces_block(affinities, Y, a, k, width, A, F, parts):
     """Attraction and repulsion of block k of the points."""
     indptr, indices, p = affinities
     lo = k * width
@@ -218,8 +218,8 @@ def direct_descent(board, leads, affinities, points, a, width, forces, rates, n)
     `affinities` is (indptr, indices, p), `points` is (Y, U, G), `forces` is (A, F,
     parts) and `rates` the constant of eq. (3), the exaggeration, the learning rate and
     the momentum. Coordinator and workers are one function with one call of
-    `forces_block`: a copy of it in each could be compiled to round differently, and the
-    embedding would depend on who did what.
+    `_forces_block`: a copy of it in each could be compiled to round differently, and
+    the embedding would depend on who did what.
     """
     Y, U, G = points
     A, F, parts = forces
@@ -230,7 +230,7 @@ def direct_descent(board, leads, affinities, points, a, width, forces, rates, n)
     while True:
         k = take_item(board) if leads else wait_for_item(board)
         if k >= 0:
-            forces_block(affinities, Y, a, k, width, A, F, parts)
+            _forces_block(affinities, Y, a, k, width, A, F, parts)
             finish_item(board)
             continue
         if not leads:

@@ -15,7 +15,7 @@ ORDER = 6
 
 
 @compiled(fastmath=FASTMATH)
-def spline_weights(t, w, d):
+def _spline_weights(t, w, d):
     """Values w and slopes d of the ORDER splines that cover a point.
 
     t in [0, 1) is the place of the point past the third of its six nodes. The order
@@ -45,7 +45,7 @@ def spread_charges(Y, low, h, W, S, at, grid):
         for c in range(m):
             u = (Y[c, i] - low[c]) / h
             cell = int(u)
-            spline_weights(u - cell, w, d)
+            _spline_weights(u - cell, w, d)
             at[c, i] = cell
             for k in range(ORDER):
                 W[c, i, k] = w[k]

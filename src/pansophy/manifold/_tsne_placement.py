@@ -9,7 +9,7 @@ from ._tsne import kernel_powers
 
 
 @compiled(fastmath=FASTMATH)
-def repulsion_on_point(Y, a, z, w, q, f):
+def _repulsion_on_point(Y, a, z, w, q, f):
     """f = sum_j q_j (z - y_j) / (1 + |z - y_j|^2 / a) over the map; sum of q_j."""
     m, n = Y.shape
     rate, unity = Y.dtype.type(1 / a), Y.dtype.type(1)
@@ -38,12 +38,12 @@ def repulsion_on_point(Y, a, z, w, q, f):
 
 
 @compiled
-def placement_objective(p, rows, Y, a, z, w, q, f, g):
+def _placement_objective(p, rows, Y, a, z, w, q, f, g):
     """Eq. (2) at z but for a constant, its slope g, and the weight of the pull."""
     m = len(z)
     half = 0.5 * (a + 1)
     weight = 0.0
-    Z = repulsion_on_point(Y, a, z, w, q, f)
+    Z = _repulsion_on_point(Y, a, z, w, q, f)
     total = math.log(Z)
     for c in range(m):
         g[c] = -f[c] / Z
@@ -62,7 +62,7 @@ def placement_objective(p, rows, Y, a, z, w, q, f, g):
 
 
 @compiled
-def start_at_neighbor(p, rows, Y, a, z):
+def _start_at_neighbor(p, rows, Y, a, z):
     """Put z on the neighbour from which the pull of the others is the least work."""
     m = len(z)
     least_work = np.inf
@@ -88,8 +88,8 @@ def place_points(P, rows, Y, a, lo, hi, steps, tol, out, value):
     new, slope = np.empty(m), np.empty(m)
     for i in range(lo, hi):
         p, near = P[i], rows[i]
-        start_at_neighbor(p, near, Y, a, z)
-        objective, weight = placement_objective(p, near, Y, a, z, w, q, f, g)
+        _start_at_neighbor(p, near, Y, a, z)
+        objective, weight = _placement_objective(p, near, Y, a, z, w, q, f, g)
         for _ in range(steps):
             norm, t = 0.0, 2.0
             for c in range(m):
@@ -102,7 +102,7 @@ def place_points(P, rows, Y, a, lo, hi, steps, tol, out, value):
                     break
                 for c in range(m):
                     new[c] = z[c] - t * g[c] / weight
-                new_objective, load = placement_objective(
+                new_objective, load = _placement_objective(
                     p, near, Y, a, new, w, q, f, slope
                 )
             if t * math.sqrt(norm) <= tol * weight:

@@ -72,7 +72,7 @@ class DissimilarityOrder(NamedTuple):
     n: int
 
 
-def dissimilarity_order(T):
+def _dissimilarity_order(T):
     """The order that nonmetric scaling keeps."""
     i, j = np.triu_indices(len(T), 1)
     t = T[i, j]
@@ -85,7 +85,7 @@ def dissimilarity_order(T):
     return DissimilarityOrder(i[order], j[order], tie, len(T))
 
 
-def monotone_targets(order, values):
+def _monotone_targets(order, values):
     """Targets (n, n): the monotone regression of values, scaled to mean square 1."""
     weight = np.bincount(order.tie).astype(np.float64)
     mean = np.bincount(order.tie, values) / weight
@@ -112,11 +112,11 @@ def smacof_pass(T, Y):
     return out, float(stress), float(size)
 
 
-def smacof_iterations(
+def _smacof_iterations(
     T, Y, *, metric=True, max_iter=300, eps=1e-6, task=SILENT
 ) -> Result:
     """Steps of SMACOF from Y (n, m) until the stress converges."""
-    order = None if metric else dissimilarity_order(T)
+    order = None if metric else _dissimilarity_order(T)
 
     def seen(Y, targets):
         ahead, stress, size = smacof_pass(targets, Y)
@@ -127,7 +127,7 @@ def smacof_iterations(
         Y, targets = state.next_points, state.targets
         if order is not None:
             gaps = np.sqrt(np.sum((Y[:, order.i] - Y[:, order.j]) ** 2, axis=0))
-            targets = monotone_targets(order, gaps)
+            targets = _monotone_targets(order, gaps)
         return seen(Y, targets)
 
     def change(old, new):
@@ -136,12 +136,12 @@ def smacof_iterations(
         return old.objective - new.objective
 
     if order is not None:  # the first targets are the dissimilarities, scaled
-        T = monotone_targets(order, T[order.i, order.j])
+        T = _monotone_targets(order, T[order.i, order.j])
     start = seen(np.ascontiguousarray(Y.T, dtype=np.float64), T)
     return iterate(step, start, max_iter=max_iter, tol=eps, change=change, task=task)
 
 
-def final_stress(state, normalized):
+def _final_stress(state, normalized):
     """The stress, or Kruskal's stress-1."""
     if not normalized:
         return state.stress
@@ -291,7 +291,7 @@ class MDS(PrefixedOutput, Transformer, Estimator):
         n_init = self.n_init if is_random else 1
 
         def one_start(i, task):
-            return smacof_iterations(
+            return _smacof_iterations(
                 T,
                 self._initial_points(T, m, rng, init),
                 metric=self.metric_mds,
@@ -310,7 +310,7 @@ class MDS(PrefixedOutput, Transformer, Estimator):
         normal = self.normalized_stress
         normal = not self.metric_mds if normal == "auto" else normal
         self.embedding_ = np.ascontiguousarray(result.state.Y.T)
-        self.stress_ = final_stress(result.state, normal)
+        self.stress_ = _final_stress(result.state, normal)
         self.dissimilarity_matrix_ = T
         return self
 

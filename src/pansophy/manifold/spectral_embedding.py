@@ -167,9 +167,9 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
     def _affinities(self, X):
         n = X.shape[0]
         if callable(self.affinity):
-            return checked_affinities(self.affinity(X), n)
+            return _checked_affinities(self.affinity(X), n)
         if self.affinity == "precomputed":
-            return checked_affinities(X, n)
+            return _checked_affinities(X, n)
         if self.affinity == "rbf" or (
             self.affinity == "nearest_neighbors" and sparse.issparse(X)
         ):
@@ -202,7 +202,7 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
         return tags
 
 
-def checked_affinities(W, n):
+def _checked_affinities(W, n):
     """Weights that are square, symmetric and not negative."""
     if W.shape != (n, n):
         raise ValueError(f"affinities must have the shape {(n, n)}, got {W.shape}.")

@@ -99,7 +99,7 @@ Steps = Annotated[int, count_rule(250)]
 Patience = Annotated[int, count_rule(-1)]
 
 
-def pca_start(X, m, rng, scale=1e-4):
+def _pca_start(X, m, rng, scale=1e-4):
     """Rows on their principal axes, the first with standard deviation `scale`.
 
     Axes that X does not have are drawn, so that points can part in every direction.
@@ -118,7 +118,7 @@ def pca_start(X, m, rng, scale=1e-4):
     return Y
 
 
-def choose_repulsion(method, m, a, angle):
+def _choose_repulsion(method, m, a, angle):
     """The push to use: a function of Y (m, n)."""
     workers = max(1, threads.usable_threads() // 2)
     if method == "exact" or (method == "auto" and m > 3):
@@ -290,7 +290,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
             Y = arrays.asarray(start, like=X)
         else:
             P = self._affinities(X)
-            repel = choose_repulsion(self.method, m, a, self.angle)
+            repel = _choose_repulsion(self.method, m, a, self.angle)
             steps = compiled_steps(P, a, repel, plan)
             Y = np.array(start.T, dtype=P.dtype, order="C")
         rounds = -(-self.max_iter // 50)
@@ -378,7 +378,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
             return Y
         if self.init == "random":
             return 1e-4 * rng.standard_normal((n, m))
-        return pca_start(X, m, rng)
+        return _pca_start(X, m, rng)
 
     def _safe_scale(self, X):
         """1, or a power of 2 that brings X where squares neither over- nor underflow.

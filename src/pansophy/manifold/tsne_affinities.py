@@ -30,7 +30,7 @@ from .tsne_repulsion import point_ranges
 def conditional_affinities(D, perplexity):
     """Eq. (1) for every row of squared distances; inf is no neighbour."""
     if arrays.is_foreign(D):
-        return conditional_affinities_tensor(D, perplexity)
+        return _conditional_affinities_tensor(D, perplexity)
     P = np.empty(D.shape, np.float64)
     target = math.log(perplexity)
     task = lambda c: _tsne.row_bandwidths(D, target, *c, P)
@@ -39,7 +39,7 @@ def conditional_affinities(D, perplexity):
     return P
 
 
-def conditional_affinities_tensor(D, perplexity, steps=60):
+def _conditional_affinities_tensor(D, perplexity, steps=60):
     """Eq. (1) for all rows at once, by halving brackets of log b, on D's device."""
     xp = arrays.namespace(D)
     target = math.log(perplexity)

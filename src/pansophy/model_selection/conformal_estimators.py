@@ -72,7 +72,7 @@ class AbstractConformalEstimator(Estimator):
         name = type(self).__name__
         X = array_of_rows(X, f"X of {name}") if isinstance(X, (list, tuple)) else X
         y = array_of_rows(y, f"y of {name}") if isinstance(y, (list, tuple)) else y
-        X, y = as_host_array(X), as_host_array(y)
+        X, y = _as_host_array(X), _as_host_array(y)
         check_consistent_length(X, y)
         if isinstance(self, Classifier):
             refuse_missing(y)
@@ -103,7 +103,7 @@ class AbstractConformalEstimator(Estimator):
         classes = isinstance(self, Classifier)
         fewest = int(np.bincount(y).min()) if classes else n
         if fewest < 2:
-            raise ValueError(too_few_rows_message(fewest, classes))
+            raise ValueError(_too_few_rows_message(fewest, classes))
         part = min(max(1, round(self.calibration_size * n)), n - 1)
         if classes:
             K = len(self.classes_)
@@ -121,7 +121,7 @@ class AbstractConformalEstimator(Estimator):
         if isinstance(cv, (int, np.integer)):
             fewest = int(np.bincount(y).min()) if classes else len(y)
             if fewest < 2:
-                raise ValueError(too_few_rows_message(fewest, classes))
+                raise ValueError(_too_few_rows_message(fewest, classes))
             cv = min(int(cv), fewest)
         fold = np.full(len(y), -1)
         for f, (_, test) in enumerate(check_cv(cv, y, classifier=classes).split(X, y)):
@@ -140,18 +140,18 @@ class AbstractConformalEstimator(Estimator):
         return tags
 
 
-def as_host_array(X):
+def _as_host_array(X):
     return arrays.to_numpy(X) if arrays.is_foreign(X) else X
 
 
-def all_class_probabilities(model, X, K):
+def _all_class_probabilities(model, X, K):
     """Probabilities (n, K) of the codes below K; 0 for those a fold did not have."""
     from ..ensemble.members import class_probabilities
 
     return class_probabilities(model, X, K)
 
 
-def too_few_rows_message(n, classes) -> str:
+def _too_few_rows_message(n, classes) -> str:
     row_kind = "rows of each class" if classes else "rows"
     return f"calibration needs at least two {row_kind}, got {n} sample{'s' * (n != 1)}."
 
@@ -288,12 +288,12 @@ class ConformalRegressor(Regressor, AbstractConformalEstimator):
     def predict(self, X):
         """Numbers, without intervals."""
         check_is_fitted(self)
-        return self.estimator_.predict(as_host_array(X))
+        return self.estimator_.predict(_as_host_array(X))
 
     def predict_interval(self, X) -> np.ndarray:
         """Low and high ends (n, 2)."""
         check_is_fitted(self)
-        X = as_host_array(X)
+        X = _as_host_array(X)
         if self.method == "cqr":
             low, high = (m.predict(X) for m in self.estimators_)
             ends = np.column_stack([low - self.reach_, high + self.reach_])
@@ -372,7 +372,7 @@ class ConformalClassifier(Classifier, AbstractConformalEstimator):
         if self.method == "split":
             fit, rest = self._split(y)
             fold_model = clone(model).fit(rows_of_table(X, fit), y[fit])
-            p = all_class_probabilities(fold_model, rows_of_table(X, rest), K)
+            p = _all_class_probabilities(fold_model, rows_of_table(X, rest), K)
             self.rule_ = fit_prediction_sets(
                 p, y[rest], self.level, self.kind, self.by_class
             )
@@ -385,7 +385,8 @@ class ConformalClassifier(Classifier, AbstractConformalEstimator):
             rest = np.flatnonzero(self.fold_ != f)
             fold_model = clone(model).fit(rows_of_table(X, rest), y[rest])
             s = class_scores(
-                all_class_probabilities(fold_model, rows_of_table(X, out), K), self.kind
+                _all_class_probabilities(fold_model, rows_of_table(X, out), K),
+                self.kind,
             )
             self.own_[out] = s[np.arange(len(s)), y[out]]
             self.estimators_.append(fold_model)
@@ -394,8 +395,8 @@ class ConformalClassifier(Classifier, AbstractConformalEstimator):
     def predict_proba(self, X):
         """Probabilities (n, K), as the classifier gives them."""
         check_is_fitted(self)
-        return all_class_probabilities(
-            self.estimator_, as_host_array(X), len(self.classes_)
+        return _all_class_probabilities(
+            self.estimator_, _as_host_array(X), len(self.classes_)
         )
 
     def predict(self, X):
@@ -406,13 +407,13 @@ class ConformalClassifier(Classifier, AbstractConformalEstimator):
     def predict_set(self, X) -> np.ndarray:
         """Membership of each of `classes_` in the set of each row, (n, K) of bool."""
         check_is_fitted(self)
-        X, K = as_host_array(X), len(self.classes_)
+        X, K = _as_host_array(X), len(self.classes_)
         if self.method == "split":
             return prediction_sets(
-                all_class_probabilities(self.estimator_, X, K), self.rule_
+                _all_class_probabilities(self.estimator_, X, K), self.rule_
             )
         s = [
-            class_scores(all_class_probabilities(m, X, K), self.kind)
+            class_scores(_all_class_probabilities(m, X, K), self.kind)
             for m in self.estimators_
         ]
         labels = self.codes_ if self.by_class else None

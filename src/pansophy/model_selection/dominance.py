@@ -30,7 +30,7 @@ class CurveDominance(NamedTuple):
     pr: str
 
 
-def one_sided_limits(x, y, at):
+def _one_sided_limits(x, y, at):
     """Values of a rising broken line just before and just after `at`.
 
     Where the line is vertical these are the ends of that piece.
@@ -44,12 +44,12 @@ def one_sided_limits(x, y, at):
     return value_before, value_after
 
 
-def lies_above(a, b) -> bool:
+def _lies_above(a, b) -> bool:
     return all(np.all(u >= v - TINY) for u, v in zip(a, b))
 
 
-def dominating_curve(a, b) -> str:
-    first, second = lies_above(a, b), lies_above(b, a)
+def _dominating_curve(a, b) -> str:
+    first, second = _lies_above(a, b), _lies_above(b, a)
     if first and second:
         return "equal"
     return "first" if first else "second" if second else "neither"
@@ -70,14 +70,14 @@ def curve_dominance(y, first, second) -> CurveDominance:
     x_grid = np.unique(np.concatenate([c.false_positives for c in curves]))
     roc = []
     for c in curves:
-        value_before, value_after = one_sided_limits(
+        value_before, value_after = _one_sided_limits(
             c.false_positives, c.true_positives, x_grid
         )
         roc.append((value_before[1:], value_after))  # nothing comes before FP = 0
     x_grid = np.unique(np.concatenate([c.true_positives for c in curves]))
     pr = []
     for c in curves:
-        value_before, value_after = one_sided_limits(
+        value_before, value_after = _one_sided_limits(
             c.true_positives, c.false_positives, x_grid
         )
         positive_x = x_grid[
@@ -93,4 +93,4 @@ def curve_dominance(y, first, second) -> CurveDominance:
         )
     for k in (0, 1):  # at TP = P the curve ends; what follows is only more FP
         pr[k] = (pr[k][0], pr[k][1][:-1], pr[k][2])
-    return CurveDominance(dominating_curve(*roc), dominating_curve(*pr))
+    return CurveDominance(_dominating_curve(*roc), _dominating_curve(*pr))

@@ -103,8 +103,8 @@ def minimize(
         x = np.array(x, dtype=float)
         shape = x.shape
         if x.ndim != 1:
-            f = flattened_objective(f, shape)
-            gradient = flattened_objective(gradient, shape)
+            f = _flattened_objective(f, shape)
+            gradient = _flattened_objective(gradient, shape)
             x = x.ravel()
     if bounds is not None:
         d = len(x) if x is not None else len(bounds)
@@ -145,7 +145,7 @@ def minimize(
     return run
 
 
-def flattened_objective(f, shape):
+def _flattened_objective(f, shape):
     """f of an array of the given shape, as a function of a vector."""
     if not callable(f):
         return f

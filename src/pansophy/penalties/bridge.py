@@ -28,7 +28,7 @@ from .base import Penalty, check_nonnegative
 from .separable import elastic_penalty
 
 
-def bridge_prox_root(size, t, q):
+def _bridge_prox_root(size, t, q):
     """The larger u >= 0 with u + t q u^(q-1) = size, where there is one."""
     xp = namespace(size)
     # below the turning point of u + t q u^(q-1) no root of q < 1 counts
@@ -80,7 +80,7 @@ def lq(q: float = 1.0, alpha: float = 1.0) -> Penalty:
             return w
         if q == 0:
             return xp.where(size > math.sqrt(2 * t), w, 0 * w)
-        u = bridge_prox_root(size, t, q)
+        u = _bridge_prox_root(size, t, q)
         if q < 1:
             better = t * u**q + (u - size) ** 2 / 2 < size**2 / 2
             u = xp.where(better & (u < size), u, 0 * u)

@@ -37,7 +37,7 @@ MAX_GROWTH = 10  # bytes made of one byte of the file
 MIN_BUDGET = 1 << 16  # bytes that any file may ask for
 
 
-def path_key(where, key):
+def _path_key(where, key):
     return f"{where}[{key!r}]"
 
 
@@ -127,7 +127,7 @@ class Encoder:
 
     def _pairs(self, value, where):
         return [
-            [self.encode(k, f"a key of {where}"), self.encode(v, path_key(where, k))]
+            [self.encode(k, f"a key of {where}"), self.encode(v, _path_key(where, k))]
             for k, v in value.items()
         ]
 
@@ -309,12 +309,12 @@ class Decoder:
         return {name: self.decode(v) for name, v in node.items()}
 
 
-def make_object(decoder, node):
+def _make_object(decoder, node):
     cls = classes.class_of(node.get("class"))
     if classes.is_record(cls) or classes.is_module(cls):
         raise PersistError(f"the file misuses {cls.__name__}")
     state = decoder.state(cls, node.get("v"))
-    if state.get("input", "content") != "content" and reads_files(cls):
+    if state.get("input", "content") != "content" and _reads_files(cls):
         raise PersistError(
             f"the file holds a {cls.__name__} that takes texts for names of files to "
             "read; save it with input='content'"
@@ -340,7 +340,7 @@ def make_object(decoder, node):
     return decoder.remember(node, value)
 
 
-def reads_files(cls) -> bool:
+def _reads_files(cls) -> bool:
     """Whether texts may be names of files to a class: a vectoriser of documents."""
     return cls.__name__.endswith("Vectorizer")
 
@@ -367,7 +367,7 @@ def sklearn_version():
     return sklearn.__version__
 
 
-def make_again(decoder, node):
+def _make_again(decoder, node):
     """A value of functions, such as a loss, by the call that its recipe names."""
     make = classes.maker_of(node.get("by"))
     options = node.get("options")
@@ -377,7 +377,7 @@ def make_again(decoder, node):
     return decoder.remember(node, make(*decoder.items(node), **keywords))
 
 
-def make_record(decoder, node):
+def _make_record(decoder, node):
     cls = classes.class_of(node.get("class"))
     if not classes.is_record(cls):
         raise PersistError(f"the file misuses {cls.__name__}")
@@ -393,14 +393,14 @@ def make_record(decoder, node):
     return value
 
 
-def make_range(decoder, node):
+def _make_range(decoder, node):
     numbers = range(*decoder.items(node))
     if numbers[MAX_RANGE:]:
         raise PersistError(f"the file holds a range of more than {MAX_RANGE:,}")
     return numbers
 
 
-def make_type(decoder, node):
+def _make_type(decoder, node):
     name = node.get("v")
     if name in classes.BUILTINS:
         return classes.BUILTINS[name]
@@ -411,13 +411,13 @@ def make_type(decoder, node):
     return classes.class_of(name)
 
 
-def make_defaultdict(decoder, node):
+def _make_defaultdict(decoder, node):
     factories = {f.__name__: f for f in (int, float, list, dict, set)}
     factory = node.get("made")
     return defaultdict(factory and factories[factory], decoder.pairs(node))
 
 
-def make_bunch(decoder, node):
+def _make_bunch(decoder, node):
     from sklearn.utils import Bunch
 
     return Bunch(**decoder.pairs(node))
@@ -427,7 +427,7 @@ DECODERS = {
     "int": lambda d, n: int(n["v"], 16),
     "float": lambda d, n: {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[n["v"]],
     "complex": lambda d, n: complex(*d.items(n)),
-    "range": make_range,
+    "range": _make_range,
     "slice": lambda d, n: slice(*d.items(n)),
     "bytes": lambda d, n: base64.b64decode(n["v"], validate=True),
     "bytearray": lambda d, n: bytearray(base64.b64decode(n["v"], validate=True)),
@@ -436,13 +436,13 @@ DECODERS = {
     "frozenset": lambda d, n: frozenset(d.items(n)),
     "dict": Decoder.pairs,
     "OrderedDict": lambda d, n: OrderedDict(d.pairs(n)),
-    "defaultdict": make_defaultdict,
-    "Bunch": make_bunch,
+    "defaultdict": _make_defaultdict,
+    "Bunch": _make_bunch,
     "same": Decoder.same,
-    "object": make_object,
-    "record": make_record,
-    "made": make_again,
-    "type": make_type,
+    "object": _make_object,
+    "record": _make_record,
+    "made": _make_again,
+    "type": _make_type,
     "function": lambda d, n: classes.function_of(n["v"]),
     **arrays.DECODERS,
     **foreign.DECODERS,

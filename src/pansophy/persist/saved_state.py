@@ -75,7 +75,7 @@ class Sizes(dict):
         return observed == known + offset
 
 
-def parsed_size(size):
+def _parsed_size(size):
     """ "nodes+1" as ("nodes", 1); numbers and None as they are."""
     if type(size) is not str:
         return size
@@ -116,8 +116,8 @@ class ArrayRule:
         optional=False,
     ):  # fmt: skip
         self.leading, self.trailing = shape[:1] == (...,), shape[-1:] == (...,)
-        self.shape = tuple(parsed_size(s) for s in shape if s is not ...)
-        self.low, self.below = parsed_size(low), parsed_size(below)
+        self.shape = tuple(_parsed_size(s) for s in shape if s is not ...)
+        self.low, self.below = _parsed_size(low), _parsed_size(below)
         self.high = high
         self.finite = finite
         self.dtype = None if dtype is None else np.dtype(dtype)
@@ -128,7 +128,7 @@ class ArrayRule:
         if value is None and self.optional:
             return
         if type(value) is not np.ndarray:
-            if self.bounded or self.finite or not is_other_array(value):
+            if self.bounded or self.finite or not _is_other_array(value):
                 raise UnfitState(f"be an array of {self.noun}")
         elif value.dtype.kind not in self.kinds or (
             self.dtype is not None and value.dtype != self.dtype
@@ -201,15 +201,15 @@ class AnyArray(ArrayRule):
 
 
 @cache
-def other_array_modules() -> tuple[str, ...]:
+def _other_array_modules() -> tuple[str, ...]:
     return ("torch", "scipy.sparse")
 
 
-def is_other_array(value) -> bool:
+def _is_other_array(value) -> bool:
     """A torch tensor, a sparse matrix or a NumPy number."""
     if isinstance(value, np.generic):
         return True
-    return type(value).__module__.startswith(other_array_modules())
+    return type(value).__module__.startswith(_other_array_modules())
 
 
 class Offsets:
@@ -220,7 +220,7 @@ class Offsets:
 
     def __init__(self, parts, length, *, empty=False, optional=False):
         self.shape = IntArray(f"{parts}+1", optional=optional)
-        self.length = parsed_size(length)
+        self.length = _parsed_size(length)
         self.empty = empty
 
     def check(self, value, sizes):
@@ -246,7 +246,7 @@ class Whole:
     """A whole number from `low` up to `high` (sizes or numbers)."""
 
     def __init__(self, low=0, high=None, *, optional=False):
-        self.low, self.high = parsed_size(low), parsed_size(high)
+        self.low, self.high = _parsed_size(low), _parsed_size(high)
         self.optional = optional
 
     def check(self, value, sizes):
@@ -269,7 +269,7 @@ class Part:
 
     def __init__(self, cls, *, optional=False, **sizes):
         self.cls, self.optional = cls, optional
-        self.sizes = {name: parsed_size(size) for name, size in sizes.items()}
+        self.sizes = {name: _parsed_size(size) for name, size in sizes.items()}
 
     def check(self, value, sizes):
         if value is None and self.optional:
@@ -288,7 +288,7 @@ class Each:
 
     def __init__(self, rule, length=None, *, optional=False):
         self.rule = rule
-        self.length = parsed_size(length)
+        self.length = _parsed_size(length)
         self.optional = optional
 
     def check(self, value, sizes):

@@ -51,12 +51,12 @@ def film_episode(agent, env, *, random_state=0, max_frames=250) -> Film:
     >>> len(film.frames), film.total
     (4, 1.0)
     """
-    with no_display():
-        return play_and_draw(agent, env, random_state, max_frames)
+    with _no_display():
+        return _play_and_draw(agent, env, random_state, max_frames)
 
 
 @contextmanager
-def no_display():
+def _no_display():
     """Renderers draw into arrays: SDL need not look for a screen or loudspeakers."""
     names = ("SDL_VIDEODRIVER", "SDL_AUDIODRIVER")
     old_values = {name: os.environ.get(name) for name in names}
@@ -70,15 +70,15 @@ def no_display():
                 os.environ.pop(name, None)
 
 
-def play_and_draw(agent, env, random_state, max_frames) -> Film:
+def _play_and_draw(agent, env, random_state, max_frames) -> Film:
     """The episode of `film_episode`."""
-    env = rendered_environment(env)
+    env = _rendered_environment(env)
     rng = make_rng(random_state)
     observation, info = env.reset(seed=draw_seed(rng))
     if hasattr(agent, "begin"):
         agent.begin(observation)
     masked = takes_mask(agent.act)
-    frames = [draw_frame(env, observation)]
+    frames = [_draw_frame(env, observation)]
     total, n_steps, is_done = 0.0, 0, False
     longest = episode_limit(env)
     while not is_done:
@@ -89,7 +89,7 @@ def play_and_draw(agent, env, random_state, max_frames) -> Film:
         n_steps += 1
         is_done = terminated or truncated or n_steps == longest
         if len(frames) < max_frames:
-            frames.append(draw_frame(env, observation))
+            frames.append(_draw_frame(env, observation))
     return Film(frames, total, n_steps)
 
 
@@ -114,12 +114,12 @@ def film_bytes(film, *, fps=30) -> bytes:
     return out.getvalue()
 
 
-def rendered_environment(env):
+def _rendered_environment(env):
     """An environment that draws itself, where it can."""
     if isinstance(env, str):
         import gymnasium
 
-        known = registered_modes(env)
+        known = _registered_modes(env)
         for mode in [m for m in ("rgb_array", "ansi") if m in known]:
             try:
                 environment = gymnasium.make(env, render_mode=mode)
@@ -131,14 +131,14 @@ def rendered_environment(env):
     return made_environment(env)
 
 
-def registered_modes(name) -> list:
+def _registered_modes(name) -> list:
     """The ways in which an environment of Gymnasium's registry can draw itself."""
     import gymnasium
 
     return gymnasium.make(name).metadata.get("render_modes", [])
 
 
-def draw_frame(env, observation):
+def _draw_frame(env, observation):
     """One picture of an environment after an observation."""
     from PIL import Image
 
@@ -149,13 +149,13 @@ def draw_frame(env, observation):
         image.thumbnail((400, 400))
         return image
     if isinstance(picture, str):
-        return draw_text(picture)
+        return _draw_text(picture)
     if hasattr(core, "picture"):
         return Image.fromarray(core.picture())
     return Image.fromarray(draw_observation(type(core).__name__, observation))
 
 
-def draw_text(text):
+def _draw_text(text):
     """A text picture, line by line."""
     from PIL import Image, ImageDraw
 

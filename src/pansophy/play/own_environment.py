@@ -28,10 +28,10 @@ def name_environment(text) -> str:
     path = text.endswith(".py")
     place, colon, part = (f"{text}:" if path else text).rpartition(":")
     if not colon:
-        return check_registered(text)
+        return _check_registered(text)
     module = load_module(place)
     if VERSIONED.match(part):
-        check_registered(part)
+        _check_registered(part)
         return part
     maker = find_maker(module, part, text)
     name = f"{maker.__name__}-v0"
@@ -45,7 +45,7 @@ def name_environment(text) -> str:
     return name
 
 
-def check_registered(name) -> str:
+def _check_registered(name) -> str:
     """The name; the clear error if it is not registered."""
     import gymnasium
 

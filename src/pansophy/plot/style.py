@@ -204,13 +204,13 @@ def figure_svg(draw, label="", width=WIDE, height=HIGH, key="") -> str:
         figure = Figure(figsize=(width, height), layout="constrained")
         canvas = FigureCanvasSVG(figure)
         draw(figure.add_subplot())
-        lay_out_figure(figure)
+        _lay_out_figure(figure)
         out = io.StringIO()
         canvas.print_svg(out, metadata={"Date": None, "Creator": None})
     return clean_svg(out.getvalue(), label, key)
 
 
-def lay_out_figure(figure) -> None:
+def _lay_out_figure(figure) -> None:
     """Place the axes for SVG output, for good.
 
     `savefig` would draw the whole figure once more to do no more than this.

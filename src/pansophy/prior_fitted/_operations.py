@@ -77,7 +77,7 @@ def exponentials(row, top):
 
 
 @compiled(inner=True, fastmath=FASTMATH_NO_NAN)
-def largest_score(row):
+def _largest_score(row):
     top = row[0]
     for j in range(1, row.shape[0]):
         top = max(top, row[j])
@@ -85,7 +85,7 @@ def largest_score(row):
 
 
 @compiled(inner=True, fastmath=FASTMATH_NO_NAN)
-def total_of(row):
+def _total_of(row):
     total = ZERO
     for j in range(row.shape[0]):
         total += row[j]
@@ -97,7 +97,7 @@ def softmax_rows(scores):
     """Each row of scores becomes its softmax, in place."""
     for i in range(scores.shape[0]):
         row = scores[i]
-        exponentials(row, largest_score(row))
-        factor = ONE / total_of(row)
+        exponentials(row, _largest_score(row))
+        factor = ONE / _total_of(row)
         for j in range(row.shape[0]):
             row[j] *= factor

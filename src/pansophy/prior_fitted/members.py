@@ -213,7 +213,9 @@ def deal_columns(rng, X, y, is_categorical, n_members: int, most: int) -> list:
 # Reading and answering
 
 
-def run_network(network: PretrainedNetwork, cells, targets, identities, memory, device):
+def _run_network(
+    network: PretrainedNetwork, cells, targets, identities, memory, device
+):
     """`network.forward` by NumPy, or by torch on a device; arrays in and out."""
     if device is None:
         return forward(
@@ -243,7 +245,7 @@ def run_network(network: PretrainedNetwork, cells, targets, identities, memory, 
 def read_rows(network, view, statistics, seen, targets, device) -> tuple:
     """Memory of training rows as a member sees them."""
     cells = encode_cells(statistics, seen)
-    _, memory = run_network(network, cells, targets, view.identities, None, device)
+    _, memory = _run_network(network, cells, targets, view.identities, None, device)
     limit = np.finfo(np.float16).max
     return tuple(
         tuple(np.clip(part, -limit, limit).astype(np.float16) for part in pair)
@@ -286,7 +288,7 @@ def member_outputs(network, member: Member, X, device=None) -> np.ndarray:
         seen = member.view.apply(X[start : start + BLOCK])
         cells = encode_cells(member.statistics, seen)
         pairs = ((k.astype(np.float32), v.astype(np.float32)) for k, v in memory)
-        outputs, _ = run_network(network, cells, no_targets, identities, pairs, device)
+        outputs, _ = _run_network(network, cells, no_targets, identities, pairs, device)
         blocks.append(outputs[0])
     return np.concatenate(blocks)
 

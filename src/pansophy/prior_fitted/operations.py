@@ -65,7 +65,7 @@ def attention(queries, keys, values, heads: int):
     The heads cut the last axis into parts of equal width.
     """
     if not is_torch(queries):
-        return blocked_attention(queries, keys, values, heads)
+        return _blocked_attention(queries, keys, values, heads)
     if queries.is_cuda and has_triton():
         from ._network_triton import ShortAttention, suits_short_attention
 
@@ -82,7 +82,7 @@ def attention(queries, keys, values, heads: int):
     return mixed.transpose(-3, -2).flatten(-2)
 
 
-def blocked_attention(queries, keys, values, heads: int):
+def _blocked_attention(queries, keys, values, heads: int):
     """`attention` of NumPy arrays, so many queries at a time that scores stay few."""
     from ._operations import softmax_rows
 

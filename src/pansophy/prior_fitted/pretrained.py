@@ -38,14 +38,14 @@ class PretrainedNetwork(NamedTuple):
     digest: str  # of the file
 
 
-def pretrained_path() -> Path:
+def _pretrained_path() -> Path:
     """The file of weights that the estimators use."""
     return Path(os.environ.get(VARIABLE) or PACKAGED)
 
 
 def has_pretrained() -> bool:
     """Whether there is a file of weights."""
-    return pretrained_path().is_file()
+    return _pretrained_path().is_file()
 
 
 def load_pretrained(path=None) -> PretrainedNetwork:
@@ -57,7 +57,7 @@ def load_pretrained(path=None) -> PretrainedNetwork:
     >>> load_pretrained().shape.n_cell_features
     24
     """
-    path = Path(path) if path is not None else pretrained_path()
+    path = Path(path) if path is not None else _pretrained_path()
     try:
         stamp = path.stat().st_mtime_ns
     except OSError:

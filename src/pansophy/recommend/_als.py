@@ -132,12 +132,12 @@ def normal_matrix_product(begin, end, indices, a, t, V, e, x, q, start):
         else:
             s0, s1, s2, s3 = a[j] * s0, a[j1] * s1, a[j2] * s2, a[j3] * s3
         s1, s2, s3 = s1 if d1 else zero, s2 if d2 else zero, s3 if d3 else zero
-        add_four_rows(q, s0, s1, s2, s3, v0, v1, v2, v3)
+        _add_four_rows(q, s0, s1, s2, s3, v0, v1, v2, v3)
     return value
 
 
 @compiled(fastmath=FASTMATH)
-def add_four_rows(q, s0, s1, s2, s3, v0, v1, v2, v3):
+def _add_four_rows(q, s0, s1, s2, s3, v0, v1, v2, v3):
     """q += s0 v0 + s1 v1 + s2 v2 + s3 v3."""
     for f in range(len(q)):
         q[f] += s0 * v0[f] + s1 * v1[f] + s2 * v2[f] + s3 * v3[f]
@@ -167,12 +167,12 @@ def cholesky_rows(first, last, indptr, indices, a, t, V, G, c, U):
                 b[e] += t[j] * v[e]
                 for f in range(e + 1):
                     A[e, f] += s * v[f]
-        total -= 0.5 * solve_rank_deficient(A, b, x)
+        total -= 0.5 * _solve_rank_deficient(A, b, x)
     return total
 
 
 @compiled
-def solve_rank_deficient(A, b, x):
+def _solve_rank_deficient(A, b, x):
     """x = A^-1 b from the lower half of A, which is overwritten; returns x.b.
 
     A pivot that is nothing but rounding means that a direction is not determined by

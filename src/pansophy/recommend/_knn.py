@@ -23,21 +23,21 @@ class SparseRatings(NamedTuple):
 
 
 @compiled
-def rounded_magnitude(s):
+def _rounded_magnitude(s):
     """|s| in units of 2^-40: what differs by rounding alone is equal."""
     return np.rint(abs(s) * 1099511627776.0)
 
 
 @compiled
-def insert_similar_row(s, b, codes, sims, count):
+def _insert_similar_row(s, b, codes, sims, count):
     """Put row b with similarity s into the sorted lists; how many there are then.
 
     Sorted by |s| falling, equal ones by row number.
     """
     n = len(codes)
-    size = rounded_magnitude(s)
+    size = _rounded_magnitude(s)
     if count == n:
-        least_size = rounded_magnitude(sims[n - 1])
+        least_size = _rounded_magnitude(sims[n - 1])
         if size < least_size or (size == least_size and b > codes[n - 1]):
             return count
         slot = n - 1
@@ -45,7 +45,7 @@ def insert_similar_row(s, b, codes, sims, count):
         slot = count
         count += 1
     while slot > 0:
-        other_size = rounded_magnitude(sims[slot - 1])
+        other_size = _rounded_magnitude(sims[slot - 1])
         if other_size > size or (other_size == size and codes[slot - 1] < b):
             break
         sims[slot], codes[slot] = sims[slot - 1], codes[slot - 1]
@@ -103,7 +103,7 @@ def cosine_neighbors(
             if counted:
                 s *= o / (o + shrink)
             if abs(s) >= needed:
-                count = insert_similar_row(s, b, codes[row], sims[row], count)
+                count = _insert_similar_row(s, b, codes[row], sims[row], count)
                 if count == codes.shape[1]:
                     needed = abs(sims[row, count - 1]) * (1 - 1e-9)
 
@@ -145,14 +145,14 @@ def correlation_neighbors(
             o = sums[b, 0]
             s = 0.0
             if not (exclude_self and b == row) and o >= min_overlap:
-                s = correlation_from_sums(sums[b], kind) * (o / (o + shrink))
+                s = _correlation_from_sums(sums[b], kind) * (o / (o + shrink))
             sums[b, :] = 0
             if s != 0:
-                count = insert_similar_row(s, b, codes[row], sims[row], count)
+                count = _insert_similar_row(s, b, codes[row], sims[row], count)
 
 
 @compiled
-def correlation_from_sums(e, kind):
+def _correlation_from_sums(e, kind):
     """x.z / (|x| |z|) from sums over common cells, about the means if PEARSON.
 
     0 if one of the two does not vary.

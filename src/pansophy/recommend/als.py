@@ -109,7 +109,7 @@ def ridge_problems(
         if turned:  # values are carried along: to look them up would be slower
             table = table.T.tocsr()
             mass = None if mass is None else mass.T.tocsr()
-        a, t = confidence_and_target(
+        a, t = _confidence_and_target(
             table.data, None if mass is None else mass.data, implicit, alpha
         )
         if not turned:
@@ -132,26 +132,26 @@ def ridge_problems(
     return users, items, constant
 
 
-def preconditioner_axes(side: RidgeProblems, V):
+def _preconditioner_axes(side: RidgeProblems, V):
     """(g, h, Q): the axes Q of H, in which H = diag(h) and G = diag(g); eq. (4).
 
     A direction in which H is nothing but rounding is taken for a little more than that.
     """
-    H = gram_matrix(V, None if side.dense else side.share)
+    H = _gram_matrix(V, None if side.dense else side.share)
     h, Q = np.linalg.eigh(H.astype(np.float64))
     g = h if side.dense else np.zeros_like(h)
     h = np.maximum(h, 1e3 * np.finfo(V.dtype).eps * max(h[-1], 0.0))
     return g.astype(V.dtype), h.astype(V.dtype), Q.astype(V.dtype)
 
 
-def gram_matrix(V, share=None):
+def _gram_matrix(V, share=None):
     """sum_i V_i V_i^T, or of each row its share."""
     if share is None:
         return Rows(V).sum(lambda v: v.T @ v)
     return Rows(V, share).sum(lambda v, s: (v * s[:, None]).T @ v)
 
 
-def confidence_and_target(r, w, implicit, alpha):
+def _confidence_and_target(r, w, implicit, alpha):
     """a and t of eq. (3) for ratings (explicit: less offsets) and weights."""
     if not implicit:
         return (np.ones_like(r), r) if w is None else (w, w * r)
@@ -178,7 +178,7 @@ def half_sweep(side: RidgeProblems, V, U, steps, enough=CG_TOLERANCE):
     U = U.copy()
     with threads.single_blas():
         if steps:
-            g, h, Q = preconditioner_axes(side, V)
+            g, h, Q = _preconditioner_axes(side, V)
             V = Rows(V).map(lambda v: v @ Q)
             preconditioner = loops.Preconditioner(g, h, side.m)
             tolerance = V.dtype.type(enough)
@@ -192,7 +192,7 @@ def half_sweep(side: RidgeProblems, V, U, steps, enough=CG_TOLERANCE):
                 return value
 
         else:
-            G = gram_matrix(V) if side.dense else np.empty((0, k), V.dtype)
+            G = _gram_matrix(V) if side.dense else np.empty((0, k), V.dtype)
 
             def task(first, last):
                 return loops.cholesky_rows(first, last, *ratings, V, G, side.c, U)
@@ -201,21 +201,21 @@ def half_sweep(side: RidgeProblems, V, U, steps, enough=CG_TOLERANCE):
         return U, sum(threads.run_tasks(tasks))
 
 
-def factor_penalty(side, U):
+def _factor_penalty(side, U):
     """l/2 sum_u s_u |U_u|^2."""
     return 0.5 * float(np.einsum("i,ij,ij", side.c, U, U, dtype=np.float64))
 
 
-def als_sweeps(users, items, constant, U, V, steps, *, max_iter, tol, task):
+def _als_sweeps(users, items, constant, U, V, steps, *, max_iter, tol, task):
     """Sweeps from U and V until J converges: a `core.drivers.iterate.Result` of
     `ALSState`.
     """
 
     def sweep(state):
         U, value = half_sweep(users, state.V, state.U, steps)
-        middle = constant + value + factor_penalty(items, state.V)
+        middle = constant + value + _factor_penalty(items, state.V)
         V, value = half_sweep(items, U, state.V, steps)
-        return ALSState(U, V, constant + value + factor_penalty(users, U), middle)
+        return ALSState(U, V, constant + value + _factor_penalty(users, U), middle)
 
     return iterate(
         sweep,
@@ -318,7 +318,7 @@ class ALS(AbstractFactors):
 
         def run(i, task=SILENT):
             U, V = self._start(ratings, rng)
-            return als_sweeps(
+            return _als_sweeps(
                 *problem,
                 U,
                 V,

@@ -61,7 +61,7 @@ class AssociationRule(NamedTuple):
     conviction: float
 
 
-def transaction_matrix(X):
+def _transaction_matrix(X):
     """(CSR of transactions by items, names) from lists, a 0/1 table or ratings."""
     if isinstance(X, Ratings):
         return X.order, X.item_names
@@ -73,10 +73,10 @@ def transaction_matrix(X):
     if hasattr(X, "columns"):
         column_of, names = frame_columns(X)
         table = np.column_stack([np.asarray(column_of(c, "items")) for c in names])
-        return sparse_indicator(table), check_labels(names)
+        return _sparse_indicator(table), check_labels(names)
     if hasattr(X, "dtype"):
         table = np.asarray(X)
-        return sparse_indicator(table), np.arange(
+        return _sparse_indicator(table), np.arange(
             table.shape[1] if table.ndim == 2 else 0
         )
     sets = [sorted(set(basket)) for basket in X]
@@ -87,14 +87,14 @@ def transaction_matrix(X):
     return sp.csr_array((np.ones(len(codes), bool), codes, indptr), shape), names
 
 
-def sparse_indicator(table):
+def _sparse_indicator(table):
     """A table of 0 and 1 (or False and True) as a sparse matrix."""
     if table.ndim != 2 or not np.isin(table, (0, 1)).all():
         raise ValueError("a table of transactions must hold 0 and 1 in 2 dimensions.")
     return sp.csr_array(table.astype(bool))
 
 
-def frequent_itemsets(C, least, longest=None) -> dict[tuple, int]:
+def _frequent_itemsets(C, least, longest=None) -> dict[tuple, int]:
     """Every set of columns that at least `least` rows hold, with its count."""
     counts = np.bincount(C.indices, minlength=C.shape[1])
     items = np.flatnonzero(counts >= least)
@@ -126,7 +126,7 @@ def frequent_itemsets(C, least, longest=None) -> dict[tuple, int]:
     return out
 
 
-def rules_from_itemsets(sets: dict[tuple, int], n, confidence, lift, name: Callable):
+def _rules_from_itemsets(sets: dict[tuple, int], n, confidence, lift, name: Callable):
     """All rules with at least this confidence and lift."""
     out = []
     for itemset, count in sets.items():
@@ -139,7 +139,7 @@ def rules_from_itemsets(sets: dict[tuple, int], n, confidence, lift, name: Calla
                 A = tuple(i for i in itemset if i not in C)
                 if count >= confidence * sets[A] * (1 - 1e-12):
                     good.add(C)
-                    rule = rule_measures(name(A), name(C), count, sets[A], sets[C], n)
+                    rule = _rule_measures(name(A), name(C), count, sets[A], sets[C], n)
                     if rule.lift >= lift:
                         out.append(rule)
             size = len(heads[0]) + 1
@@ -152,7 +152,7 @@ def rules_from_itemsets(sets: dict[tuple, int], n, confidence, lift, name: Calla
     return out
 
 
-def rule_measures(A, C, both, a, c, n) -> AssociationRule:
+def _rule_measures(A, C, both, a, c, n) -> AssociationRule:
     """Eq. (2) and (3) from counts."""
     support, conf, rate = both / n, both / a, c / n
     odds = np.inf if both == a else (1 - rate) / (1 - conf)
@@ -220,14 +220,14 @@ class AssociationRules(Estimator):
             Not used.
         """
         check_params(self)
-        C, names = transaction_matrix(X)
+        C, names = _transaction_matrix(X)
         n = C.shape[0]
         if n == 0:
             raise ValueError("AssociationRules needs at least one transaction (row).")
         min_count = max(1, ceil(self.min_support * n - 1e-9))
-        sets = frequent_itemsets(C, min_count, self.max_length)
+        sets = _frequent_itemsets(C, min_count, self.max_length)
         name = lambda codes: tuple(names[list(codes)].tolist())
-        rules = rules_from_itemsets(sets, n, self.min_confidence, self.min_lift, name)
+        rules = _rules_from_itemsets(sets, n, self.min_confidence, self.min_lift, name)
         self.itemsets_ = [
             Itemset(name(s), count / n)
             for s, count in sorted(sets.items(), key=lambda p: (len(p[0]), -p[1], p[0]))

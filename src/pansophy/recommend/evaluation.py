@@ -49,7 +49,7 @@ class RankingReport(NamedTuple):
         return "\n".join(lines)
 
 
-def hits_of_model(model, test, k, exclude_seen):
+def _hits_of_model(model, test, k, exclude_seen):
     """(Hits, recommended codes) for the users of test ratings, all relevant."""
     counts = np.bincount(test.users, minlength=test.shape[0])
     users_with_hits = np.flatnonzero(counts)
@@ -104,7 +104,7 @@ def evaluate(model, test, k=10, *, threshold=None, exclude_seen=True) -> Ranking
     good = test if threshold is None else test[test.values >= threshold]
     if not len(good):
         raise ValueError("no test rating is relevant: nothing to evaluate.")
-    hits, codes = hits_of_model(model, good, k, exclude_seen)
+    hits, codes = _hits_of_model(model, good, k, exclude_seen)
     error = np.array([np.nan])
     if not getattr(model, "implicit", False):
         error = model.predict(test) - test.values

@@ -56,7 +56,7 @@ def cold_start(ratings, min_ratings=5) -> ColdStart:
     )
 
 
-def sorted_union(lists):
+def _sorted_union(lists):
     """All names of several sorted lists, sorted."""
     if len({names.dtype.kind == "U" for names in lists}) > 1:
         raise TypeError("the recommenders name their items differently.")
@@ -110,7 +110,7 @@ class HybridRecommender(Recommender, Estimator):
         parts = self._parts()
         a = self._shares(parts)
         fitted = [clone(part).fit(ratings) for part in parts]
-        items = sorted_union([part.items_ for part in fitted])
+        items = _sorted_union([part.items_ for part in fitted])
         self.recommenders_, self.weights_ = fitted, a
         self._store_ratings(ratings.with_names(items=items))
         return self

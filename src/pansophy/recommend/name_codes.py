@@ -17,14 +17,14 @@ def check_labels(labels, what="names"):
         array = labels
         if pa.types.is_integer(array.type) and not array.null_count:
             return np.asarray(array)
-        return arrow_to_labels(array, what)
+        return _arrow_to_labels(array, what)
     array = np.asarray(labels)
     if array.ndim != 1:
         raise ValueError(f"{what} must be one column, got {array.ndim} dimensions.")
     kind = array.dtype.kind
     if kind in "OT":
         try:
-            return arrow_to_labels(pa.array(array.tolist()), what)
+            return _arrow_to_labels(pa.array(array.tolist()), what)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise TypeError(
                 f"{what} must be all numbers or all text, not a mixture."
@@ -40,7 +40,7 @@ def check_labels(labels, what="names"):
     return array
 
 
-def arrow_to_labels(array, what):
+def _arrow_to_labels(array, what):
     """An Arrow column as a NumPy array of numbers or text."""
     if array.null_count:
         raise ValueError(f"{what} contain NaN or nothing: every row needs a name.")

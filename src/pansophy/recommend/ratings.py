@@ -105,7 +105,7 @@ class Ratings:
         ratings = replace(ratings, times=times, weights=weights)
         if weights is not None and not weights.all():
             ratings = ratings[weights > 0]  # a row of weight 0 is no row
-        return merge_duplicates(ratings, duplicates)
+        return _merge_duplicates(ratings, duplicates)
 
     @classmethod
     def from_frame(
@@ -155,7 +155,7 @@ class Ratings:
             cells = (rows, i, C.indptr)
             ratings.__dict__["order"] = sp.csr_array(cells, shape=C.shape)
             return ratings
-        return merge_duplicates(ratings, "error")
+        return _merge_duplicates(ratings, "error")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -193,7 +193,7 @@ class Ratings:
     @cached_property
     def order(self) -> sp.csr_array:
         """Row numbers of the ratings sorted by user, then item, as a sparse matrix."""
-        return sorted_cell_order(self.users, self.items, self.shape)
+        return _sorted_cell_order(self.users, self.items, self.shape)
 
     @cached_property
     def csr(self) -> sp.csr_array:
@@ -252,22 +252,22 @@ class Ratings:
         """A copy with wider lists of names (users or items without ratings)."""
         out = self
         if users is not None:
-            codes = codes_in_names(users, self.user_names, "users")
+            codes = _codes_in_names(users, self.user_names, "users")
             out = replace(out, users=codes[self.users], user_names=np.asarray(users))
         if items is not None:
-            codes = codes_in_names(items, self.item_names, "items")
+            codes = _codes_in_names(items, self.item_names, "items")
             out = replace(out, items=codes[self.items], item_names=np.asarray(items))
         return out
 
 
-def codes_in_names(names, labels, what):
+def _codes_in_names(names, labels, what):
     codes = codes_of_names(np.asarray(names), labels, what)
     if (codes < 0).any():
         raise ValueError(f"a name among the {what} is missing from the new list.")
     return codes
 
 
-def sorted_cell_order(users, items, shape) -> sp.csr_array:
+def _sorted_cell_order(users, items, shape) -> sp.csr_array:
     """Row numbers 0 .. n-1 by user, then item, equal cells in their order."""
     n = len(users)
     row_numbers = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
@@ -283,7 +283,7 @@ def fill_pattern(order, values) -> sp.csr_array:
     return sp.csr_array(parts, shape=order.shape)
 
 
-def merge_duplicates(ratings, rule) -> Ratings:
+def _merge_duplicates(ratings, rule) -> Ratings:
     """One row for every cell, by the rule of the module text."""
     if rule not in DUPLICATES:
         known = ", ".join(map(repr, DUPLICATES))
@@ -306,7 +306,7 @@ def merge_duplicates(ratings, rule) -> Ratings:
             "than once: choose a rule for duplicates."
         )
     starts = np.flatnonzero(new)
-    kept_rows, values, weights = merged_rows(ratings, row_numbers, starts, rule)
+    kept_rows, values, weights = _merged_rows(ratings, row_numbers, starts, rule)
     times = ratings.times
     if times is not None:
         times = np.maximum.reduceat(times[row_numbers], starts)
@@ -322,7 +322,7 @@ def merge_duplicates(ratings, rule) -> Ratings:
     )
 
 
-def merged_rows(ratings, at, starts, rule):
+def _merged_rows(ratings, at, starts, rule):
     """(a row of each cell, its value, its weight) by the rule."""
     r = ratings.values[at]
     w = ratings.weights
@@ -389,7 +389,7 @@ def split_columns(X) -> list:
     if hasattr(X, "columns") or isinstance(X, dict):
         column_of, names = frame_columns(X)
         return [column_of(name, "ratings") for name in names]
-    rows = X if hasattr(X, "dtype") else rows_as_array(X)
+    rows = X if hasattr(X, "dtype") else _rows_as_array(X)
     rows = np.asarray(rows)
     if rows.ndim != 2:
         raise ValueError(
@@ -398,7 +398,7 @@ def split_columns(X) -> list:
     return [rows[:, j] for j in range(rows.shape[1])]
 
 
-def rows_as_array(X):
+def _rows_as_array(X):
     """A list of rows that may mix numbers and text, as an array that keeps them so."""
     rows = [tuple(row) for row in X]
     if any(isinstance(value, str) for row in rows for value in row):

@@ -41,7 +41,7 @@ SCORE_BLOCK = 1 << 21  # scores of a block of rows
 MAX_SELECTED = 256  # up to so many are picked in one pass
 
 
-def best_columns(score, rows, n_columns, n, seen=None, allowed=None):
+def _best_columns(score, rows, n_columns, n, seen=None, allowed=None):
     """(m, n) columns of the largest scores of each row, best first, and the scores.
 
     `score(rows)` gives the (b, n_columns) scores of some rows; `seen` is a CSR matrix
@@ -61,7 +61,7 @@ def best_columns(score, rows, n_columns, n, seen=None, allowed=None):
         if allowed is not None:
             S[:, ~allowed] = -np.inf
         if seen is not None:
-            hide_seen(S, block, seen)
+            _hide_seen(S, block, seen)
         if n <= MAX_SELECTED:
             select_largest(S, n, codes[cut], scores[cut])
             return
@@ -76,7 +76,7 @@ def best_columns(score, rows, n_columns, n, seen=None, allowed=None):
     return codes, scores
 
 
-def hide_seen(S, rows, seen):
+def _hide_seen(S, rows, seen):
     """-inf where the rows have stored cells."""
     known = np.flatnonzero(rows >= 0)
     begin, end = seen.indptr[rows[known]], seen.indptr[rows[known] + 1]
@@ -226,7 +226,7 @@ class Recommender:
             The items to choose from; None is all.
         """
         codes, scores = self._top_items(self._find(users), n, exclude_seen, items)
-        return ranking_of_names(self.items_, codes, scores, one=np.ndim(users) == 0)
+        return _ranking_of_names(self.items_, codes, scores, one=np.ndim(users) == 0)
 
     def _top_items(self, u, n, exclude_seen=True, items=None):
         """(m, n) codes, -1 where nothing is left, and scores."""
@@ -239,7 +239,7 @@ class Recommender:
         counts = self.ratings_.user_counts
         strange = (u < 0) | (counts[u] == 0) if len(counts) else u < 0
         n = min(check_count("n", n), len(self.items_))
-        codes, scores = best_columns(
+        codes, scores = _best_columns(
             self._scores, u, len(self.items_), n, seen, allowed
         )
         if strange.any():
@@ -271,7 +271,7 @@ class Recommender:
         codes, scores = self._nearest(
             side, row_codes, min(check_count("n", n), len(names) - 1)
         )
-        return ranking_of_names(names, codes, scores, one=np.ndim(wanted) == 0)
+        return _ranking_of_names(names, codes, scores, one=np.ndim(wanted) == 0)
 
     def fold_in(self, X, y=None, sample_weight=None):
         """A model that knows the users of X instead, from their ratings alone.
@@ -308,7 +308,7 @@ class Recommender:
         return codes_of_names(self.users_, np.atleast_1d(users), "users")
 
 
-def ranking_of_names(names, codes, scores, *, one) -> Ranking:
+def _ranking_of_names(names, codes, scores, *, one) -> Ranking:
     """Codes as names; -1 is cut off from one ranking and None in several."""
     is_listed = codes >= 0
     if one:
@@ -368,4 +368,4 @@ class AbstractFactors(Recommender, Estimator):
             return super()._nearest(side, codes, n)
         F, _ = unit_rows(F, 0.0)
         self_cells = sp.eye_array(len(F), dtype=np.int8, format="csr")
-        return best_columns(lambda at: F[at] @ F.T, codes, len(F), n, self_cells, None)
+        return _best_columns(lambda at: F[at] @ F.T, codes, len(F), n, self_cells, None)

@@ -59,7 +59,7 @@ class SGDState(NamedTuple):
     objective: float  # J
 
 
-def balanced_groups(codes, n, parts):
+def _balanced_groups(codes, n, parts):
     """A group of each rating, by its code, with about equal numbers of ratings."""
     ends = np.cumsum(np.bincount(codes, minlength=n))
     return np.minimum(parts * (ends - 1) // max(ends[-1], 1), parts - 1)[codes]
@@ -69,8 +69,8 @@ def independent_blocks(ratings, parts):
     """Row numbers of the ratings for each sub-epoch and block of it."""
     if parts == 1:
         return [[np.arange(len(ratings))]]
-    g = balanced_groups(ratings.users, ratings.shape[0], parts)
-    h = balanced_groups(ratings.items, ratings.shape[1], parts)
+    g = _balanced_groups(ratings.users, ratings.shape[0], parts)
+    h = _balanced_groups(ratings.items, ratings.shape[1], parts)
     key = ((h - g) % parts) * parts + g  # sub-epoch, block
     order = np.argsort(key, kind="stable")
     cuts = np.searchsorted(key[order], np.arange(parts * parts + 1))
@@ -78,7 +78,7 @@ def independent_blocks(ratings, parts):
     return [blocks[s * parts : (s + 1) * parts] for s in range(parts)]
 
 
-def sgd_descent(
+def _sgd_descent(
     ratings, start, rng, *, m, reg, rate, decay, biased, max_iter, tol, task
 ):
     """Epochs of eq. (3) until J converges: a `core.drivers.iterate.Result` of
@@ -197,7 +197,7 @@ class SGDFactorization(AbstractFactors):
         if self.center == "global" and len(r) and np.all(r == r[0]):
             # nothing is left to explain: the least J, 0, is at factors of 0
             m, start = float(r[0]), tuple(np.zeros_like(a) for a in start)
-        run = lambda task: sgd_descent(
+        run = lambda task: _sgd_descent(
             ratings,
             start,
             rng,

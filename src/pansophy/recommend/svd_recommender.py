@@ -37,7 +37,7 @@ from .ratings import fill_pattern
 from .recommender import AbstractFactors
 
 
-def residual_matrix(ratings, off):
+def _residual_matrix(ratings, off):
     """Eq. (1) as a sparse matrix."""
     rest = ratings.values - off.at(ratings.users, ratings.items)
     return fill_pattern(ratings.order, rest.astype(ratings.values.dtype))
@@ -95,7 +95,7 @@ class SVDRecommender(AbstractFactors):
         ratings = self._begin_ratings(X, y)
         offsets = fit_offsets(ratings, self.center, self.bias_reg)
         k = min(self.n_factors, *ratings.shape)
-        A = residual_matrix(ratings, offsets)
+        A = _residual_matrix(ratings, offsets)
         rng = make_rng(self.random_state)
         W, S, Ft = truncated_svd(A, k, rng)
         self.singular_values_ = S
@@ -108,7 +108,7 @@ class SVDRecommender(AbstractFactors):
             self.offsets_, ratings, self.center, self.bias_reg
         )
         V, S = self.item_factors_, self.singular_values_
-        U = residual_matrix(ratings, offsets) @ V
+        U = _residual_matrix(ratings, offsets) @ V
         min_value = np.finfo(S.dtype).eps * max(float(S.max(initial=0.0)), 1e-300)
         small = min_value >= S
         return offsets, np.where(small, 0, U / np.where(small, 1, S))

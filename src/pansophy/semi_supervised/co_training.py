@@ -66,7 +66,7 @@ def rows_by_class(k_best, weight) -> np.ndarray:
     return np.maximum(np.floor(exact + 0.5).astype(int), 1)
 
 
-def choose_rows_to_label(P, Q, free, counts):
+def _choose_rows_to_label(P, Q, free, counts):
     """Codes of the rows that either view labels; the more certain one if both do."""
     rows = np.flatnonzero(free)
     code = np.full(len(P), -1)
@@ -169,7 +169,7 @@ class CoTraining(AbstractSemiSupervised):
                 probabilities_of_classes(m, Z, self.classes_)
                 for m, Z in zip(models, parts)
             )
-            new_codes = choose_rows_to_label(P, Q, state.codes < 0, counts)
+            new_codes = _choose_rows_to_label(P, Q, state.codes < 0, counts)
             new = np.where(new_codes >= 0, new_codes, state.codes)
             rounds = state.labelled_in
             rounds = np.where(new_codes >= 0, rounds.max() + 1, rounds)

@@ -52,7 +52,7 @@ from ..typing import ListLike, NumericArray, Seed
 from .abstract_semi_supervised import normalize_missing_labels
 
 
-def encode_partial_labels(y, X, classes=None):
+def _encode_partial_labels(y, X, classes=None):
     """Classes, and the code of each label, -1 where it is not known."""
     labels = np.asarray(arrays.to_numpy(y))
     known = known_labels(labels)
@@ -69,7 +69,7 @@ def encode_partial_labels(y, X, classes=None):
     return classes, codes
 
 
-def initial_class_means(t: EMData, codes, w, c, per_class, rng):
+def _initial_class_means(t: EMData, codes, w, c, per_class, rng):
     """Initial means (c per_class, d): of labelled rows, or random without any."""
     from ..cluster.centers.kmeans import kmeans_labels
 
@@ -105,7 +105,7 @@ def initial_class_means(t: EMData, codes, w, c, per_class, rng):
     return means.reshape(c * per_class, -1)
 
 
-def repeat_covariance(C, k, shape):
+def _repeat_covariance(C, k, shape):
     """One covariance for each of k components, in the storage of a shape."""
     return C if shape == "tied" else np.stack([C] * k)
 
@@ -222,7 +222,7 @@ class GaussianMixtureClassifier(Classifier, Estimator):
             order="C",
         )
         refuse_overflowing_squares(self, X)
-        self.classes_, codes = encode_partial_labels(y, X, self.classes)
+        self.classes_, codes = _encode_partial_labels(y, X, self.classes)
         c = len(self.classes_)
         if c < 2:
             raise ValueError(
@@ -276,11 +276,11 @@ class GaussianMixtureClassifier(Classifier, Estimator):
             mass = np.bincount(codes[codes >= 0], seen[codes >= 0], c) + 1e-3
             W = np.repeat(mass / mass.sum(), self.n_components) / self.n_components
         if M is None:
-            M = initial_class_means(t, codes, w, c, self.n_components, rng)
+            M = _initial_class_means(t, codes, w, c, self.n_components, rng)
         if C is None:
             total = data_mean_and_covariance(t, shape)[1]
             eye = np.eye(t.rows.d) if total.ndim == 2 else 1.0
-            C = repeat_covariance(total + max(self.reg_covar, 1e-12) * eye, k, shape)
+            C = _repeat_covariance(total + max(self.reg_covar, 1e-12) * eye, k, shape)
         return GaussianMixtureParams(
             np.maximum(W, np.finfo(float).tiny), Normal(M, C, shape)
         )

@@ -43,17 +43,17 @@ class MultipleInstanceState(NamedTuple):
     changed: int = -1
 
 
-def best_row_of_each_bag(p, bag, n_bags):
+def _best_row_of_each_bag(p, bag, n_bags):
     """The row of largest p in each bag, the first of equals."""
     order = np.lexsort((np.arange(len(p)), -p, bag))
     return order[np.searchsorted(bag[order], np.arange(n_bags))]
 
 
-def relabel_rows(P, codes, bag, n_bags):
+def _relabel_rows(P, codes, bag, n_bags):
     """Eq. (2): `codes` is the class of each row's bag."""
     p = P[np.arange(len(P)), codes]
     z = np.where(p > P[:, 0], codes, 0)
-    top = best_row_of_each_bag(p, bag, n_bags)
+    top = _best_row_of_each_bag(p, bag, n_bags)
     z[top] = codes[top]
     return z
 
@@ -152,7 +152,7 @@ class MultipleInstance(AbstractSemiSupervised):
         def step(state):
             model = self._fit_labelled(clone(base), X, state.z, w)
             P = probabilities_of_classes(model, X, self.classes_)
-            z = relabel_rows(P, codes, bag, n_bags)
+            z = _relabel_rows(P, codes, bag, n_bags)
             changed = int(np.count_nonzero(z != state.z))
             return MultipleInstanceState(float(np.count_nonzero(z)), z, changed)
 
@@ -191,7 +191,7 @@ class MultipleInstance(AbstractSemiSupervised):
         names, bag = np.unique(np.asarray(groups), return_inverse=True)
         if bag.shape != (len(P),):
             raise ValueError(f"groups must hold {len(P)} bags, got {bag.shape}.")
-        top = P[best_row_of_each_bag(P[:, 1:].max(axis=1), bag, len(names))]
+        top = P[_best_row_of_each_bag(P[:, 1:].max(axis=1), bag, len(names))]
         kind = 1 + top[:, 1:].argmax(axis=1)
         is_likelier = top[np.arange(len(top)), kind] > top[:, 0]
         return names, self.classes_[np.where(is_likelier, kind, 0)]

@@ -53,7 +53,7 @@ class SelfTrainingState(NamedTuple):
     rounds: int = 0
 
 
-def select_confident_rows(best, free, threshold, criterion, k_best):
+def _select_confident_rows(best, free, threshold, criterion, k_best):
     """Eqs. (1) and (2): which of the free rows get their label."""
     if criterion == "threshold":
         return free & (best > threshold)
@@ -158,7 +158,7 @@ class SelfTrainingClassifier(AbstractSemiSupervised):
             P = probabilities_of_classes(model, X, self.classes_)
             guess = P.argmax(axis=1)
             best = P.max(axis=1)
-            pick = select_confident_rows(
+            pick = _select_confident_rows(
                 best, free, self.threshold, self.criterion, self.k_best
             )
             new = np.where(free, -1, state.codes)

@@ -35,7 +35,7 @@ NAMED_KERNELS = {
 }
 
 
-def check_operands(x, w, mode):
+def _check_operands(x, w, mode):
     x, w = np.asarray(x), np.asarray(w)
     if mode not in MODES:
         raise ValueError(f'mode must be "full", "same" or "valid", got {mode!r}.')
@@ -58,7 +58,7 @@ def convolve(x, w, mode="full"):
     >>> convolve([1, 2, 3], [0, 1, 0.5])
     array([0. , 1. , 2.5, 4. , 1.5])
     """
-    x, w = check_operands(x, w, mode)
+    x, w = _check_operands(x, w, mode)
     from scipy.signal import convolve  # slow to import
 
     return convolve(x, w, mode=mode)
@@ -74,7 +74,7 @@ def correlate(x, w, mode="valid"):
     array([[0, 1],
            [8, 0]])
     """
-    x, w = check_operands(x, w, mode)
+    x, w = _check_operands(x, w, mode)
     from scipy.signal import correlate
 
     return correlate(x, w, mode=mode)

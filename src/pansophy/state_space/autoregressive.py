@@ -30,7 +30,7 @@ from ..params import Count, Flag, NonNegative, check_count, check_params
 from .forecast import Forecast, check_interval_level
 
 
-def lag_matrix(X, ends, p):
+def _lag_matrix(X, ends, p):
     """Rows with p rows before them in their sequence, none missing: lags, targets."""
     begins = np.repeat(np.r_[0, ends[:-1]], np.diff(ends, prepend=0))
     t = np.arange(len(X))
@@ -83,7 +83,7 @@ class AutoRegressive(Estimator):
         """Fit to one series (n,) or (n, d), or to several (see `lengths`)."""
         check_params(self)
         X, ends = stack_sequences(X, lengths)
-        lags, Y = lag_matrix(X, ends, self.order)
+        lags, Y = _lag_matrix(X, ends, self.order)
         p = self.order
         d = X.shape[1]
         if len(Y) == 0:

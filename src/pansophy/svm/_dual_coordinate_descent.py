@@ -36,7 +36,7 @@ def shuffle_active(order, size, seed):
 
 
 @compiled(fastmath=FASTMATH)
-def best_multiplier(beta, g, q, low, high, eps):
+def _best_multiplier(beta, g, q, low, high, eps):
     """The new multiplier, its violation, and how far it is from wanting to move.
 
     g is the derivative of -D less the part of eps, q its curvature.
@@ -84,7 +84,7 @@ def dense_dual_epochs(X, s, eps, table, w, active, size, cuts, seed, tol, n):
                 f += row[j] * w[j]
             old = entry[BETA]
             g = f - entry[TARGET] + entry[CURVE] * old
-            new, far, spare = best_multiplier(
+            new, far, spare = _best_multiplier(
                 old, g, entry[Q], entry[LOW], entry[HIGH], eps
             )
             cut = cuts[0 if old == 0 else 1]
@@ -148,7 +148,7 @@ def sparse_dual_epochs(
                 f += data[p] * w[columns[p]]
             old = entry[BETA]
             g = f - entry[TARGET] + entry[CURVE] * old
-            new, far, spare = best_multiplier(
+            new, far, spare = _best_multiplier(
                 old, g, entry[Q], entry[LOW], entry[HIGH], eps
             )
             cut = cuts[0 if old == 0 else 1]

@@ -156,9 +156,9 @@ class JointProblem:
         if min(width, MAX_FACTORED) >= N:
             return self.direction_by_woodbury(A, is_on, s.rho, g)
         if width <= MAX_FACTORED:
-            H = joint_hessian(A, is_on, s.rho)
-            return -solve_posdef_in_place(H, g.reshape(-1)).reshape(g.shape)
-        return joint_direction_by_cg(A, is_on, s.rho, g)
+            H = _joint_hessian(A, is_on, s.rho)
+            return -_solve_posdef_in_place(H, g.reshape(-1)).reshape(g.shape)
+        return _joint_direction_by_cg(A, is_on, s.rho, g)
 
     def direction_by_woodbury(self, A, on, rho, g):
         """`direction` by eq. (4)."""
@@ -181,7 +181,7 @@ class JointProblem:
             K[same_row + i, same_row] += rho
             K[same_row, same_row + i] += rho
         K *= U @ U.T
-        z = solve_posdef_in_place(K, np.einsum("im,im->i", A @ g.T, U))
+        z = _solve_posdef_in_place(K, np.einsum("im,im->i", A @ g.T, U))
         return (A.T @ (U * z[:, None])).T - g
 
     def dense_rows(self, rows):
@@ -221,7 +221,7 @@ class JointProblem:
         return subproblem
 
 
-def solve_posdef_in_place(K, right):
+def _solve_posdef_in_place(K, right):
     """K^-1 right for a positive definite K, which is overwritten."""
     try:
         L = sl.cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)
@@ -230,7 +230,7 @@ def solve_posdef_in_place(K, right):
     return sl.cho_solve((L, True), right, check_finite=False)
 
 
-def joint_hessian(A, on, rho):
+def _joint_hessian(A, on, rho):
     """Eq. (3) for free rows A with classes `on`, one pair of classes at a time."""
     k = on.shape[1]
     width = A.shape[1]
@@ -248,7 +248,7 @@ def joint_hessian(A, on, rho):
     return H
 
 
-def joint_direction_by_cg(A, on, rho, g):
+def _joint_direction_by_cg(A, on, rho, g):
     """`direction` by conjugate gradients, more accurate as the gradient falls."""
     shares = 1 / on.sum(axis=1, keepdims=True)
 
@@ -263,7 +263,7 @@ def joint_direction_by_cg(A, on, rho, g):
     return run.state.X.reshape(g.shape)
 
 
-def joint_direction(joint, s):
+def _joint_direction(joint, s):
     """A Newton direction at s, or the sum of several on the rows near a kink."""
     rows = joint.rows_near_kinks(s)
     if rows is None:
@@ -271,13 +271,13 @@ def joint_direction(joint, s):
     subproblem = joint.restricted_to(s, rows)
     state = subproblem.evaluate(s.W, s.q[rows], s.rho, None, s.G[rows])
     for _ in range(MAX_INNER_STEPS):
-        state = joint_newton_step(subproblem, state, subproblem.direction(state))
+        state = _joint_newton_step(subproblem, state, subproblem.direction(state))
         if 0.5 * float(np.sum(state.gradient**2)) <= BALANCE / 3 * s.slack:
             break
     return state.W - s.W
 
 
-def joint_newton_step(joint, s, step):
+def _joint_newton_step(joint, s, step):
     """The state after a step, or after the best share of it on the line."""
     new = joint.evaluate(s.W + step, s.q, s.rho, s)
     fall = float(np.sum(s.gradient * step))
@@ -316,7 +316,7 @@ def minimise_joint(
         if 0.5 * float(np.sum(s.gradient**2)) <= BALANCE * s.slack:
             rho = max(s.rho / WIDTH_REDUCTION, min_rho)
             s = joint.evaluate(s.W, s.p + OVERRELAXATION * (s.p - s.q), rho, s, s.G)
-        new = joint_newton_step(joint, s, joint_direction(joint, s))
+        new = _joint_newton_step(joint, s, _joint_direction(joint, s))
         return new._replace(stalled_steps=0 if new.gap < gap else stalled + 1)
 
     def change(old, new):

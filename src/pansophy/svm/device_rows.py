@@ -58,7 +58,7 @@ class DeviceRows:
     threaded = True
 
     def __init__(self, spec, X, dtype=np.float64):
-        self.kernel = device_kernel(spec)
+        self.kernel = _device_kernel(spec)
         self.dtype = np.dtype(dtype)
         factors = self.kernel.exponent_factors(X, X)
         self.exponential = factors is not None
@@ -165,7 +165,7 @@ class ComputedRows:
         return take_tensor_rows(sums, index)
 
 
-def device_kernel(spec):
+def _device_kernel(spec):
     """The kernel of a `KernelSpec` as one of `pansophy.kernels`."""
     return get_kernel(
         spec.kernel, gamma=spec.gamma, degree=spec.degree, coef0=spec.coef0
@@ -175,7 +175,7 @@ def device_kernel(spec):
 def device_expansion(spec, X, support, coef) -> Any:
     """k(X, support) coef^T in main memory for a tensor X; coef (t, n_support)."""
     support = arrays.asarray(np.asarray(support, dtype=np.float64), like=X)
-    sums = device_kernel(spec).matmul(X, support, np.ascontiguousarray(coef.T))
+    sums = _device_kernel(spec).matmul(X, support, np.ascontiguousarray(coef.T))
     return arrays.to_numpy(sums)
 
 

@@ -41,7 +41,7 @@ from ..typing import Seed
 from .svm_problem import classification_problem, coefficients_and_intercepts, solve_svm
 
 
-def solve_classes(runs, task=SILENT) -> Result:
+def _solve_classes(runs, task=SILENT) -> Result:
     """Run independent fits, one for each class, on threads; returns one `Result`.
 
     `runs` are functions of a progress task. The state is the tuple of their states.
@@ -232,7 +232,7 @@ class LinearSVC(AbstractLinearClassifier):
             self._binary_fit(X, *p, rng) for p, rng in zip(problems, rngs, strict=False)
         ]
         result = self._run_driver(
-            partial(solve_classes, runs), total=None, X=X, y=codes
+            partial(_solve_classes, runs), total=None, X=X, y=codes
         )
         self.dual_gap_ = np.array([s.gap for s in result.state])
         return coefficients_and_intercepts(result.state, self._scale, int(X.shape[1]))

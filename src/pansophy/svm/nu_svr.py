@@ -24,7 +24,7 @@ from .kernel_machine import AbstractKernelSum, Nu, fill_up
 from .svr import checked_regression_rows, regressor_dual
 
 
-def nu_regressor_dual(y, bounds, nu) -> DualProblem:
+def _nu_regressor_dual(y, bounds, nu) -> DualProblem:
     """The dual, with a feasible start: both multipliers of the first rows full."""
     problem = regressor_dual(y, bounds, 0.0)
     full = fill_up(bounds, nu * bounds.sum() / 2)
@@ -72,7 +72,7 @@ fit_status_, history_
         """Fit to rows X and numbers y."""
         X, rows, y, w = checked_regression_rows(self, X, y, sample_weight)
         bounds = self.C * w
-        problem = nu_regressor_dual(y, bounds, self.nu)
+        problem = _nu_regressor_dual(y, bounds, self.nu)
         run = self._solve_sum(X, rows, w, problem, float(bounds.max()))
         s = run.state
         scores = problem.target - s.products[problem.row]

@@ -47,11 +47,11 @@ def column_as_floats(column, name, form="", missing=()) -> np.ndarray:
     if t.is_null(kind):
         return np.full(len(column), np.nan)
     if is_text(kind):
-        return from_text(column, name, form, missing)
+        return _from_text(column, name, form, missing)
     if number_formats.is_date_form(form) and (
         is_numeric_type(kind) or t.is_boolean(kind)
     ):
-        return from_text(column.cast(pa.string()), name, form, missing)
+        return _from_text(column.cast(pa.string()), name, form, missing)
     per_second = 1.0
     if t.is_date(kind):
         column = column.cast(pa.date32()).cast(pa.int32())
@@ -92,7 +92,7 @@ def arrow_to_numpy(values) -> np.ndarray:
     return np.array(values.to_numpy(), dtype=np.float64)
 
 
-def from_text(column, name, form, missing) -> np.ndarray:
+def _from_text(column, name, form, missing) -> np.ndarray:
     """Numbers or dates parsed from a text column."""
     column = column.cast(pa.string())
     if missing:
@@ -105,7 +105,7 @@ def from_text(column, name, form, missing) -> np.ndarray:
         bad = column.filter(lost)[0].as_py()
         if number_formats.is_blank(bad):  # only now, as it costs a pass
             blank = pc.equal(pc.utf8_trim_whitespace(column), "")
-            return from_text(pc.if_else(blank, None, column), name, form, missing)
+            return _from_text(pc.if_else(blank, None, column), name, form, missing)
         like = f" written like {form}" if form not in ("", "1.5") else ""
         kind = {
             number_formats.read_dates: f"dates ({form})",

@@ -49,7 +49,7 @@ def json_blocks(path):
         head = stream.read(1 << 12)
         csv_dialect.refuse_binary(head, path)
         if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-            yield one_list(head + csv_dialect.unpack_all(stream, path), path)
+            yield _one_list(head + csv_dialect.unpack_all(stream, path), path)
             return
         limit = csv_dialect.memory_budget()
         size = 0
@@ -68,15 +68,15 @@ def json_blocks(path):
                 (rest + chunk).rpartition(b"\n") if chunk else (rest, b"", b"")
             )
             if lines.strip():
-                yield parse_block(lines, path, line)
+                yield _parse_block(lines, path, line)
             line += lines.count(b"\n") + 1
             if not chunk:
                 return
             rest = tail
 
 
-def one_list(text, path) -> pa.Table:
-    refuse_deep_nesting(text.replace(b"\n", b" "), path, 1)
+def _one_list(text, path) -> pa.Table:
+    _refuse_deep_nesting(text.replace(b"\n", b" "), path, 1)
     try:
         rows = json.loads(text)
     except ValueError as error:
@@ -84,7 +84,7 @@ def one_list(text, path) -> pa.Table:
     return from_rows(rows, path)
 
 
-def refuse_deep_nesting(lines, path, first_line):
+def _refuse_deep_nesting(lines, path, first_line):
     """Raises TableError if a value is nested more than DEEPEST levels.
 
     The depth is counted without regard to strings first; only lines that seem too deep
@@ -109,7 +109,7 @@ def refuse_deep_nesting(lines, path, first_line):
             )
 
 
-def refuse_other_names_in_each_line(lines, path):
+def _refuse_other_names_in_each_line(lines, path):
     """Raises TableError if lines have hardly a name in common.
 
     A table of n lines with a new name in each has n^2 values. Names are counted in
@@ -123,10 +123,10 @@ def refuse_other_names_in_each_line(lines, path):
         names.update(line_names)
         n_names += len(line_names)
         n_looked_at += 1
-    refuse_nearly_empty_table(len(names), n_names, n_looked_at, n_lines, path)
+    _refuse_nearly_empty_table(len(names), n_names, n_looked_at, n_lines, path)
 
 
-def refuse_nearly_empty_table(n_columns, n_values, n_looked_at, n_rows, path):
+def _refuse_nearly_empty_table(n_columns, n_values, n_looked_at, n_rows, path):
     """Raises TableError for rows with hardly a name in common."""
     few_in_common = n_columns * n_looked_at > MIN_FILLED * max(n_values, 1)
     if few_in_common and n_columns * n_rows > MAX_EMPTY:
@@ -137,10 +137,10 @@ def refuse_nearly_empty_table(n_columns, n_values, n_looked_at, n_rows, path):
         )
 
 
-def parse_block(lines, path, line) -> pa.Table:
+def _parse_block(lines, path, line) -> pa.Table:
     """Parses lines as a table; by Python where Arrow fails (values of mixed types)."""
-    refuse_deep_nesting(lines, path, line)
-    refuse_other_names_in_each_line(lines, path)
+    _refuse_deep_nesting(lines, path, line)
+    _refuse_other_names_in_each_line(lines, path)
     try:
         return arrow_json.read_json(
             io.BytesIO(lines),
@@ -168,7 +168,7 @@ def from_rows(rows, path) -> pa.Table:
         raise TableError(f"{path} is not a list of objects of columns.")
     n_columns = len(set().union(*rows))
     n_values = sum(map(len, rows))
-    refuse_nearly_empty_table(n_columns, n_values, len(rows), len(rows), path)
+    _refuse_nearly_empty_table(n_columns, n_values, len(rows), len(rows), path)
     return from_memory(rows)
 
 
@@ -177,11 +177,13 @@ def unify_schemas(schemas) -> pa.Schema:
     kinds: dict[str, pa.DataType] = {}
     for schema in schemas:
         for field in schema:
-            kinds[field.name] = wider_type(kinds.get(field.name, pa.null()), field.type)
+            kinds[field.name] = _wider_type(
+                kinds.get(field.name, pa.null()), field.type
+            )
     return pa.schema(list(kinds.items()))
 
 
-def wider_type(a, b) -> pa.DataType:
+def _wider_type(a, b) -> pa.DataType:
     """The narrowest type that holds the values of both."""
     if a == b or pa.types.is_null(b):
         return a

@@ -53,17 +53,17 @@ class MixedFrame:
             )  # one NaN, one zero
             bits = np.ascontiguousarray(V, dtype=np.float32).view(np.uint32)
             for column in bits.T:
-                h = hashed_words(h ^ column)
+                h = _hashed_words(h ^ column)
             for text in self.texts:
                 hashes = (
                     0 if t is None else zlib.crc32(t.encode()) + 1
                     for t in text.to_pylist()
                 )
-                h = hashed_words(h ^ np.fromiter(hashes, np.uint64, len(self)))
+                h = _hashed_words(h ^ np.fromiter(hashes, np.uint64, len(self)))
         return (h >> np.uint64(11)) * 2.0**-53
 
 
-def hashed_words(h):
+def _hashed_words(h):
     """The SplitMix64 mixing function of 64-bit words."""
     h = h + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

@@ -60,10 +60,10 @@ def order_of(levels, name="") -> list[str] | None:
     grades = {v.strip().upper(): v for v in levels}
     if GRADE_NAME.search(name) and grades.keys() <= set(GRADES) and len(grades) > 2:
         return [grades[g] for g in GRADES if g in grades]
-    return sort_range_levels(levels)
+    return _sort_range_levels(levels)
 
 
-def sort_range_levels(levels) -> list[str] | None:
+def _sort_range_levels(levels) -> list[str] | None:
     """Levels such as "18-25", "26-35", "36+" sorted by lower end; None if not such."""
     if len(levels) < 3 or max(map(len, levels)) > 40:
         return None

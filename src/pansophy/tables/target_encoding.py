@@ -58,20 +58,20 @@ def slots_of(values, where, gone, start) -> np.ndarray:
     return v.astype(np.intp) + (start + 1)
 
 
-def slot_layout(counts) -> tuple[np.ndarray, np.ndarray]:
+def _slot_layout(counts) -> tuple[np.ndarray, np.ndarray]:
     """First slot and missing slot of each column, from its number of levels."""
     sizes = np.asarray(counts, dtype=np.intp) + 2
     return np.r_[0, np.cumsum(sizes)[:-1]].astype(np.intp), sizes - 1
 
 
-def slot_weights(slots, n, w) -> np.ndarray:
+def _slot_weights(slots, n, w) -> np.ndarray:
     """Total weight of the rows in each of n slots."""
     return np.bincount(slots, weights=w, minlength=n)[:n]
 
 
 def fit_one_hot(values, where, counts, w, full_rank) -> tuple[OneHot, list]:
     """Fit one-hot columns; also (column, slot, "rare" or "missing") of each."""
-    start, gone = slot_layout(counts)
+    start, gone = _slot_layout(counts)
     place = np.zeros(int((gone + 1).sum()), dtype=np.intp)
     hit = np.zeros(len(place))
     total = len(values) if w is None else float(w.sum())
@@ -79,8 +79,8 @@ def fit_one_hot(values, where, counts, w, full_rank) -> tuple[OneHot, list]:
     kept = []
     for j, column in enumerate(where):
         slots = slots_of(values, [column], gone[j : j + 1], np.zeros(1, np.intp))[:, 0]
-        seen = slot_weights(slots, gone[j] + 1, w)
-        rare, shown = split_rare(seen[: gone[j]], min(RARE, total / 100))
+        seen = _slot_weights(slots, gone[j] + 1, w)
+        rare, shown = _split_rare(seen[: gone[j]], min(RARE, total / 100))
         columns = [*shown, *(["rare"] if rare.size else [])]
         columns = columns[1:] if full_rank else columns
         columns += [gone[j]] if seen[gone[j]] > 0 else []
@@ -90,7 +90,7 @@ def fit_one_hot(values, where, counts, w, full_rank) -> tuple[OneHot, list]:
         output_of = np.full(gone[j] + 1, first)
         value_of = np.zeros(gone[j] + 1)
         for i, slot in enumerate(columns):
-            levels = rare_or_unseen(seen, rare) if slot == "rare" else slot
+            levels = _rare_or_unseen(seen, rare) if slot == "rare" else slot
             output_of[levels] = first + i
             value_of[levels] = 1.0
         place[start[j] : start[j] + len(output_of)] = output_of
@@ -102,7 +102,7 @@ def fit_one_hot(values, where, counts, w, full_rank) -> tuple[OneHot, list]:
     return OneHot(where[pick], start[pick], gone[pick], place, hit), outputs
 
 
-def split_rare(seen, least) -> tuple[np.ndarray, np.ndarray]:
+def _split_rare(seen, least) -> tuple[np.ndarray, np.ndarray]:
     """Slots of levels rarer than `least`, which are pooled, and of the others."""
     slots = np.flatnonzero(seen > 0)
     slots = slots[slots > 0]
@@ -112,7 +112,7 @@ def split_rare(seen, least) -> tuple[np.ndarray, np.ndarray]:
     return rare, np.setdiff1d(slots, rare)
 
 
-def rare_or_unseen(seen, rare) -> np.ndarray:
+def _rare_or_unseen(seen, rare) -> np.ndarray:
     """Slots of rare, unknown and unseen levels."""
     return np.union1d(rare, np.flatnonzero(seen[:-1] == 0))
 
@@ -129,11 +129,11 @@ def put_one_hot(block, values, out):
 
 def fit_codes(values, where, counts, w) -> OneHot:
     """Fit codes 0, 1, ... of seen levels, NaN for others, for native methods."""
-    start, gone = slot_layout(counts)
+    start, gone = _slot_layout(counts)
     code = np.full(int((gone + 1).sum()), np.nan)
     for j, column in enumerate(where):
         slots = slots_of(values, [column], gone[j : j + 1], np.zeros(1, np.intp))[:, 0]
-        seen = slot_weights(slots, gone[j] + 1, w)[: gone[j]]
+        seen = _slot_weights(slots, gone[j] + 1, w)[: gone[j]]
         seen[0] = 0.0
         known = np.flatnonzero(seen > 0)
         if len(known) > MOST:  # the most frequent ones; the others share a code
@@ -147,7 +147,7 @@ def fit_codes(values, where, counts, w) -> OneHot:
 
 def fit_means(values, where, counts, Y, w) -> Means:
     """Fit shrunk mean targets, eq. (1), of Y (n, K)."""
-    start, gone = slot_layout(counts)
+    start, gone = _slot_layout(counts)
     where = np.asarray(where, dtype=np.intp)
     table = np.empty((int((gone + 1).sum()), Y.shape[1]))
     w = np.ones(len(Y)) if w is None else as_counts(w)

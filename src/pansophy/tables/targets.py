@@ -5,7 +5,7 @@ classification. Texts, categories, true and false: classification, of ordered cl
 ("ordinal") if the category is ordered or three or more texts have a natural order (low,
 medium, high). Lists: several labels. Whole numbers of integer type with at most `FEW`
 different values: ordered classes if the name of the column says so (quality, rating,
-stars), counts if they are distributed like counts (`is_few_counts`), else
+stars), counts if they are distributed like counts (`_is_few_counts`), else
 classification. Numbers of floating type with three to `FEW` values on an even grid,
 each of them in several rows (ratings 1.0 to 5.0): ordered classes. More whole numbers
 that look like counts (`is_count`): a count. All other numbers: regression.
@@ -95,20 +95,20 @@ def detect_task(y=None, name="y") -> TargetTask:
     kind = column.type
     t = pa.types
     if t.is_dictionary(kind):
-        if kind.ordered and len(present_levels(column)) > 2:
+        if kind.ordered and len(_present_levels(column)) > 2:
             return TargetTask("ordinal", f"{name} holds ordered categories")
         return TargetTask("classification", f"{name} holds categories")
     if column_values.is_text(kind):
         result = number_formats.find_number(pc.unique(column.drop_null()))
         if result is None or result.missing or result.form == "1.5":
-            if natural_order(column, name) is not None:
+            if _natural_order(column, name) is not None:
                 return TargetTask("ordinal", f"{name} holds levels in a natural order")
-            hint = label_list_hint(column)
+            hint = _label_list_hint(column)
             return TargetTask("classification", f"{name} holds text{hint}")
         column = pa.chunked_array(
             [column_values.column_as_floats(column, name, result.form)]
         )
-        return numeric_task(column, result.why, name, floating=True)
+        return _numeric_task(column, result.why, name, floating=True)
     if t.is_boolean(kind):
         return TargetTask("classification", f"{name} holds yes/no")
     if t.is_duration(kind):
@@ -117,17 +117,17 @@ def detect_task(y=None, name="y") -> TargetTask:
         return TargetTask("multilabel", f"{name} holds lists")
     if not column_values.is_numeric_type(kind):
         raise TableError(f"Column {name!r} of type {kind} cannot be a target.")
-    return numeric_task(column, "numbers", name, floating=not t.is_integer(kind))
+    return _numeric_task(column, "numbers", name, floating=not t.is_integer(kind))
 
 
-def present_levels(column) -> list:
+def _present_levels(column) -> list:
     """The levels of an ordered category that occur, in their order."""
     values = column_values.without_dictionary(column.drop_null())
     distinct = {str(v) for v in pc.unique(values).to_pylist()}
     return [v for v in ordered_levels(column) if v in distinct]
 
 
-def natural_order(column, name) -> list[str] | None:
+def _natural_order(column, name) -> list[str] | None:
     """Three or more texts in their natural order (low, medium, high), or None."""
     distinct = pc.unique(
         column_values.without_dictionary(column.drop_null())
@@ -137,7 +137,7 @@ def natural_order(column, name) -> list[str] | None:
     return order_of(distinct, name)
 
 
-def label_list_hint(column) -> str:
+def _label_list_hint(column) -> str:
     """A hint where texts look like lists of labels, such as 'a;b', else ""."""
     distinct = pc.unique(column_values.without_dictionary(column).drop_null())
     for mark in ";|":
@@ -171,7 +171,7 @@ def target_as_arrow(y, name) -> pa.ChunkedArray:
     return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 
 
-def numeric_task(column, what, name, floating) -> TargetTask:
+def _numeric_task(column, what, name, floating) -> TargetTask:
     """Task of a column of numbers."""
     x = np.asarray(column.drop_null().cast(pa.float64(), safe=False).to_numpy())
     x = x[np.abs(x) <= column_values.HUGE]  # not NaN either
@@ -185,7 +185,7 @@ def numeric_task(column, what, name, floating) -> TargetTask:
             return TargetTask(
                 "ordinal", f"{name} has {len(distinct)} whole-number values in order"
             )
-        if is_few_counts(x):
+        if _is_few_counts(x):
             return TargetTask(
                 "count",
                 f"{name} has whole numbers from {distinct[0]:.0f} up that become "
@@ -198,7 +198,7 @@ def numeric_task(column, what, name, floating) -> TargetTask:
         return TargetTask(
             "classification", f"{name} has {len(distinct)} whole-number values{hint}"
         )
-    if floating and len(distinct) <= FEW and is_graded(x, distinct):
+    if floating and len(distinct) <= FEW and _is_graded(x, distinct):
         return TargetTask(
             "ordinal",
             f"{name} has {len(distinct)} values on an even grid; ask for "
@@ -226,7 +226,7 @@ def numeric_task(column, what, name, floating) -> TargetTask:
     )
 
 
-def is_graded(x, distinct) -> bool:
+def _is_graded(x, distinct) -> bool:
     """Whether few values look like grades: an even grid, several rows of each."""
     if not 3 <= len(distinct) <= FEW or len(x) < ROWS_A_GRADE * len(distinct):
         return False
@@ -297,7 +297,7 @@ def count_probabilities(mean, variance, size) -> np.ndarray:
     return p
 
 
-def is_few_counts(x) -> bool:
+def _is_few_counts(x) -> bool:
     """Whether whole numbers of few different values are counts, not codes of classes.
 
     They look like counts, there are at least `FEWEST_COUNTS` of them, and they are not
@@ -314,10 +314,10 @@ def is_few_counts(x) -> bool:
     rows = np.bincount(x.astype(int))
     if rows[-1] > TAPERED * rows.max():
         return False
-    return fits_counts(x) or has_count_tail(x, distinct)
+    return _fits_counts(x) or _has_count_tail(x, distinct)
 
 
-def fits_counts(x) -> bool:
+def _fits_counts(x) -> bool:
     """Whether Pearson's chi-square leaves room for a count of x's mean and variance."""
     from scipy.special import chdtrc
 
@@ -336,7 +336,7 @@ def fits_counts(x) -> bool:
     return bool(chdtrc(df, distance) > UNLIKELY)
 
 
-def has_count_tail(x, distinct) -> bool:
+def _has_count_tail(x, distinct) -> bool:
     """Whether whole numbers from 0 become rarer, but for chance, up to a rare largest.
 
     Zeros may be many more than in any negative binomial count.
@@ -406,7 +406,7 @@ def _find_target(table, target, task) -> TargetSchema:
         listed = ", ".join(("auto", *TASKS))
         raise TableError(f"task must be one of {listed}, got {task!r}.")
     if not isinstance(target, str):
-        return multilabel_target(table, tuple(target), task)
+        return _multilabel_target(table, tuple(target), task)
     column = table.column(target)
     if len(column.drop_null()) == 0:
         raise TableError(f"Column {target!r} is empty.")
@@ -414,7 +414,7 @@ def _find_target(table, target, task) -> TargetSchema:
     if task == "auto":
         task, reason = detect_task(column, target)
     if task == "multilabel":
-        return listed_labels(column, target, reason)
+        return _listed_labels(column, target, reason)
     if task in ("classification", "ordinal"):
         classes = classes_of(column, target, table.num_rows)
         in_order = task == "ordinal"
@@ -423,10 +423,10 @@ def _find_target(table, target, task) -> TargetSchema:
                 f"Column {target!r} has two classes; ordered classes are three or more."
             )
         return TargetSchema("classification", reason, classes, ordered=in_order)
-    return numbers_target(column, target, task, reason)
+    return _numbers_target(column, target, task, reason)
 
 
-def multilabel_target(table, labels, task) -> TargetSchema:
+def _multilabel_target(table, labels, task) -> TargetSchema:
     """Multilabel target of one yes/no column for each label."""
     if task not in ("auto", "multilabel"):
         raise TableError(f"Several targets make a multilabel task, not {task}.")
@@ -443,7 +443,7 @@ def multilabel_target(table, labels, task) -> TargetSchema:
     return TargetSchema("multilabel", "several targets of yes and no", (), labels)
 
 
-def listed_labels(column, name, why="as asked") -> TargetSchema:
+def _listed_labels(column, name, why="as asked") -> TargetSchema:
     """Multilabel target in one column of lists, or of texts with a separator."""
     if is_list(column.type):
         form = "list"
@@ -489,10 +489,10 @@ def classes_of(column, name, n) -> tuple:
     if pa.types.is_dictionary(kind) and kind.ordered:
         by_text = {str(v): v for v in distinct}
         classes = tuple(by_text[v] for v in ordered_levels(column) if v in by_text)
-    elif (in_order := natural_order(column, name)) is not None:
+    elif (in_order := _natural_order(column, name)) is not None:
         classes = tuple(in_order)
     elif len(classes) == 2 and all(isinstance(c, str) for c in classes):
-        classes = rarer_class_last(column, classes)
+        classes = _rarer_class_last(column, classes)
     if len(classes) < 2:
         raise TableError(f"Column {name!r} has one value; there is nothing to learn.")
     if len(classes) > max(FEW, n / 2):
@@ -503,7 +503,7 @@ def classes_of(column, name, n) -> tuple:
     return classes
 
 
-def rarer_class_last(column, classes) -> tuple:
+def _rarer_class_last(column, classes) -> tuple:
     """Two sorted texts, the one in fewer rows last; yes and no, and ties, as sorted."""
     words = {c.strip().lower() for c in classes}
     if words & set(column_values.YES) and words & set(column_values.NO):
@@ -514,7 +514,7 @@ def rarer_class_last(column, classes) -> tuple:
     return classes[::-1] if first < second else classes
 
 
-def numbers_target(column, name, task, why) -> TargetSchema:
+def _numbers_target(column, name, task, why) -> TargetSchema:
     """Target of numbers, which must not be constant."""
     form = ""
     if column_values.is_text(column.type):

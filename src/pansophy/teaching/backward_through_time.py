@@ -123,10 +123,10 @@ def gradient_by_lag(layer: RecurrentLayer, X, state=None) -> np.ndarray:
         with torch.no_grad():
             flat = advance(flat)
         state = tuple(p.reshape(n, *shape) for p in flat.split(size, 1))
-    return lag_norms(jacobians, n, X)
+    return _lag_norms(jacobians, n, X)
 
 
-def lag_norms(jacobians, n, X) -> np.ndarray:
+def _lag_norms(jacobians, n, X) -> np.ndarray:
     """Mean norms of the running products J_T ... J_T-k+1, from lag 0 on."""
     q = jacobians[0].shape[-1]
     product = torch.eye(q, dtype=X.dtype, device=X.device).expand(n, q, q)

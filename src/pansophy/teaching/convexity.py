@@ -74,7 +74,7 @@ def check_convex(
     'jensen'
     """
     rng = make_rng(random_state)
-    draw = region_sampler(region)
+    draw = _region_sampler(region)
     value = lambda x: float(f(x))
     strict = True
     for i in range(n_probes):
@@ -106,7 +106,7 @@ def check_convex(
     return Convexity(True, strict)
 
 
-def region_sampler(region) -> Callable:
+def _region_sampler(region) -> Callable:
     """Function rng -> random point of the region."""
     if callable(region):
         return lambda rng: np.asarray(region(rng), dtype=float)

@@ -72,7 +72,7 @@ def check_graph(
         if number[a] not in lists[number[b]]:
             lists[number[b]].append(number[a])
     parents = [tuple(parents_of_unit) for parents_of_unit in lists]
-    untrainable = untrainable_units(activations)
+    untrainable = _untrainable_units(activations)
     if training and untrainable:
         raise ValueError(
             f"{activations[untrainable[0]]!r}, the activation of {untrainable[0]!r}, "
@@ -92,7 +92,7 @@ def check_graph(
     return GraphReport("feed-forward", order, (), untrainable)
 
 
-def untrainable_units(activations: Mapping) -> tuple:
+def _untrainable_units(activations: Mapping) -> tuple:
     """Units whose activation has no slope."""
     known = {**ACTIVATIONS, **THRESHOLDS}
     for unit, name in activations.items():

@@ -68,21 +68,21 @@ def check_metric(distance, X, *, tol=1e-9) -> MetricReport:
     slack = tol * np.abs(D).max(initial=0.0)
     is_same_row = (X.reshape(len(X), 1, -1) == X.reshape(1, len(X), -1)).all(axis=2)
     return MetricReport(
-        first_true(-slack > D),
-        first_true(np.diag(np.abs(np.diagonal(D)) > slack)),
-        first_true(np.abs(D - D.T) > slack),
-        first_true((D <= 0) & ~is_same_row),
-        broken_triangle(D, slack),
+        _first_true(-slack > D),
+        _first_true(np.diag(np.abs(np.diagonal(D)) > slack)),
+        _first_true(np.abs(D - D.T) > slack),
+        _first_true((D <= 0) & ~is_same_row),
+        _broken_triangle(D, slack),
     )
 
 
-def first_true(where):
+def _first_true(where):
     """The first position that is True, or None."""
     positions = np.argwhere(where)
     return tuple(int(i) for i in positions[0]) if len(positions) else None
 
 
-def broken_triangle(D, slack):
+def _broken_triangle(D, slack):
     """The worst (i, k, j) with d(i, j) > d(i, k) + d(k, j), or None."""
     worst = slack
     result = None

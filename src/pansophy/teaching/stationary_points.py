@@ -94,22 +94,22 @@ def critical_points(
     value_and_slope, value = value_and_gradient(f, box.mean(axis=1), gradient)
     g = lambda x: np.asarray(value_and_slope(x)[1], dtype=float).reshape(len(box))
     if len(box) == 1:
-        result = roots_on_grid(lambda t: float(g(np.array([t]))[0]), *box[0])
+        result = _roots_on_grid(lambda t: float(g(np.array([t]))[0]), *box[0])
     else:
         starts = 50 * len(box) if n_starts is None else n_starts
         points = latin_hypercube(
             [tuple(pair) for pair in box], starts, random_state=make_rng(random_state)
         )
-        result = roots_from_starts(g, points, box)
+        result = _roots_from_starts(g, points, box)
     H = hessian or (lambda x: numeric_jacobian(g, x))
     out = []
-    for x in distinct_points(result, box):
-        kind = kind_of_point(np.atleast_2d(H(x)))
+    for x in _distinct_points(result, box):
+        kind = _kind_of_point(np.atleast_2d(H(x)))
         out.append(CriticalPoint(x, float(value(x)), kind, size_of(g(x))))
     return sorted(out, key=lambda point: (round(point.objective, 12), *point.position))
 
 
-def roots_on_grid(g, low, high):
+def _roots_on_grid(g, low, high):
     """Zeros of g between low and high: changes of sign, and touching minima of |g|."""
     from scipy.optimize import brentq, minimize_scalar
 
@@ -136,7 +136,7 @@ def roots_on_grid(g, low, high):
     return [np.array([u]) for u in results]
 
 
-def roots_from_starts(g, starts, box):
+def _roots_from_starts(g, starts, box):
     """Zeros of g that Powell's hybrid method reaches from the starts, in the box."""
     from scipy.optimize import root
 
@@ -152,7 +152,7 @@ def roots_from_starts(g, starts, box):
     return results
 
 
-def distinct_points(points, box):
+def _distinct_points(points, box):
     """One of each group of points that are the same up to `SAME`."""
     kept: list[Any] = []
     size = box[:, 1] - box[:, 0]
@@ -164,7 +164,7 @@ def distinct_points(points, box):
     return kept
 
 
-def kind_of_point(H) -> str:
+def _kind_of_point(H) -> str:
     """Whether a minimum, a maximum, a saddle or degenerate, from the Hessian."""
     w = np.linalg.eigvalsh((H + H.T) / 2)
     if np.any(np.abs(w) <= FLAT * max(1.0, float(np.abs(w).max()))):
@@ -239,7 +239,7 @@ def solve_convex(
     x = np.array(x, dtype=float)
     value_and_slope, value = value_and_gradient(f, x, gradient)
     g = lambda u: np.asarray(value_and_slope(u)[1], dtype=float)
-    H = None if solver == "iterative" else quadratic_hessian(g, x, hessian)
+    H = None if solver == "iterative" else _quadratic_hessian(g, x, hessian)
     if H is None:
         if solver == "closed":
             raise ValueError(
@@ -265,7 +265,7 @@ def solve_convex(
     return Result(state, 1, "tolerance", history)
 
 
-def quadratic_hessian(g, x, hessian):
+def _quadratic_hessian(g, x, hessian):
     """H if g is linear, g(x) = H x - c; else None."""
     rng = make_rng(0)
     zero = np.zeros_like(x)

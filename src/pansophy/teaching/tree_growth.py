@@ -82,7 +82,7 @@ def growth_curve(model, X, y, X_val, y_val, *, sample_weight=None) -> GrowthCurv
         full.set_params(max_leaf_nodes=None)
     full.fit(X, y, sample_weight=sample_weight)
     tree = held_out_cost.single_path_tree(full)
-    order, fewer = best_first_order(tree)
+    order, fewer = _best_first_order(tree)
     leaves = 1 + np.cumsum(
         np.concatenate(([0], fewer)) - (np.arange(len(order) + 1) > 0)
     )
@@ -93,7 +93,7 @@ def growth_curve(model, X, y, X_val, y_val, *, sample_weight=None) -> GrowthCurv
     return GrowthCurve(leaves, nodes, train, validation, order, name)
 
 
-def children_function(tree):
+def _children_function(tree):
     """Function from a node to its children."""
     if isinstance(tree, MultiwayTree):
         return lambda v: tree.children(v).tolist()
@@ -101,7 +101,7 @@ def children_function(tree):
     return lambda v: [left[v], right[v]]
 
 
-def best_first_order(tree):
+def _best_first_order(tree):
     """Inner nodes in the order of best-first growth, and how many children each has."""
     parent, _ = held_out_cost.node_parents(tree)
     total = tree.weighted_n_node_samples * tree.impurity
@@ -112,7 +112,7 @@ def best_first_order(tree):
         (total - children_total).tolist(),
         held_out_cost.leaf_mask(tree).tolist(),
     )
-    children = children_function(tree)
+    children = _children_function(tree)
     order = []
     fewer = []
     heap = [] if leaf[0] else [(-gain[0], 0)]

@@ -51,7 +51,7 @@ def warm_up(
     names = [DEMO, *usual_names()] if names is None else list(names)
     n_jobs = available_threads() if n_jobs is None else n_jobs
     reports = []
-    for finished_report in run_calls(names, n_jobs):
+    for finished_report in _run_calls(names, n_jobs):
         reports.append(finished_report)
         if report is not None:
             report(finished_report)
@@ -60,15 +60,15 @@ def warm_up(
     return reports
 
 
-def run_calls(names, n_jobs) -> Iterator[CallReport]:
+def _run_calls(names, n_jobs) -> Iterator[CallReport]:
     """Reports of the calls of all names, as they are done."""
     if n_jobs == 1:
         for name in names:
-            yield run_call(name)
+            yield _run_call(name)
         return
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(n_jobs, mp_context=spawn) as pool:
-        waiting = [pool.submit(run_call, name) for name in names]
+        waiting = [pool.submit(_run_call, name) for name in names]
         try:
             for future in as_completed(waiting):
                 yield future.result()
@@ -76,7 +76,7 @@ def run_calls(names, n_jobs) -> Iterator[CallReport]:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def run_call(name: str) -> CallReport:
+def _run_call(name: str) -> CallReport:
     """The usual calls of a name, or the main job."""
     import threadpoolctl
 

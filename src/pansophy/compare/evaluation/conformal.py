@@ -150,12 +150,12 @@ def class_scores(p, kind="aps", u=None) -> np.ndarray:
         is_tied = fall[:, j] == fall[:, j - 1]
         mass_above[is_tied, j] = mass_above[is_tied, j - 1]
     out = np.empty_like(p)
-    u = pseudo_random_digits(p) if u is None else np.asarray(u)
+    u = _pseudo_random_digits(p) if u is None else np.asarray(u)
     np.put_along_axis(out, order, mass_above + u[:, None] * fall, 1)
     return out
 
 
-def pseudo_random_digits(p) -> np.ndarray:
+def _pseudo_random_digits(p) -> np.ndarray:
     """u(x) of eq. (6): digits 5 to 10 of a mix of the probabilities."""
     mix = p @ np.sqrt(np.arange(2.0, p.shape[1] + 2))
     return 1e4 * mix % 1.0
@@ -224,10 +224,10 @@ def fit_prediction_sets(
 def prediction_sets(p, rule: PredictionSetRule, u=None) -> np.ndarray:
     """Membership (n, K) of each class in the set of each row; u as in calibration."""
     s = class_scores(p, rule.kind, u)
-    return fill_empty_sets(s <= np.asarray(rule.q) + SLACK, s)
+    return _fill_empty_sets(s <= np.asarray(rule.q) + SLACK, s)
 
 
-def fill_empty_sets(sets, s):
+def _fill_empty_sets(sets, s):
     is_empty = ~sets.any(1)
     sets[is_empty, np.argmin(s[is_empty], axis=1)] = True
     return sets
@@ -294,4 +294,4 @@ def cv_plus_sets(scores, true_scores, fold, level=0.9, labels=None) -> np.ndarra
             fold_scores = np.sort(true_scores[of_class & (fold == f)])
             n_below += np.searchsorted(fold_scores, scores[:, f, k] - SLACK, "left")
         sets[:, k] = n_below < (of_class.sum() + 1) * level - SLACK
-    return fill_empty_sets(sets, scores.mean(1))
+    return _fill_empty_sets(sets, scores.mean(1))

@@ -139,16 +139,16 @@ def fit_conformal_scores(
     if task == "classification":
         kind = set_kind(p)
         scores = true_class_scores(y, p, rows, kind)
-        return stored_scores(task, scores, counts)._replace(kind=kind)
+        return _stored_scores(task, scores, counts)._replace(kind=kind)
     groups = None if groups is None else np.asarray(groups)[known]
     scale, scores = fit_residual_scale(task, y, p, rows, counts, groups)
-    held = stored_scores(task, scores, counts)._replace(scale=scale)
+    held = _stored_scores(task, scores, counts)._replace(scale=scale)
     if task != "count":
         return held
-    cuts = range_cuts(p, counts)
+    cuts = _range_cuts(p, counts)
     code = np.searchsorted(cuts, p)
     ranges = [
-        stored_scores(
+        _stored_scores(
             task,
             scores[code == k],
             None if counts is None else weights_as_counts(counts[code == k]),
@@ -158,10 +158,10 @@ def fit_conformal_scores(
     return held._replace(cuts=cuts, ranges=tuple(ranges)) if len(cuts) else held
 
 
-def stored_scores(task, scores, counts=None) -> ConformalScores:
+def _stored_scores(task, scores, counts=None) -> ConformalScores:
     """Scores of rows, of which each counts so many rows."""
     n = len(scores) if counts is None else round(counts.sum())
-    ranks = stored_ranks(n)
+    ranks = _stored_ranks(n)
     if counts is None:
         return ConformalScores(task, n, ranks, np.sort(scores)[ranks - 1])
     highs = values_at_ranks(scores, counts, ranks)
@@ -171,7 +171,7 @@ def stored_scores(task, scores, counts=None) -> ConformalScores:
     )
 
 
-def range_cuts(p, counts=None) -> np.ndarray:
+def _range_cuts(p, counts=None) -> np.ndarray:
     """Ends of ranges of about equally many rows, of which each has enough."""
     values, code = np.unique(p, return_inverse=True)
     rows = np.cumsum(np.bincount(code.ravel(), counts))
@@ -187,7 +187,7 @@ def range_cuts(p, counts=None) -> np.ndarray:
     return np.array(cuts)
 
 
-def stored_ranks(n) -> np.ndarray:
+def _stored_ranks(n) -> np.ndarray:
     """Ranks, from 1, of the sorted scores that are kept."""
     if n <= MAX_SCORES:
         return np.arange(1, n + 1)

@@ -51,7 +51,7 @@ class DecisionThreshold(NamedTuple):
 
     def apply(self, p) -> np.ndarray:
         """0 or 1 for each probability (n,) or (n, 2)."""
-        return (positive_probability(p) >= self.threshold).astype(int)
+        return (_positive_probability(p) >= self.threshold).astype(int)
 
     def __str__(self):
         if self.share == 0:
@@ -64,7 +64,7 @@ class DecisionThreshold(NamedTuple):
         )
 
 
-def positive_probability(p) -> np.ndarray:
+def _positive_probability(p) -> np.ndarray:
     """Probabilities of yes (n,), from (n,) or (n, 2)."""
     p = np.asarray(p, dtype=float)
     if p.ndim == 2 and p.shape[1] == 2:
@@ -78,7 +78,7 @@ def positive_probability(p) -> np.ndarray:
 
 
 def check_binary_scores(y, p, weights=None):
-    p, y = finite_array(positive_probability(p), "probabilities"), np.asarray(y)
+    p, y = finite_array(_positive_probability(p), "probabilities"), np.asarray(y)
     if y.shape != p.shape:
         raise ValueError(f"y has {len(y)} entries, but p has {len(p)}.")
     if not np.isin(y, (0, 1)).all():
@@ -89,13 +89,13 @@ def check_binary_scores(y, p, weights=None):
     return y.astype(float), p, w
 
 
-def safe_ratio(part, whole):
+def _safe_ratio(part, whole):
     """part / whole, 0 where there is nothing to divide by."""
     part, total = np.broadcast_arrays(np.asarray(part, float), whole)
     return np.divide(part, total, out=np.zeros(part.shape), where=total > 0)
 
 
-def objective_values(c: ThresholdCounts, objective, costs, precision):
+def _objective_values(c: ThresholdCounts, objective, costs, precision):
     """Eqs. (1) to (3) at every threshold; greater is better."""
     fn, tn, n = (
         c.positives - c.true_positives,
@@ -105,26 +105,26 @@ def objective_values(c: ThresholdCounts, objective, costs, precision):
     if objective == "accuracy":
         return (c.true_positives + tn) / n
     if objective == "f1":
-        return safe_ratio(
+        return _safe_ratio(
             2 * c.true_positives, c.true_positives + c.false_positives + c.positives
         )
     if objective == "balanced":
         return 0.5 * (
-            safe_ratio(c.true_positives, c.positives) + safe_ratio(tn, c.negatives)
+            _safe_ratio(c.true_positives, c.positives) + _safe_ratio(tn, c.negatives)
         )
     if objective == "cost":
         return -(costs[0] * c.false_positives + costs[1] * fn) / n
     kept = (
-        safe_ratio(c.true_positives, c.true_positives + c.false_positives)
+        _safe_ratio(c.true_positives, c.true_positives + c.false_positives)
         >= precision - 1e-12
     )
     nearest = (
-        safe_ratio(c.true_positives, c.true_positives + c.false_positives) - 2
+        _safe_ratio(c.true_positives, c.true_positives + c.false_positives) - 2
     )  # the most precise, where none will do
-    return np.where(kept, safe_ratio(c.true_positives, c.positives), nearest)
+    return np.where(kept, _safe_ratio(c.true_positives, c.positives), nearest)
 
 
-def cost_pair(costs):
+def _cost_pair(costs):
     """(c_fp, c_fn) from a pair, {"fp": .., "fn": ..} or a table C[true, said]."""
     if costs is None:
         raise ValueError(
@@ -145,7 +145,7 @@ def cost_pair(costs):
     return float(table[0]), float(table[1])
 
 
-def optimal_threshold(y, p, w, objective, costs, precision):
+def _optimal_threshold(y, p, w, objective, costs, precision):
     """The best threshold; of equally good ones the nearest to one half."""
     if callable(objective):
         t = np.unique(np.r_[p, np.nextafter(p.max(), np.inf)])[::-1]
@@ -158,7 +158,7 @@ def optimal_threshold(y, p, w, objective, costs, precision):
     else:
         c = threshold_counts(y, p, w)
         t = c.threshold
-        v = objective_values(c, objective, costs, precision)
+        v = _objective_values(c, objective, costs, precision)
     good = np.flatnonzero(v >= v.max() - 1e-12 * max(abs(v.max()), 1e-300))
     best = good[np.argmin(np.abs(t[good] - 0.5))]
     return float(t[best])
@@ -174,8 +174,8 @@ def objective_of_decisions(y, decisions, w, objective, costs, precision) -> floa
         np.zeros(1), np.array([tp]), np.array([fp]), P, float(w.sum()) - P
     )
     if objective == "recall":  # as it is, whatever the precision came out as
-        return float(safe_ratio(tp, P))
-    return float(objective_values(counts, objective, costs, precision)[0])
+        return float(_safe_ratio(tp, P))
+    return float(_objective_values(counts, objective, costs, precision)[0])
 
 
 def choose_threshold(
@@ -216,10 +216,10 @@ def choose_threshold(
         known = ", ".join(OBJECTIVES)
         raise ValueError(f"objective must be one of {known}, got {objective!r}.")
     y, p, w = check_binary_scores(y, p, weights)
-    pair = cost_pair(costs) if objective == "cost" else None
+    pair = _cost_pair(costs) if objective == "cost" else None
     rule = (objective, pair, precision)
-    t = optimal_threshold(y, p, w, *rule)
-    decided = cross_fitted_decisions(y, p, w, rule, folds, random_state)
+    t = _optimal_threshold(y, p, w, *rule)
+    decided = _cross_fitted_decisions(y, p, w, rule, folds, random_state)
     objective_for = lambda yes: objective_of_decisions(
         y, np.asarray(yes, dtype=float), w, *rule
     )
@@ -233,7 +233,7 @@ def choose_threshold(
     return DecisionThreshold(t, name, value, expected, plain, share_above)
 
 
-def cross_fitted_decisions(y, p, w, rule, folds=5, random_state=0) -> np.ndarray:
+def _cross_fitted_decisions(y, p, w, rule, folds=5, random_state=0) -> np.ndarray:
     """Decisions (n,), each by the best threshold of the other parts, eq. (4)."""
     decided = np.zeros(len(p))
     fold = np.empty(len(p), dtype=int)
@@ -243,7 +243,7 @@ def cross_fitted_decisions(y, p, w, rule, folds=5, random_state=0) -> np.ndarray
     for f in range(folds):
         rest = fold != f
         part = rest if rest.any() else ~rest
-        cut = optimal_threshold(y[part], p[part], w[part], *rule)
+        cut = _optimal_threshold(y[part], p[part], w[part], *rule)
         decided[~rest] = p[~rest] >= cut
     return decided
 
@@ -266,7 +266,7 @@ def row_influences(y, d, w, objective, costs) -> np.ndarray:
     return (2 * y * d - f1 * total) / mean(total)
 
 
-def is_surely_better(y, decided, usual, w, objective, costs) -> bool:
+def _is_surely_better(y, decided, usual, w, objective, costs) -> bool:
     """Whether decisions have a better objective than the usual ones beyond chance.
 
     Paired over rows, by Student's t; wrongly at most in a share `FALSE_ADVICE`.
@@ -308,14 +308,14 @@ def advise_threshold(y, p, objective, *, costs=None, weights=None) -> DecisionTh
     """
     choice = choose_threshold(y, p, objective, costs=costs, weights=weights)
     y, p, w = check_binary_scores(y, p, weights)
-    pair = cost_pair(costs) if objective == "cost" else None
+    pair = _cost_pair(costs) if objective == "cost" else None
     standard = 0.5
     if pair is not None and sum(pair) > 0:
         standard = pair[0] / sum(pair)
     usual = (p >= standard).astype(float)
     if 0 < w @ y < w.sum():
-        decided = cross_fitted_decisions(y, p, w, (objective, pair, 0.0))
-        if is_surely_better(y, decided, usual, w, objective, pair):
+        decided = _cross_fitted_decisions(y, p, w, (objective, pair, 0.0))
+        if _is_surely_better(y, decided, usual, w, objective, pair):
             return choice
     sign = -1 if objective == "cost" else 1
     value = sign * objective_of_decisions(y, usual, w, objective, pair, 0.0)
@@ -361,11 +361,15 @@ def cost_curve(y, p, ratios=None, *, weights=None) -> list[CostPoint]:
     out = []
     for r in ratios:
         truth, q, w = check_binary_scores(y, p(r) if family else p, weights)
-        t = 0.5 if family else optimal_threshold(truth, q, w, "cost", (1.0, r), 0.0)
+        t = 0.5 if family else _optimal_threshold(truth, q, w, "cost", (1.0, r), 0.0)
         yes = w * (q >= t)
         tp, fp, P = (yes * truth).sum(), (yes * (1 - truth)).sum(), (w * truth).sum()
         cost = (fp + r * (P - tp)) / w.sum()
-        rates = safe_ratio(tp, P), safe_ratio(tp, tp + fp), safe_ratio(fp, w.sum() - P)
+        rates = (
+            _safe_ratio(tp, P),
+            _safe_ratio(tp, tp + fp),
+            _safe_ratio(fp, w.sum() - P),
+        )
         out.append(CostPoint(float(r), float(t), float(cost), *map(float, rates)))
     return out
 

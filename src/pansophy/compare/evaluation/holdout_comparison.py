@@ -114,10 +114,10 @@ def compare_on_test_set(
     """
     y = np.asarray(y)
     P = {name: np.asarray(p, dtype=float) for name, p in predictions.items()}
-    check_predictions(y, P)
+    _check_predictions(y, P)
     metric = resolve_metric(metric, greater, y, next(iter(P.values())))
     names = list(P)
-    seen, values = bootstrap_scores(
+    seen, values = _bootstrap_scores(
         y, P, metric, weights, groups, n_resamples, random_state
     )
     order = np.argsort(-seen if metric.greater else seen, kind="stable")
@@ -146,12 +146,12 @@ def compare_on_test_set(
         apart = gaps[j]._replace(p=float(adjusted[j]))
         is_better = (apart.mean > 0) == metric.greater
         verdict = "tied" if apart.p >= 1 - level else "better" if is_better else "worse"
-        hits = mcnemar_of_classes(y, P[names[j]], P[reference], metric.task)
+        hits = _mcnemar_of_classes(y, P[names[j]], P[reference], metric.task)
         rows.append(HoldoutRow(names[j], score, apart, hits, verdict))
     return HoldoutComparison(metric.name, reference, tuple(rows), len(y), level)
 
 
-def check_predictions(y, P):
+def _check_predictions(y, P):
     if not P:
         raise ValueError("predictions must hold at least one method.")
     if len(y) < 2:
@@ -184,7 +184,7 @@ def resolve_metric(metric, greater, y, p) -> Metric:
     return chosen[0]
 
 
-def bootstrap_scores(y, P, metric, weights, groups, n_resamples, seed):
+def _bootstrap_scores(y, P, metric, weights, groups, n_resamples, seed):
     """Scores (M,) and their values (B, M) on rows drawn with replacement."""
     rng = make_rng(seed)
     if metric.row_losses is not None:
@@ -212,7 +212,7 @@ def bootstrap_scores(y, P, metric, weights, groups, n_resamples, seed):
     return seen, np.array(out)
 
 
-def mcnemar_of_classes(y, p, q, task) -> McNemarTest | None:
+def _mcnemar_of_classes(y, p, q, task) -> McNemarTest | None:
     if task != "classification" or y.ndim != 1 or p.shape != q.shape:
         return None
     return mcnemar_test(p.argmax(1) == y, q.argmax(1) == y)

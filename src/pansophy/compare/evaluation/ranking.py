@@ -135,10 +135,10 @@ def score_estimates(trials, metrics, split, data) -> dict[str, ScoreEstimates]:
     if not finished:
         return {}
     design = design_of(split, data)
-    return {m.name: estimates_of_metric(finished, m, design, data.y) for m in metrics}
+    return {m.name: _estimates_of_metric(finished, m, design, data.y) for m in metrics}
 
 
-def estimates_of_metric(done, metric, design, y) -> ScoreEstimates:
+def _estimates_of_metric(done, metric, design, y) -> ScoreEstimates:
     """Estimates of one metric: from losses of rows, else of blocks, else of folds.
 
     What a method did not run after it was stopped is filled in from the best that
@@ -166,12 +166,12 @@ def estimates_of_metric(done, metric, design, y) -> ScoreEstimates:
         if result is not None and np.isfinite(result.covariance).all():
             sign = 1.0 if metric.greater else -1.0
             of_folds = [t.scores[metric.name] for t in done]
-            of_folds = mean_scores(of_folds, stopped, sign)
+            of_folds = _mean_scores(of_folds, stopped, sign)
             pooled = metric.pooled | ~np.isfinite(of_folds)
-            of_rows = [pooled_scores(t, metric, y, design.weight) for t in done]
-            of_rows = mean_scores(of_rows, stopped, sign)
+            of_rows = [_pooled_scores(t, metric, y, design.weight) for t in done]
+            of_rows = _mean_scores(of_rows, stopped, sign)
             return result._replace(means=np.where(pooled, of_rows, of_folds))
-    return fold_estimates(done, metric, design.ratio)
+    return _fold_estimates(done, metric, design.ratio)
 
 
 def fill_stopped(values, stopped, sign) -> list[np.ndarray]:
@@ -192,7 +192,7 @@ def fill_stopped(values, stopped, sign) -> list[np.ndarray]:
     ]
 
 
-def mean_scores(values, stopped, sign) -> np.ndarray:
+def _mean_scores(values, stopped, sign) -> np.ndarray:
     """Mean scores (M,) of values by repeat or fold, stopped methods filled."""
     return np.array([np.mean(v) for v in fill_stopped(values, stopped, sign)])
 
@@ -213,7 +213,7 @@ def repeat_losses(trial, metric, y) -> np.ndarray | None:
     return out
 
 
-def pooled_scores(trial, metric, y, weight=None) -> list[float]:
+def _pooled_scores(trial, metric, y, weight=None) -> list[float]:
     """The score of all held-out rows together, in each repeat."""
     P = trial.all_predictions
     P = trial.predictions[None] if P is None else P
@@ -225,7 +225,7 @@ def pooled_scores(trial, metric, y, weight=None) -> list[float]:
     return results
 
 
-def fold_estimates(done, metric, ratio) -> ScoreEstimates:
+def _fold_estimates(done, metric, ratio) -> ScoreEstimates:
     """Estimates from scores of folds alone, with Nadeau's and Bengio's correction."""
     stopped = np.array([t.stopped is not None for t in done])
     scores = [t.scores[metric.name] for t in done]

@@ -166,7 +166,7 @@ def fit_residual_scale(task, y, p, frame=None, counts=None, groups=None):
         ratios = np.log(y) - np.log(p)
         zero = np.zeros(len(y))
         gain = row_losses(y - p, zero, w) - row_losses(ratios, zero, w) - np.log(y)
-        if is_gain(gain, w):
+        if _is_gain(gain, w):
             unscaled = ScaleFit(log, ratios)
     columns, edges, heights, log_spread = fit_log_spread(
         unscaled.scores, p, frame, w, groups
@@ -200,7 +200,7 @@ def row_losses(r, log_spread, w) -> np.ndarray:
     return log_spread + 2 * np.log(mean) + 2 * t / mean
 
 
-def is_gain(gain, w) -> bool:
+def _is_gain(gain, w) -> bool:
     """Whether a mean over rows is above 0 by two standard errors."""
     c = effective_counts(w, are_whole(w))
     mean = np.average(gain, weights=c)
@@ -208,7 +208,7 @@ def is_gain(gain, w) -> bool:
     return bool(mean > 2 * np.sqrt(variance / c.sum()))
 
 
-def row_digits(p, values, groups=None) -> np.ndarray:
+def _row_digits(p, values, groups=None) -> np.ndarray:
     """A number in [0, 1) of each row, or of each group, as good as random."""
     if groups is None:
         return MixedFrame(np.column_stack([p, values])).digits()
@@ -221,7 +221,7 @@ def fit_log_spread(r, p, frame, w, groups=None):
     n = len(r)
     values = np.zeros((n, 0)) if frame is None else frame.values[:, :SCREENED_COLUMNS]
     X = np.column_stack([p, values])
-    digits = row_digits(p, values, groups)
+    digits = _row_digits(p, values, groups)
     fitted = first_rows(digits, w)
     fold = (digits * 2.0**40).astype(np.int64) % FOLDS
     t = np.sqrt(np.abs(r))
@@ -232,16 +232,16 @@ def fit_log_spread(r, p, frame, w, groups=None):
         held_out = fitted & (fold == k)
         rows = fitted & (fold != k)
         if held_out.any() and rows.any():
-            steps = boosted_stumps(codes[rows], t[rows], w[rows], STUMPS)
-            path[:, held_out] = summed_path(steps, codes[held_out])
+            steps = _boosted_stumps(codes[rows], t[rows], w[rows], STUMPS)
+            path[:, held_out] = _summed_path(steps, codes[held_out])
     losses = [row_losses(r[fitted], f[fitted], w[fitted]) for f in path]
     best = int(np.argmin([np.average(loss, weights=w[fitted]) for loss in losses]))
     no_steps = np.zeros(0, int), np.zeros((0, BINS - 1)), np.zeros((0, BINS + 1))
-    if best == 0 or not is_gain(losses[0] - losses[best], w[fitted]):
+    if best == 0 or not _is_gain(losses[0] - losses[best], w[fitted]):
         return *no_steps, np.zeros(n)
-    steps = boosted_stumps(codes[fitted], t[fitted], w[fitted], best)
+    steps = _boosted_stumps(codes[fitted], t[fitted], w[fitted], best)
     log_spread = path[best]
-    log_spread[~fitted] = summed_path(steps, codes[~fitted])[-1]
+    log_spread[~fitted] = _summed_path(steps, codes[~fitted])[-1]
     columns = np.unique([j for j, _ in steps])
     heights = np.zeros((len(columns), BINS + 1))
     for j, step in steps:
@@ -274,7 +274,7 @@ def bin_codes(x, edges) -> np.ndarray:
     return np.where(np.isnan(x), BINS, np.searchsorted(edges, x))
 
 
-def boosted_stumps(codes, t, w, n_stumps) -> list[tuple[int, np.ndarray]]:
+def _boosted_stumps(codes, t, w, n_stumps) -> list[tuple[int, np.ndarray]]:
     """Stumps of f that minimise eq. (4): pairs of a column and its heights by bin.
 
     The mean of t in a leaf over that of all rows is what exp(f / 2) lacks there.
@@ -287,7 +287,7 @@ def boosted_stumps(codes, t, w, n_stumps) -> list[tuple[int, np.ndarray]]:
         mean = np.average(scaled, weights=w)
         if not mean > 0:
             break
-        gains, cuts, sums = best_cuts(codes[:, columns], w * scaled / mean, w)
+        gains, cuts, sums = _best_cuts(codes[:, columns], w * scaled / mean, w)
         if not stumps and len(columns) > MAX_COLUMNS:
             kept = np.sort(np.argsort(-gains, kind="stable")[:MAX_COLUMNS])
             columns = columns[kept]
@@ -308,7 +308,7 @@ def boosted_stumps(codes, t, w, n_stumps) -> list[tuple[int, np.ndarray]]:
     return stumps
 
 
-def best_cuts(codes, observed, rows):
+def _best_cuts(codes, observed, rows):
     """Gain and place of each column's best cut, and sums (2, J, BINS + 1)."""
     J = codes.shape[1]
     flat = (codes + np.arange(J) * (BINS + 1)).ravel()
@@ -329,7 +329,7 @@ def best_cuts(codes, observed, rows):
     return gain.max(axis=1), gain.argmax(axis=1), sums
 
 
-def summed_path(stumps, codes) -> np.ndarray:
+def _summed_path(stumps, codes) -> np.ndarray:
     """f of rows after 0, 1, ... stumps, (STUMPS + 1, n)."""
     path = np.zeros((STUMPS + 1, len(codes)))
     for i, (j, step) in enumerate(stumps):

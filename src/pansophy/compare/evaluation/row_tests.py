@@ -79,13 +79,13 @@ def row_interval(
     if error <= 1e-12 * max(abs(m), 1e-300):  # every unit the same
         return Interval(m, m, m, 0.0)
     if method == "bca" or (method == "auto" and G <= SMALL):
-        low, high = bca_interval(s, w, level, n_resamples, make_rng(random_state))
+        low, high = _bca_interval(s, w, level, n_resamples, make_rng(random_state))
         return Interval(m, low, high, error)
     reach = student_quantile(level, G - 1) * error
     return Interval(m, m - reach, m + reach, error)
 
 
-def bca_interval(s, w, level, n_resamples, rng):
+def _bca_interval(s, w, level, n_resamples, rng):
     """Limits of sum(s) / sum(w) over units drawn with replacement."""
     ratio = lambda s, w, axis=-1: s.sum(axis) / w.sum(axis)
     with warnings.catch_warnings():

@@ -99,7 +99,7 @@ def greedy_weights(
     return kept / kept.sum()
 
 
-def has_preparation(model) -> bool:
+def _has_preparation(model) -> bool:
     """Whether a model is a preparation and an estimator."""
     is_pair = isinstance(model, Pipeline) and len(model) == 2
     return is_pair and isinstance(model[0], Preparation)
@@ -138,7 +138,7 @@ class Blend(Estimator):
         fitted = []
         for _, model in self.members:
             model = clone(model)
-            if not has_preparation(model):
+            if not _has_preparation(model):
                 fitted.append(fit_pipeline(model, frame, y, *row_information))
                 continue
             key = preparation_key(model[0])
@@ -163,7 +163,7 @@ class Blend(Estimator):
         parts = []
         for a, model in zip(self.weights_.values(), self.members_):
             X = frame
-            if has_preparation(model):  # often one and the same, see `fit`
+            if _has_preparation(model):  # often one and the same, see `fit`
                 prepare, model = model[0], model[1]
                 if id(prepare) not in seen:
                     seen[id(prepare)] = prepare.transform(frame)

@@ -42,7 +42,7 @@ def require(is_sound, what) -> None:
         raise PersistError(f"the booster in the file is not sound: {what}")
 
 
-def booster_shape(task, n_features) -> BoosterShape:
+def _booster_shape(task, n_features) -> BoosterShape:
     """The shape of the models of a task; the task may come from a file as well."""
     objective, classes, categories, _ = task
     known = ("squared_error", "poisson", "binary", "classes")
@@ -61,7 +61,7 @@ def is_count(value, most) -> bool:
     return type(value) is int and 0 <= value <= most
 
 
-def check_tree(left, right, n_leaves=None) -> None:
+def _check_tree(left, right, n_leaves=None) -> None:
     """Children come after their parents, all are met once, and no way is too long.
 
     With `n_leaves`, leaves are numbered apart (-1 - leaf), as LightGBM has them;
@@ -106,10 +106,10 @@ LIGHTGBM_OBJECTIVES = {
 }
 
 
-def checked_lightgbm(content: bytes, shape: BoosterShape) -> bytes:
+def _checked_lightgbm(content: bytes, shape: BoosterShape) -> bytes:
     """The text of a LightGBM model, written anew from its checked trees."""
     head, *trees = content.decode("ascii").split("\nTree=")
-    fields = lightgbm_fields(head)
+    fields = _lightgbm_fields(head)
     objective = LIGHTGBM_OBJECTIVES.get(
         shape.objective, f"multiclass num_class:{shape.n_groups}"
     )
@@ -122,7 +122,7 @@ def checked_lightgbm(content: bytes, shape: BoosterShape) -> bytes:
     blocks = []
     for number, text in enumerate(trees):
         body = text.split("\nend of trees")[0]
-        tree, tree_bits = checked_lightgbm_tree(lightgbm_fields(body), shape)
+        tree, tree_bits = _checked_lightgbm_tree(_lightgbm_fields(body), shape)
         bits += tree_bits
         require(bits <= MAX_CATEGORY_BITS, "sets of categories")
         blocks.append(f"Tree={number}\n{tree}\n\n")
@@ -145,12 +145,12 @@ def checked_lightgbm(content: bytes, shape: BoosterShape) -> bytes:
     return text.encode("ascii")
 
 
-def lightgbm_fields(text) -> dict[str, str]:
+def _lightgbm_fields(text) -> dict[str, str]:
     pairs = (line.split("=", 1) for line in text.split("\n") if "=" in line)
     return {name: value.strip() for name, value in pairs}
 
 
-def whole_numbers(fields, name, n) -> list[int]:
+def _whole_numbers(fields, name, n) -> list[int]:
     words = fields.get(name, "").split()
     require(len(words) == n and all(len(w) <= MAX_DIGITS for w in words), name)
     try:
@@ -159,7 +159,7 @@ def whole_numbers(fields, name, n) -> list[int]:
         raise PersistError(f"the booster in the file is not sound: {name}") from None
 
 
-def number_words(fields, name, n, *, allowed=()) -> list[str]:
+def _number_words(fields, name, n, *, allowed=()) -> list[str]:
     """Numbers as they are written, so that no digit is lost, or words allowed."""
     words = fields.get(name, "").split()
     require(len(words) == n and all(w in allowed or is_number(w) for w in words), name)
@@ -172,24 +172,24 @@ def is_number(word) -> bool:
     return bool(fits) and math.isfinite(float(word))
 
 
-def checked_lightgbm_tree(fields, shape) -> tuple[str, int]:
+def _checked_lightgbm_tree(fields, shape) -> tuple[str, int]:
     """One tree as text, and the bits of its sets of categories."""
-    (n_leaves,) = whole_numbers(fields, "num_leaves", 1)
-    (n_sets,) = whole_numbers(fields, "num_cat", 1)
+    (n_leaves,) = _whole_numbers(fields, "num_leaves", 1)
+    (n_sets,) = _whole_numbers(fields, "num_cat", 1)
     require(1 <= n_leaves < 2**31 and 0 <= n_sets < n_leaves, "sizes of a tree")
     require(fields.get("is_linear", "0") == "0", "linear leaves")
     n = n_leaves - 1
-    features = whole_numbers(fields, "split_feature", n)
+    features = _whole_numbers(fields, "split_feature", n)
     require(all(0 <= j < shape.n_features for j in features), "split_feature")
-    kinds = whole_numbers(fields, "decision_type", n)
+    kinds = _whole_numbers(fields, "decision_type", n)
     # bit 0: a set of categories; bit 1: missing to the left; bits 2, 3: what is missing
     require(all(0 <= kind < 12 for kind in kinds), "decision_type")
-    left = whole_numbers(fields, "left_child", n)
-    right = whole_numbers(fields, "right_child", n)
+    left = _whole_numbers(fields, "left_child", n)
+    right = _whole_numbers(fields, "right_child", n)
     if n:
-        check_tree(left, right, n_leaves)
+        _check_tree(left, right, n_leaves)
     # one that parts what is missing from all else is infinite
-    thresholds = number_words(fields, "threshold", n, allowed=("inf", "-inf"))
+    thresholds = _number_words(fields, "threshold", n, allowed=("inf", "-inf"))
     by_set = [float(t) for t, kind in zip(thresholds, kinds) if kind & 1]
     require(all(t in range(n_sets) for t in by_set), "sets of categories")
     lines = {
@@ -201,7 +201,7 @@ def checked_lightgbm_tree(fields, shape) -> tuple[str, int]:
         "decision_type": kinds,
         "left_child": left,
         "right_child": right,
-        "leaf_value": number_words(fields, "leaf_value", n_leaves),
+        "leaf_value": _number_words(fields, "leaf_value", n_leaves),
         "leaf_weight": [0] * n_leaves,
         "leaf_count": [0] * n_leaves,
         "internal_value": [0] * n,
@@ -210,15 +210,15 @@ def checked_lightgbm_tree(fields, shape) -> tuple[str, int]:
     }
     bits = 0
     if n_sets:
-        ends = whole_numbers(fields, "cat_boundaries", n_sets + 1)
+        ends = _whole_numbers(fields, "cat_boundaries", n_sets + 1)
         sound = ends[0] == 0 and all(a < b for a, b in itertools.pairwise(ends))
         require(sound, "sets of categories")
-        words = whole_numbers(fields, "cat_threshold", ends[-1])
+        words = _whole_numbers(fields, "cat_threshold", ends[-1])
         require(all(0 <= word < 2**32 for word in words), "sets of categories")
         lines |= {"cat_boundaries": ends, "cat_threshold": words}
         bits = 32 * ends[-1]
     lines["is_linear"] = [0]
-    lines["shrinkage"] = number_words(fields, "shrinkage", 1)
+    lines["shrinkage"] = _number_words(fields, "shrinkage", 1)
     return "\n".join(f"{k}={' '.join(map(str, v))}" for k, v in lines.items()), bits
 
 
@@ -242,13 +242,13 @@ def part(value, *path) -> Any:
     return value
 
 
-def whole_list(values, n=None, low=0, high=2**31 - 1) -> list[int]:
+def _whole_list(values, n=None, low=0, high=2**31 - 1) -> list[int]:
     require(type(values) is list and (n is None or len(values) == n), "sizes")
     require(all(type(v) is int and low <= v <= high for v in values), "whole numbers")
     return values
 
 
-def number_list(values, n=None) -> list[float]:
+def _number_list(values, n=None) -> list[float]:
     require(type(values) is list and (n is None or len(values) == n), "sizes")
     require(all(type(v) in (int, float) for v in values), "numbers")
     numbers = [float(v) for v in values]
@@ -257,7 +257,7 @@ def number_list(values, n=None) -> list[float]:
 
 
 def number(value) -> float:
-    return number_list([value])[0]
+    return _number_list([value])[0]
 
 
 # --- XGBoost -------------------------------------------------------------------------
@@ -278,7 +278,7 @@ XGBOOST_OBJECTIVES = {
 }
 
 
-def xgboost_objective(shape) -> dict:
+def _xgboost_objective(shape) -> dict:
     classes = {
         "name": "multi:softprob",
         "softmax_multiclass_param": {"num_class": str(shape.n_groups)},
@@ -286,12 +286,12 @@ def xgboost_objective(shape) -> dict:
     return XGBOOST_OBJECTIVES.get(shape.objective, classes)
 
 
-def checked_xgboost(content: bytes, shape: BoosterShape) -> bytes:
+def _checked_xgboost(content: bytes, shape: BoosterShape) -> bytes:
     """The JSON of an XGBoost model, written anew from its checked trees."""
     content_read = read_json(content)
-    version = whole_list(part(content_read, "version"), 3, high=1000)
+    version = _whole_list(part(content_read, "version"), 3, high=1000)
     learner = part(content_read, "learner")
-    objective = xgboost_objective(shape)
+    objective = _xgboost_objective(shape)
     require(part(learner, "objective", "name") == objective["name"], "objective")
     sizes = part(learner, "learner_model_param")
     k = shape.n_groups
@@ -306,7 +306,7 @@ def checked_xgboost(content: bytes, shape: BoosterShape) -> bytes:
     model = part(learner, "gradient_booster", "model")
     trees = part(model, "trees")
     require(type(trees) is list and len(trees) % k == 0, "number of trees")
-    groups = whole_list(part(model, "tree_info"), len(trees), high=k - 1)
+    groups = _whole_list(part(model, "tree_info"), len(trees), high=k - 1)
     budget = [MAX_CATEGORY_BITS]
     kinds = ["c" if j in shape.categories else "q" for j in range(shape.n_features)]
     checked = {
@@ -324,7 +324,7 @@ def checked_xgboost(content: bytes, shape: BoosterShape) -> bytes:
                     "iteration_indptr": list(range(0, len(trees) + 1, k)),
                     "tree_info": groups,
                     "trees": [
-                        checked_xgboost_tree(i, tree, shape, budget)
+                        _checked_xgboost_tree(i, tree, shape, budget)
                         for i, tree in enumerate(trees)
                     ],
                 },
@@ -344,43 +344,43 @@ def checked_xgboost(content: bytes, shape: BoosterShape) -> bytes:
     return json.dumps(checked, separators=(",", ":")).encode("ascii")
 
 
-def checked_xgboost_tree(i, tree, shape, budget) -> dict:
-    left = whole_list(part(tree, "left_children"), low=-1)
+def _checked_xgboost_tree(i, tree, shape, budget) -> dict:
+    left = _whole_list(part(tree, "left_children"), low=-1)
     n = len(left)
     require(n > 0, "an empty tree")
-    right = whole_list(part(tree, "right_children"), n, low=-1)
-    check_tree(left, right)
+    right = _whole_list(part(tree, "right_children"), n, low=-1)
+    _check_tree(left, right)
     parents = [2**31 - 1] * n
     for node, children in enumerate(zip(left, right)):
         for child in children:
             if child >= 0:
                 parents[child] = node
-    split_type = whole_list(part(tree, "split_type"), n, high=1)
-    nodes = whole_list(part(tree, "categories_nodes"), high=n - 1)
+    split_type = _whole_list(part(tree, "split_type"), n, high=1)
+    nodes = _whole_list(part(tree, "categories_nodes"), high=n - 1)
     of_sets = [node for node in range(n) if split_type[node] == 1]
     require(nodes == of_sets, "nodes that split by categories")
-    sizes = whole_list(part(tree, "categories_sizes"), len(nodes), low=1)
-    starts = whole_list(part(tree, "categories_segments"), len(nodes))
+    sizes = _whole_list(part(tree, "categories_sizes"), len(nodes), low=1)
+    starts = _whole_list(part(tree, "categories_segments"), len(nodes))
     ends = np.cumsum([0, *sizes]).tolist()
     require(starts == ends[:-1], "sets of categories")
-    codes = whole_list(part(tree, "categories"), ends[-1], high=MAX_CATEGORY)
+    codes = _whole_list(part(tree, "categories"), ends[-1], high=MAX_CATEGORY)
     for a, b in itertools.pairwise(ends):
         budget[0] -= max(codes[a:b]) + 1
     require(budget[0] >= 0, "sets of categories")
-    columns = whole_list(part(tree, "split_indices"), n, high=shape.n_features - 1)
+    columns = _whole_list(part(tree, "split_indices"), n, high=shape.n_features - 1)
     return {
-        "base_weights": number_list(part(tree, "base_weights"), n),
+        "base_weights": _number_list(part(tree, "base_weights"), n),
         "categories": codes,
         "categories_nodes": nodes,
         "categories_segments": starts,
         "categories_sizes": sizes,
-        "default_left": whole_list(part(tree, "default_left"), n, high=1),
+        "default_left": _whole_list(part(tree, "default_left"), n, high=1),
         "id": i,
         "left_children": left,
         "loss_changes": [0.0] * n,
         "parents": parents,
         "right_children": right,
-        "split_conditions": number_list(part(tree, "split_conditions"), n),
+        "split_conditions": _number_list(part(tree, "split_conditions"), n),
         "split_indices": columns,
         "split_type": split_type,
         "sum_hessian": [0.0] * n,
@@ -404,15 +404,15 @@ CATBOOST_LOSSES = {
 MAX_CATBOOST_DEPTH = 16  # of its symmetric trees, which have 2^depth leaves
 
 
-def checked_catboost(content: bytes, shape: BoosterShape) -> bytes:
+def _checked_catboost(content: bytes, shape: BoosterShape) -> bytes:
     """The JSON of a CatBoost model, written anew from its checked trees."""
     content_read = read_json(content)
     info = part(content_read, "features_info")
-    floats = checked_float_features(part(info, "float_features"), shape)
-    categories = checked_categories(info.get("categorical_features", []), shape)
-    tables = checked_ctr_tables(content_read.get("ctr_data") or {}, floats, categories)
-    ctrs = [checked_ctr(ctr, tables) for ctr in info.get("ctrs") or []]
-    splits = catboost_splits(floats, categories, ctrs)
+    floats = _checked_float_features(part(info, "float_features"), shape)
+    categories = _checked_categories(info.get("categorical_features", []), shape)
+    tables = _checked_ctr_tables(content_read.get("ctr_data") or {}, floats, categories)
+    ctrs = [_checked_ctr(ctr, tables) for ctr in info.get("ctrs") or []]
+    splits = _catboost_splits(floats, categories, ctrs)
     trees = part(content_read, "oblivious_trees")
     require(type(trees) is list, "trees")
     scale_and_bias = part(content_read, "scale_and_bias")
@@ -422,10 +422,10 @@ def checked_catboost(content: bytes, shape: BoosterShape) -> bytes:
     features: dict[str, Any] = {"float_features": floats}
     checked: dict[str, Any] = {
         "features_info": features,
-        "oblivious_trees": [checked_oblivious_tree(t, splits, k) for t in trees],
+        "oblivious_trees": [_checked_oblivious_tree(t, splits, k) for t in trees],
         "scale_and_bias": [
             number(scale_and_bias[0]),
-            number_list(scale_and_bias[1], k),
+            _number_list(scale_and_bias[1], k),
         ],
         "model_info": {
             "params": {
@@ -447,14 +447,14 @@ def checked_catboost(content: bytes, shape: BoosterShape) -> bytes:
         }
     if categories:
         features["categorical_features"] = categories
-        features["cat_features_hash"] = checked_hashes(info.get("cat_features_hash"))
+        features["cat_features_hash"] = _checked_hashes(info.get("cat_features_hash"))
     if ctrs:
         features["ctrs"] = ctrs
         checked["ctr_data"] = tables
     return json.dumps(checked, separators=(",", ":")).encode("ascii")
 
 
-def checked_float_features(given, shape) -> list[dict]:
+def _checked_float_features(given, shape) -> list[dict]:
     n = shape.n_features - len(shape.categories)
     require(type(given) is list and len(given) == n, "float features")
     checked = []
@@ -480,19 +480,19 @@ def one_of(value, allowed: Iterable) -> Any:
 
 
 def ascending(values) -> list[float]:
-    numbers = number_list(values)
+    numbers = _number_list(values)
     require(all(a < b for a, b in itertools.pairwise(numbers)), "borders")
     require(len(numbers) < 2**16, "borders")
     return numbers
 
 
-def checked_categories(given, shape) -> list[dict]:
+def _checked_categories(given, shape) -> list[dict]:
     n = len(shape.categories)
     require(type(given) is list and len(given) == n, "categorical features")
     first = shape.n_features - n
     out = []
     for j, feature in enumerate(given):
-        place = whole_list([part(feature, "flat_feature_index")])
+        place = _whole_list([part(feature, "flat_feature_index")])
         require(place == [first + j], "categorical features")
         kept: dict[str, Any] = {
             "feature_id": "",
@@ -500,18 +500,18 @@ def checked_categories(given, shape) -> list[dict]:
             "flat_feature_index": first + j,
         }
         if "values" in feature:
-            values = whole_list(feature["values"], low=-(2**31))
+            values = _whole_list(feature["values"], low=-(2**31))
             require(len(set(values)) == len(values), "categories")
             kept["values"] = values
         out.append(kept)
     return out
 
 
-def checked_hashes(given) -> list[dict]:
+def _checked_hashes(given) -> list[dict]:
     require(type(given) is list, "hashes of categories")
     return [
         {
-            "hash": whole_list([part(item, "hash")], high=2**32 - 1)[0],
+            "hash": _whole_list([part(item, "hash")], high=2**32 - 1)[0],
             "value": str(int(short_text(part(item, "value")))),
         }
         for item in given
@@ -523,7 +523,7 @@ def short_text(value) -> str:
     return value
 
 
-def checked_ctr_tables(given, floats, categories) -> dict[str, dict]:
+def _checked_ctr_tables(given, floats, categories) -> dict[str, dict]:
     """Counts of categories by target; the name says of which columns."""
     require(type(given) is dict, "counts of categories")
     tables = {}
@@ -533,8 +533,8 @@ def checked_ctr_tables(given, floats, categories) -> dict[str, dict]:
         elements = part(meaning, "identifier")
         require(type(elements) is list and elements, "columns of counts")
         for element in elements:
-            check_ctr_element(element, floats, categories)
-        (stride,) = whole_list([part(table, "hash_stride")], low=2, high=2**16)
+            _check_ctr_element(element, floats, categories)
+        (stride,) = _whole_list([part(table, "hash_stride")], low=2, high=2**16)
         require(kind != "Counter" or stride == 2, "counts of categories")
         flat = part(table, "hash_map")
         require(type(flat) is list and len(flat) % stride == 0, "counts of categories")
@@ -543,8 +543,8 @@ def checked_ctr_tables(given, floats, categories) -> dict[str, dict]:
         require(sound and all(int(h) < 2**64 for h in hashes), "hashes of categories")
         require(len(set(hashes)) == len(hashes), "hashes of categories")
         for i in range(1, stride):
-            whole_list(flat[i::stride])
-        (total,) = whole_list([part(table, "counter_denominator")])
+            _whole_list(flat[i::stride])
+        (total,) = _whole_list([part(table, "counter_denominator")])
         tables[name] = {
             "counter_denominator": total,
             "hash_map": flat,
@@ -553,16 +553,16 @@ def checked_ctr_tables(given, floats, categories) -> dict[str, dict]:
     return tables
 
 
-def check_ctr_element(element, floats, categories) -> None:
+def _check_ctr_element(element, floats, categories) -> None:
     """A column of a combination: a category, or the answer to a split."""
     kind = part(element, "combination_element")
     if kind == "float_feature":
-        (j,) = whole_list([part(element, "float_feature_index")], high=len(floats) - 1)
+        (j,) = _whole_list([part(element, "float_feature_index")], high=len(floats) - 1)
         expected = {"border": part(element, "border"), "float_feature_index": j}
         require(expected["border"] in floats[j]["borders"], "borders of combinations")
     else:
         max_category = len(categories) - 1
-        (j,) = whole_list([part(element, "cat_feature_index")], high=max_category)
+        (j,) = _whole_list([part(element, "cat_feature_index")], high=max_category)
         expected = {"cat_feature_index": j}
         if kind == "cat_feature_exact_value":
             expected["value"] = part(element, "value")
@@ -573,7 +573,7 @@ def check_ctr_element(element, floats, categories) -> None:
     require(element == expected | {"combination_element": kind}, "columns of counts")
 
 
-def checked_ctr(given, tables) -> dict:
+def _checked_ctr(given, tables) -> dict:
     name = part(given, "identifier")
     require(type(name) is str and name in tables, "counts of categories")
     meaning = json.loads(name)
@@ -581,7 +581,7 @@ def checked_ctr(given, tables) -> dict:
     kind = one_of(part(given, "ctr_type"), (meaning["type"],))
     # of Borders, a border of the target lies between two counts
     max_border = tables[name]["hash_stride"] - 3 if kind == "Borders" else 0
-    (border,) = whole_list([part(given, "target_border_idx")], high=max_border)
+    (border,) = _whole_list([part(given, "target_border_idx")], high=max_border)
     priors = {
         key: number(part(given, key))
         for key in ("prior_denomerator", "prior_numerator", "scale", "shift")
@@ -596,7 +596,7 @@ def checked_ctr(given, tables) -> dict:
     }
 
 
-def catboost_splits(floats, categories, ctrs) -> list[dict]:
+def _catboost_splits(floats, categories, ctrs) -> list[dict]:
     """All splits of a model in CatBoost's order, by which trees number them."""
     splits = [
         {"border": b, "float_feature_index": j, "split_type": "FloatFeature"}
@@ -620,32 +620,32 @@ def catboost_splits(floats, categories, ctrs) -> list[dict]:
     return [split | {"split_index": i} for i, split in enumerate(splits)]
 
 
-def checked_oblivious_tree(given, splits, k) -> dict:
+def _checked_oblivious_tree(given, splits, k) -> dict:
     tree_splits = part(given, "splits") or []
     require(
         type(tree_splits) is list and len(tree_splits) <= MAX_CATBOOST_DEPTH, "splits"
     )
     for split in tree_splits:
-        (i,) = whole_list([part(split, "split_index")], high=len(splits) - 1)
+        (i,) = _whole_list([part(split, "split_index")], high=len(splits) - 1)
         require(split == splits[i], "splits")
     n = 2 ** len(tree_splits)
     return {
-        "leaf_values": number_list(part(given, "leaf_values"), n * k),
+        "leaf_values": _number_list(part(given, "leaf_values"), n * k),
         "leaf_weights": [0.0] * n,
         "splits": [splits[split["split_index"]] for split in tree_splits] or None,
     }
 
 
 CHECKED = {
-    "lightgbm": checked_lightgbm,
-    "xgboost": checked_xgboost,
-    "catboost": checked_catboost,
+    "lightgbm": _checked_lightgbm,
+    "xgboost": _checked_xgboost,
+    "catboost": _checked_catboost,
 }
 
 
 def checked_booster(library, content: bytes, task, n_features) -> bytes:
     """The model of a library, safe to be handed to it; PersistError if it is not."""
-    shape = booster_shape(task, n_features)
+    shape = _booster_shape(task, n_features)
     try:
         return CHECKED[library](content, shape)
     except PersistError:

@@ -148,7 +148,7 @@ def predict_cost(
     )
 
 
-def cost_on_schema(method, schema, n, factor=None) -> FitCost | None:
+def _cost_on_schema(method, schema, n, factor=None) -> FitCost | None:
     """`predict_cost` for the columns and classes of a schema."""
     d = prepared_width(schema, method.native)
     k = max(2, len(schema.classes))
@@ -165,7 +165,7 @@ def cost_on_schema(method, schema, n, factor=None) -> FitCost | None:
 
 def fit_and_predict_seconds(method, schema, n, tested=0, factor=None) -> float:
     """Seconds of a fit on n rows that answers for `tested` others; 0: not known."""
-    cost = cost_on_schema(method, schema, n, factor)
+    cost = _cost_on_schema(method, schema, n, factor)
     return 0.0 if cost is None else cost.fit_seconds + tested * cost.predict_seconds
 
 
@@ -215,7 +215,7 @@ def too_expensive(method, schema, n, limits, fits=1) -> str:
 
 def over_limits(method, schema, n, limits) -> str:
     """Why a fit is not begun, with the number, or nothing."""
-    cost = cost_on_schema(method, schema, n)
+    cost = _cost_on_schema(method, schema, n)
     if cost is None:
         return ""
     limit = limits.time_limit

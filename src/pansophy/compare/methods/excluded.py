@@ -223,10 +223,10 @@ def excluded_estimators(task, run, listed, named=False) -> list[SkippedMethod]:
             reason = NOT_REQUESTED
             kind = SkipKind.NOT_REQUESTED
         out.append(SkippedMethod(name, reason, kind))
-    return out + excluded_subpackages()
+    return out + _excluded_subpackages()
 
 
-def excluded_subpackages() -> list[SkippedMethod]:
+def _excluded_subpackages() -> list[SkippedMethod]:
     """Parts of the package whose methods do not predict a target from rows."""
     import pansophy
 

@@ -27,11 +27,11 @@ def make_pipeline(method, schema, setting):
         members = [(m.name, make_pipeline(m, schema, setting)) for m in method.members]
         return Blend(members, list(method.weights), task=schema.task)
     if method.series and method.series != "lags":
-        return method.build(setting, **series_parameters(schema, setting))
+        return method.build(setting, **_series_parameters(schema, setting))
     lagged = method.series == "lags"
     columns = tuple(schema.used)
     if lagged:
-        columns = (*lag_columns(), *columns)
+        columns = (*_lag_columns(), *columns)
     prepare = Preparation(
         columns,
         task="regression" if lagged else schema.task,
@@ -53,7 +53,7 @@ def make_pipeline(method, schema, setting):
 
         return WithLags(
             model,
-            **series_parameters(schema, setting),
+            **_series_parameters(schema, setting),
             random_state=int(setting.seed),
         )
     if method.trials:
@@ -71,7 +71,7 @@ def make_pipeline(method, schema, setting):
     return model
 
 
-def series_parameters(schema, setting) -> dict:
+def _series_parameters(schema, setting) -> dict:
     """Parameters about the table for a method that sees the past of the target."""
     plain = [c.name for c in schema.used if c.role != "text"]
     return {
@@ -81,7 +81,7 @@ def series_parameters(schema, setting) -> dict:
     }
 
 
-def lag_columns() -> list[Column]:
+def _lag_columns() -> list[Column]:
     """The columns that `time_series.WithLags` puts in front of those of the table."""
     from .time_series import LAG_COLUMNS
 

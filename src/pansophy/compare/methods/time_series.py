@@ -69,13 +69,13 @@ def steps_to_look_ahead(horizon, past) -> int:
     return min(horizon, sixth) if horizon else sixth
 
 
-def steps_ahead(times, last_moment, step) -> np.ndarray:
+def _steps_ahead(times, last_moment, step) -> np.ndarray:
     """Steps that rows lie beyond the last moment, at least 1: months are uneven."""
     ahead = np.round((np.asarray(times, float) - last_moment) / step)
     return np.maximum(ahead, 1).astype(int)
 
 
-def best_window(values, horizon) -> int:
+def _best_window(values, horizon) -> int:
     """w of eq. (2): the window with the smallest errors `horizon` moments ahead."""
     T = len(values)
     total = np.concatenate([[0.0], np.cumsum(values)])
@@ -152,7 +152,7 @@ class SeriesBaseline(Regressor, Estimator):
     horizon: int = 0
 
     def fit(self, frame, y, sample_weight=None, groups=None, times=None):
-        times = time_values(frame, self.time_column) if times is None else times
+        times = _time_values(frame, self.time_column) if times is None else times
         past = History(times, y, sample_weight)
         self.floor_ = smallest_count(y, sample_weight) if self.floored else -np.inf
         horizon = max(1, round(steps_to_look_ahead(self.horizon, past) / 2))
@@ -162,7 +162,7 @@ class SeriesBaseline(Regressor, Estimator):
         self.slope_ = 0.0
         self.season_ = np.empty(0)
         if self.kind == "moving average":
-            w = best_window(past.values, horizon)
+            w = _best_window(past.values, horizon)
             self.level_ = float(past.values[-w:].mean())
         elif self.kind == "drift" and len(past) > 1:
             span = past.moments[-1] - past.moments[0]
@@ -173,14 +173,14 @@ class SeriesBaseline(Regressor, Estimator):
         return self
 
     def predict(self, frame) -> np.ndarray:
-        ahead = time_values(frame, self.time_column) - self.last_moment_
+        ahead = _time_values(frame, self.time_column) - self.last_moment_
         if len(self.season_):
-            steps = steps_ahead(ahead, 0.0, self.step_) - 1
+            steps = _steps_ahead(ahead, 0.0, self.step_) - 1
             return np.maximum(self.season_[steps % len(self.season_)], self.floor_)
         return np.maximum(self.level_ + self.slope_ * ahead, self.floor_)
 
 
-def time_values(frame, column) -> np.ndarray:
+def _time_values(frame, column) -> np.ndarray:
     """The time of each row of a frame."""
     return np.asarray(frame.values[:, column], dtype=float)
 
@@ -215,7 +215,7 @@ class WithLags(Regressor, Estimator):
         from .pipelines import fit_pipeline
 
         y = np.asarray(y, dtype=float)
-        times = time_values(frame, self.time_column) if times is None else times
+        times = _time_values(frame, self.time_column) if times is None else times
         past = History(times, y, sample_weight)
         self.moments_ = past.moments
         self.values_ = past.values
@@ -264,8 +264,8 @@ class WithLags(Regressor, Estimator):
 
     def predict(self, frame) -> np.ndarray:
         last = len(self.moments_) - 1
-        times = time_values(frame, self.time_column)
-        place = last + steps_ahead(times, self.moments_[-1], self.step_)
+        times = _time_values(frame, self.time_column)
+        place = last + _steps_ahead(times, self.moments_[-1], self.step_)
         lags = self._lags(np.full(len(place), last), place)
         change = np.ravel(self.model_.predict(with_columns(frame, lags)))
         return np.maximum(lags[:, 0] + change, self.floor_)

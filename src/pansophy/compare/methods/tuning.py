@@ -113,7 +113,7 @@ class BayesianSearch:
         self.names = list(space)
         self.rng = make_rng(seed)
         d = len(self.ranges)
-        kinds = np.array([number_of_values(r) for r in self.ranges], dtype=int)
+        kinds = np.array([_number_of_values(r) for r in self.ranges], dtype=int)
         self.levels = kinds.reshape(d)
         self.start = latin_hypercube(d, d + 2, random_state=self.rng) if d else []
         self.U = np.empty((0, d))
@@ -163,7 +163,7 @@ class BayesianSearch:
         return np.array(means)
 
 
-def number_of_values(r) -> int:
+def _number_of_values(r) -> int:
     """Number of values of a range; 0 if many."""
     kind, *bounds = r
     if kind == "choice":
@@ -204,7 +204,9 @@ class OptunaSearch:
 
     def ask(self):
         trial = self.study.ask()
-        chosen = {name: suggest_value(trial, name, r) for name, r in self.space.items()}
+        chosen = {
+            name: _suggest_value(trial, name, r) for name, r in self.space.items()
+        }
         return trial, chosen
 
     def tell(self, trial, losses, finished):
@@ -221,7 +223,7 @@ class OptunaSearch:
             self.study.tell(trial, state=state.FAIL)
 
 
-def suggest_value(trial, name, r):
+def _suggest_value(trial, name, r):
     kind, *bounds = r
     if kind == "choice":  # by position: values may be tuples
         return bounds[trial.suggest_categorical(name, list(range(len(bounds))))]
@@ -230,7 +232,7 @@ def suggest_value(trial, name, r):
     return trial.suggest_float(name, *bounds, log=kind == "log")
 
 
-def make_search(space, seed, search, defaults):
+def _make_search(space, seed, search, defaults):
     """Search strategy that proposes settings."""
     if search == "bayesian":
         return BayesianSearch(space, seed, defaults)
@@ -300,7 +302,7 @@ class Tuned(Estimator):
         parts = [prepared(self.pipeline, frame, y, known, *fold) for fold in cut]
         loss = metric_loss(self.task, self.metric)
         parameters = self.pipeline.get_params()
-        source = make_search(
+        source = _make_search(
             self.space or {}, self.random_state, self.search, parameters
         )
         finished_losses: list[

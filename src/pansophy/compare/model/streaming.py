@@ -85,7 +85,7 @@ def predict_stream(
         Rows, seconds, and findings about columns that are unknown, far outside the
         range of training, or have drifted.
     """
-    if same_file(source, sink):
+    if _same_file(source, sink):
         raise TableError("The predictions cannot replace the table they are made for.")
     start_time = time.perf_counter()
     n_done = 0
@@ -119,7 +119,7 @@ def predict_stream(
         with closing(results):
             for out, seen, far in results:
                 if n_done == 0 and not overwrite:
-                    refuse_other_columns(sink, out.column_names)
+                    _refuse_other_columns(sink, out.column_names)
                 write(out)
                 n_done += out.num_rows
                 looked.add(seen, far)
@@ -132,14 +132,14 @@ def predict_stream(
     return StreamResult(n_done, time.perf_counter() - start_time, findings)
 
 
-def same_file(source, sink) -> bool:
+def _same_file(source, sink) -> bool:
     paths = [p for p in (source, sink) if isinstance(p, (str, os.PathLike))]
     if len(paths) < 2 or not all(os.path.exists(p) for p in paths):
         return False
     return os.path.samefile(*paths)
 
 
-def refuse_other_columns(path, names) -> None:
+def _refuse_other_columns(path, names) -> None:
     """Refuse to replace a file that is no table of the columns to be written."""
     if not isinstance(path, (str, os.PathLike)) or not os.path.exists(path):
         return

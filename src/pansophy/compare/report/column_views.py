@@ -46,7 +46,7 @@ class ColumnView(NamedTuple):
     ordered: bool  # whether the parts have an order
 
 
-def shown_outputs(c) -> tuple[list[str], np.ndarray, bool]:
+def _shown_outputs(c) -> tuple[list[str], np.ndarray, bool]:
     """Names and values (n, outputs) of what is averaged, and whether it is shares."""
     s = c.schema
     y = c.data.y
@@ -62,10 +62,10 @@ def column_view(c, name) -> ColumnView:
     """The target by the parts of one column."""
     from .plot_data import cached_view
 
-    return cached_view(c, ("column", name), lambda: compute_column_view(c, name))
+    return cached_view(c, ("column", name), lambda: _compute_column_view(c, name))
 
 
-def columns_of_values(c) -> dict[str, tuple[int, Column]]:
+def _columns_of_values(c) -> dict[str, tuple[int, Column]]:
     """Columns of values by name, with their places in the frame."""
     from .plot_data import columns_in_frame_order
 
@@ -84,13 +84,13 @@ def row_weights(c) -> np.ndarray:
     return np.ones(len(c.data)) if w is None else np.asarray(w, dtype=float)
 
 
-def compute_column_view(c, name) -> ColumnView:
-    known = columns_of_values(c)
+def _compute_column_view(c, name) -> ColumnView:
+    known = _columns_of_values(c)
     if name not in known:
         raise ValueError(f"{name!r} is no column of values; try {', '.join(known)}.")
     place, column = known[name]
     codes, names = column_parts(c, place, column)
-    outputs, Y, is_share = shown_outputs(c)
+    outputs, Y, is_share = _shown_outputs(c)
     w = row_weights(c)
     parts = len(names)
     weight = np.bincount(codes, w, parts)
@@ -131,7 +131,7 @@ def parts_by_quantile(x) -> tuple[np.ndarray, list[str]]:
         inner = [f"to {format_number(v)}" for v in edges]
         names = [*inner, f"over {format_number(edges[-1])}"]
     codes = np.where(seen, codes, len(names))
-    return drop_empty_parts(codes, [*names, "missing"])
+    return _drop_empty_parts(codes, [*names, "missing"])
 
 
 def level_parts(x, column) -> tuple[np.ndarray, list[str]]:
@@ -144,20 +144,20 @@ def level_parts(x, column) -> tuple[np.ndarray, list[str]]:
     place[kept] = np.arange(len(kept))
     codes = place[np.where(known, x, len(levels)).astype(int)]
     codes = np.where(np.isfinite(x), codes, len(kept) + 1)
-    return drop_empty_parts(codes, [*(levels[k] for k in kept), "other", "missing"])
+    return _drop_empty_parts(codes, [*(levels[k] for k in kept), "other", "missing"])
 
 
-def drop_empty_parts(codes, names) -> tuple[np.ndarray, list[str]]:
+def _drop_empty_parts(codes, names) -> tuple[np.ndarray, list[str]]:
     used, codes = np.unique(codes, return_inverse=True)
     return codes.ravel(), [names[k] for k in used]
 
 
 def strongest_views(c) -> list[ColumnView]:
     """Views of the columns that tell most about the target, by themselves."""
-    _, Y, _ = shown_outputs(c)
+    _, Y, _ = _shown_outputs(c)
     w = row_weights(c)
     strength = {}
-    for name, (place, column) in columns_of_values(c).items():
+    for name, (place, column) in _columns_of_values(c).items():
         codes, names = column_parts(c, place, column)
         if len(names) > 1:
             strength[name] = explained_share(codes, Y, w)

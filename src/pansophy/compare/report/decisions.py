@@ -53,25 +53,27 @@ def decision_sections(c) -> list[Section]:
     try:
         held_out = held_out_predictions(c)
         if c.schema.task == "classification" and len(c.schema.classes) == 2:
-            out += [given_costs_section(c, held_out)] if c.settings.get("costs") else []
+            out += (
+                [_given_costs_section(c, held_out)] if c.settings.get("costs") else []
+            )
             out.append(positive_section(c, held_out))
             out += [threshold_section(c, held_out), cost_ratio_section(c, held_out)]
         adaptive = c.adaptive_scores
         if adaptive is not None:
-            out.append(adaptive_section(c, held_out, adaptive))
+            out.append(_adaptive_section(c, held_out, adaptive))
         elif c.schema.task == "classification":
             out.append(prediction_set_section(c, held_out))
         elif c.schema.task != "multilabel":
             out.append(interval_section(c, held_out))
             out += interval_part_sections(c, held_out)
         else:
-            out.append(label_threshold_section(c, held_out))
+            out.append(_label_threshold_section(c, held_out))
     except ValueError as error:
         out.append(Section("Decisions", str(error), HtmlTable("none", [], [], [])))
     return out
 
 
-def given_costs_section(c, held_out) -> Section:
+def _given_costs_section(c, held_out) -> Section:
     """The threshold that the costs given lead to; the saved model uses it."""
     (no_label, yes) = map(str, c.schema.classes)
     pair = costs_of_missing(c)
@@ -159,7 +161,7 @@ def threshold_section(c, held_out) -> Section:
         body.append(
             [
                 words,
-                advised_threshold_words(t),
+                _advised_threshold_words(t),
                 *(format_number(v) for v in (t.expected, t.plain)),
                 f"{100 * t.share:.0f} %",
             ]
@@ -173,7 +175,7 @@ def threshold_section(c, held_out) -> Section:
     )
 
 
-def advised_threshold_words(t) -> str:
+def _advised_threshold_words(t) -> str:
     """`0.312`, or that one half is as good."""
     return "0.5 (stay)" if t.threshold == 0.5 else f"{t.threshold:.3g}"
 
@@ -235,7 +237,7 @@ def calibration_halves(c, held_out):
     return order[:cut], order[cut:]
 
 
-def coverage_check_sentence(a, b, w=None) -> str:
+def _coverage_check_sentence(a, b, w=None) -> str:
     """Sentence on how coverage is checked, and how far off chance alone may put it."""
     has_whole_weights = w is None or are_whole(w)
     w = np.ones(len(a) + len(b)) if w is None else w
@@ -249,16 +251,16 @@ def coverage_check_sentence(a, b, w=None) -> str:
     )
 
 
-def weights_of_halves(held_out, *halves):
+def _weights_of_halves(held_out, *halves):
     """The weights of the rows of each half, if there are any."""
     return [
         None if held_out.weight is None else held_out.weight[half] for half in halves
     ]
 
 
-def scores_of_part(c, held_out, rows):
+def _scores_of_part(c, held_out, rows):
     """Conformal scores of some held-out rows, as a saved model holds those of all."""
-    (w,) = weights_of_halves(held_out, rows)
+    (w,) = _weights_of_halves(held_out, rows)
     table_rows = held_out.rows[rows]
     group = None if c.data.group is None else c.data.group[table_rows]
     scores = fit_conformal_scores(
@@ -276,9 +278,9 @@ def scores_of_part(c, held_out, rows):
 
 def prediction_set_section(c, held_out) -> Section:
     a, b = calibration_halves(c, held_out)
-    (wb,) = weights_of_halves(held_out, b)
+    (wb,) = _weights_of_halves(held_out, b)
     share = lambda values: np.average(values, weights=wb)
-    scores = scores_of_part(c, held_out, a)
+    scores = _scores_of_part(c, held_out, a)
     frame = c.data.frame[held_out.rows[b]]
     body = []
     for level in COVERAGE_LEVELS:
@@ -297,32 +299,34 @@ def prediction_set_section(c, held_out) -> Section:
     return Section(
         "Sets that hold the truth",
         "Instead of one class, the set of classes that cannot be ruled out (conformal "
-        f"prediction). {set_sentence(c)} "
-        f"{coverage_check_sentence(a, b, held_out.weight)}",
+        f"prediction). {_set_sentence(c)} "
+        f"{_coverage_check_sentence(a, b, held_out.weight)}",
         HtmlTable("Prediction sets", head, body, [False, True, True, True]),
     )
 
 
-def set_sentence(c) -> str:
+def _set_sentence(c) -> str:
     """Sentence on what sets depend on."""
     return SETS_OF_TWO if len(c.schema.classes) == 2 else SETS_OF_MORE
 
 
 def interval_section(c, held_out) -> Section:
     a, b = calibration_halves(c, held_out)
-    (wb,) = weights_of_halves(held_out, b)
-    scores = scores_of_part(c, held_out, a)
+    (wb,) = _weights_of_halves(held_out, b)
+    scores = _scores_of_part(c, held_out, a)
     frame = c.data.frame[held_out.rows[b]]
     body = []
     for level in COVERAGE_LEVELS:
         ends = scores.interval(held_out.p[b], level, frame)
-        inside = np.average(are_inside(held_out.y[b], ends), weights=wb)
-        body.append([f"{100 * level:.0f} %", f"{100 * inside:.1f} %", width_cell(ends)])
+        inside = np.average(_are_inside(held_out.y[b], ends), weights=wb)
+        body.append(
+            [f"{100 * level:.0f} %", f"{100 * inside:.1f} %", _width_cell(ends)]
+        )
     return Section(
         "Intervals that hold the truth",
         "From where to where answers lie (conformal prediction). "
         f"{scale_sentence(scores.scale)} "
-        f"{coverage_check_sentence(a, b, held_out.weight)}",
+        f"{_coverage_check_sentence(a, b, held_out.weight)}",
         HtmlTable(
             "Intervals", ["promised", "held", "median width"], body, [False, True, True]
         ),
@@ -340,14 +344,14 @@ def interval_part_sections(c, held_out) -> list[Section]:
     rows = np.concatenate([b for _, b in checked])
     ends = np.concatenate(
         [
-            scores_of_part(c, held_out, a).interval(
+            _scores_of_part(c, held_out, a).interval(
                 held_out.p[b], SHOWN_LEVEL, c.data.frame[held_out.rows[b]]
             )
             for a, b in checked
         ]
     )
     p = held_out.p[rows]
-    inside = are_inside(held_out.y[rows], ends)
+    inside = _are_inside(held_out.y[rows], ends)
     n_parts = min(MAX_PARTS, len(rows) // LEAST_ROWS_OF_PART)
     if n_parts < 2:
         return []
@@ -357,14 +361,14 @@ def interval_part_sections(c, held_out) -> list[Section]:
     body = []
     for k in np.unique(code):
         part = code == k
-        (w,) = weights_of_halves(held_out, rows[part])
+        (w,) = _weights_of_halves(held_out, rows[part])
         held = np.average(inside[part], weights=w)
         body.append(
             [
                 f"{format_number(p[part].min())} to {format_number(p[part].max())}",
                 f"{part.sum():,}",
                 f"{100 * held:.0f} %",
-                width_cell(ends[part]),
+                _width_cell(ends[part]),
             ]
         )
     if len(body) < 2:
@@ -383,13 +387,13 @@ def interval_part_sections(c, held_out) -> list[Section]:
     ]
 
 
-def are_inside(y, ends) -> np.ndarray:
+def _are_inside(y, ends) -> np.ndarray:
     """Whether answers lie in their intervals; ends belong to them, up to rounding."""
     slack = 1e-9 * np.abs(y)
     return (y >= ends[:, 0] - slack) & (y <= ends[:, 1] + slack)
 
 
-def width_cell(ends) -> str:
+def _width_cell(ends) -> str:
     """The median width of intervals in words."""
     width = np.median(ends[:, 1] - ends[:, 0])
     return format_number(width) if np.isfinite(width) else "too few rows"
@@ -406,7 +410,7 @@ def scale_sentence(scale) -> str:
     return " ".join(out)
 
 
-def adaptive_section(c, held_out, scores) -> Section:
+def _adaptive_section(c, held_out, scores) -> Section:
     """Along time: what intervals or sets made from earlier rows held of later ones."""
     sets = c.schema.task == "classification"
     frame = c.data.frame[held_out.rows]
@@ -424,7 +428,7 @@ def adaptive_section(c, held_out, scores) -> Section:
     return Section(
         "Sets that hold the truth" if sets else "Intervals that hold the truth",
         "Widened by what earlier ones missed (adaptive conformal prediction). "
-        f"{set_sentence(c) + ' ' if sets else ''}Held: the share of the rows of later "
+        f"{_set_sentence(c) + ' ' if sets else ''}Held: the share of the rows of later "
         "folds, each by what was known before it. The level is kept in the long run if "
         "answers are fed back with `model.update_intervals(table)`; for the next rows "
         "alone it is no promise.",
@@ -432,14 +436,14 @@ def adaptive_section(c, held_out, scores) -> Section:
     )
 
 
-def label_threshold_section(c, held_out) -> Section:
+def _label_threshold_section(c, held_out) -> Section:
     body = []
     for j, name in enumerate(c.schema.labels):
         y = held_out.y[:, j].astype(int)
         if 0 < y.sum() < len(y):
             t = advise_threshold(y, held_out.p[:, j], "f1", weights=held_out.weight)
             values = (format_number(v) for v in (t.expected, t.plain))
-            body.append([name, advised_threshold_words(t), *values])
+            body.append([name, _advised_threshold_words(t), *values])
     head = ["label", "say yes from", "F1 expected", "F1 at one half"]
     return Section(
         "A threshold for each label",

@@ -37,11 +37,11 @@ class ColumnTableRow(NamedTuple):
 def exploration_figures(overview) -> list[Figure]:
     """The map of rows, the associations and what is missing, as far as there is any."""
     o = getattr(overview, "overview", overview)
-    out = [row_map_figure(o), association_figure(o), missing_values_figure(o)]
+    out = [_row_map_figure(o), _association_figure(o), _missing_values_figure(o)]
     return [p for p in out if p is not None]
 
 
-def row_map_figure(o) -> Figure | None:
+def _row_map_figure(o) -> Figure | None:
     """Rows as points in the plane of two components."""
     if not o.components or len(o.components["shares"]) < 2:
         return None
@@ -50,7 +50,7 @@ def row_map_figure(o) -> Figure | None:
         "No clear clusters were found."
         if k == 1
         else f"{k} clusters were found (silhouette {o.clusters['silhouette']:.2f})"
-        f"{cluster_description(o)}."
+        f"{_cluster_description(o)}."
     )
     odd = o.outliers.get("count", 0)
     far = f" Rings mark odd rows ({odd:,} in all)." if odd else ""
@@ -64,14 +64,14 @@ def row_map_figure(o) -> Figure | None:
     return make_figure(
         "The rows as points",
         f"{held}; rows near each other are alike. {groups}{far}{sample_text}",
-        lambda ax: draw_row_map(o, ax),
+        lambda ax: _draw_row_map(o, ax),
         "u",
         f"Rows in the plane of two principal components, {k} clusters",
         height=3.6,
     )
 
 
-def cluster_description(o) -> str:
+def _cluster_description(o) -> str:
     """Sentence on the columns that set the largest cluster apart."""
     descriptions = o.clusters.get("about") or []
     if not descriptions or not descriptions[0]:
@@ -82,7 +82,7 @@ def cluster_description(o) -> str:
     return f"; the largest is set apart most by {way}{short_name(name, 30)!r}"
 
 
-def draw_row_map(o, ax):
+def _draw_row_map(o, ax):
     Z = np.asarray(o.components["points"], dtype=float)[:MAX_POINTS]
     labels = np.asarray(o.clusters["labels"])[: len(Z)]
     for k in range(min(o.clusters["k"], MAX_CLUSTERS)):
@@ -112,7 +112,7 @@ def draw_row_map(o, ax):
     ax.set_axisbelow(True)
 
 
-def association_figure(o) -> Figure | None:
+def _association_figure(o) -> Figure | None:
     """Associations of the columns that have the strongest ones."""
     names = o.association.get("names", [])
     if len(names) < 3:
@@ -134,14 +134,14 @@ def association_figure(o) -> Figure | None:
         f"From 0, nothing in common, to 1, one tells the other. Strongest: "
         f"{short_name(names[i], 40)!r} and {short_name(names[j], 40)!r}, "
         f"{A[i, j]:.2f}.{cut}",
-        lambda ax: draw_associations(A[np.ix_(top, top)], [names[k] for k in top], ax),
+        lambda ax: _draw_associations(A[np.ix_(top, top)], [names[k] for k in top], ax),
         "v",
         f"Associations of {len(top)} columns",
         height=float(np.clip(1.4 + 0.2 * len(top), 3.2, 5.4)),
     )
 
 
-def draw_associations(A, names, ax):
+def _draw_associations(A, names, ax):
     n = len(names)
     size = 8.5 if len(names) <= 12 else 7
     ax.pcolormesh(A, cmap="Blues", vmin=0, vmax=1, edgecolors="white", lw=0.5)
@@ -169,7 +169,7 @@ def draw_associations(A, names, ax):
     ax.spines[:].set_visible(False)
 
 
-def missing_values_figure(o) -> Figure | None:
+def _missing_values_figure(o) -> Figure | None:
     """Shares of missing values by column."""
     shares = sorted(o.missing.shares.items(), key=lambda kv: -kv[1])
     if not shares:
@@ -182,14 +182,14 @@ def missing_values_figure(o) -> Figure | None:
     return make_figure(
         "Missing values",
         f"Share of the rows without a value. {caption}",
-        lambda ax: draw_missing_values(shares[:MAX_MISSING_COLUMNS], ax),
+        lambda ax: _draw_missing_values(shares[:MAX_MISSING_COLUMNS], ax),
         "w",
         f"Missing values of {len(shares)} columns",
         height=1.0 + 0.24 * min(len(shares), MAX_MISSING_COLUMNS),
     )
 
 
-def draw_missing_values(shares, ax):
+def _draw_missing_values(shares, ax):
     place = np.arange(len(shares))
     ax.barh(place, [100 * s for _, s in shares], color=BLUE, height=0.7)
     ax.set_yticks(place, [short_name(n) for n, _ in shares])
@@ -209,12 +209,12 @@ def column_summaries(overview) -> list[ColumnTableRow]:
         gone = f"{100 * share:.1f} %" if s.missing else ""
         counts = s.counts or [k for _, k in s.top]
         label = f"distribution of {short_name(s.name, 40)}"
-        line = (s.name, s.kind, gone, f"{s.distinct:,}", usual_values(s))
+        line = (s.name, s.kind, gone, f"{s.distinct:,}", _usual_values(s))
         out.append(ColumnTableRow(*line, sparkline(counts, label), label))
     return out
 
 
-def usual_values(s) -> str:
+def _usual_values(s) -> str:
     if s.quantiles:
         low, middle, high = (s.quantiles[k] for k in (0, len(s.quantiles) // 2, -1))
         show = date_text if s.kind == "date" else format_number
@@ -234,7 +234,7 @@ def exploration_context(e, name=None) -> dict:
         "rows": e.rows,
         "width": e.columns,
         "target": None if target is None else f"{target}{task}",
-        "summary": exploration_summary(e, findings),
+        "summary": _exploration_summary(e, findings),
         "alarms": [f for f in findings if f.severity == "alarm"],
         "findings": findings,
         "pictures": [] if o is None else exploration_figures(o),
@@ -242,12 +242,12 @@ def exploration_context(e, name=None) -> dict:
         "drawable": len(drawable_columns(e.part, e.targets)) if e.targets else 0,
         "columns": [] if o is None else column_summaries(o),
         "unlisted": 0 if o is None else max(len(o.columns) - MAX_COLUMNS_LISTED, 0),
-        "patterns": None if o is None else missing_pattern_table(o),
-        "drift": drift_table(getattr(e, "drift", None)),
+        "patterns": None if o is None else _missing_pattern_table(o),
+        "drift": _drift_table(getattr(e, "drift", None)),
     }
 
 
-def exploration_summary(e, findings) -> list[str]:
+def _exploration_summary(e, findings) -> list[str]:
     """The verdict on the table, then what it looks like."""
     kinds = ("alarm", "warning", "note")
     counts = [sum(f.severity == kind for f in findings) for kind in kinds]
@@ -261,7 +261,7 @@ def exploration_summary(e, findings) -> list[str]:
     return [first, *overview_lines]
 
 
-def drift_table(drift) -> HtmlTable | None:
+def _drift_table(drift) -> HtmlTable | None:
     """Columns against those of the other table, changed ones first."""
     if drift is None:
         return None
@@ -274,7 +274,7 @@ def drift_table(drift) -> HtmlTable | None:
     return HtmlTable("Drift", head, body, numeric)
 
 
-def missing_pattern_table(o) -> HtmlTable | None:
+def _missing_pattern_table(o) -> HtmlTable | None:
     """Table of columns that are missing together."""
     if not o.missing.patterns:
         return None

@@ -36,18 +36,18 @@ BASELINE_NAMES = {DUMMY: "the dummy", "last value": "the last value"}
 def headline_sentences(c) -> list[str]:
     """Sentences on the method kept, its expected score, its gain, and the next step."""
     texts = [
-        kept_sentence(c),
-        tail_sentence(c),
-        design_sentence(c),
-        units_sentence(c),
-        gain_sentence(c),
+        _kept_sentence(c),
+        _tail_sentence(c),
+        _design_sentence(c),
+        _units_sentence(c),
+        _gain_sentence(c),
         few_events_sentence(c),
         next_step_sentence(c),
     ]
     return [t for t in texts if t]
 
 
-def kept_sentence(c) -> str:
+def _kept_sentence(c) -> str:
     """Sentence on the method kept, and its score on new rows with the interval."""
     row = c.row(c.winner)
     score = c.expected_score
@@ -56,7 +56,7 @@ def kept_sentence(c) -> str:
         f"{format_like_interval(score.mean, score)} "
         f"(95 % interval {format_interval(score)})"
     )
-    familiar = familiar_clause(c, row) + alarm_clause(c)
+    familiar = _familiar_clause(c, row) + _alarm_clause(c)
     if c.winner == DUMMY and len(c.leaderboard) == 1:
         return (
             "Only the dummy, which ignores all columns, has finished: "
@@ -80,7 +80,7 @@ def beats_dummy(c) -> bool:
     return all(b.significant for b in c.baselines if b.method == DUMMY)
 
 
-def alarm_clause(c) -> str:
+def _alarm_clause(c) -> str:
     """Clause that the score depends on the columns that the alarms are about."""
     alarms = sum(f.severity == "alarm" for f in c.findings)
     if not alarms:
@@ -89,7 +89,7 @@ def alarm_clause(c) -> str:
     return f", but only if {subject} about the table can be explained away"
 
 
-def tail_sentence(c) -> str:
+def _tail_sentence(c) -> str:
     """Sentence that a few rows decide the score, where they do."""
     losses = c.trial(c.winner).losses
     if c.schema.task not in ("regression", "count") or losses is None:
@@ -131,7 +131,7 @@ def few_events_sentence(c) -> str:
     return f"{share}, {ratio_text}: {verdict_text}."
 
 
-def design_sentence(c) -> str:
+def _design_sentence(c) -> str:
     """Sentences on what the rows were found to be, and on the score without that."""
     design = c.dataset.design
     if design is None:
@@ -152,7 +152,8 @@ def design_sentence(c) -> str:
         clauses.append(
             f"rows follow each other {order_text} (neighbours are "
             f"alike, correlation {design.time.correlation:.2f}), so later ones were "
-            f"predicted from earlier ones{shuffled_clause(c, 'between known moments')} "
+            "predicted from earlier "
+            f"ones{_shuffled_clause(c, 'between known moments')} "
             "(--independent shuffles rows)"
         )
     if design.entity is not None:
@@ -160,13 +161,13 @@ def design_sentence(c) -> str:
         clauses.append(
             f"{e.comes} in {e.rows / e.count:.1f} rows each, in which "
             f"{what_is_alike(e, 2)}, so rows of one were never parted"
-            f"{shuffled_clause(c, 'for rows of known ones')} (--independent shuffles "
+            f"{_shuffled_clause(c, 'for rows of known ones')} (--independent shuffles "
             "rows)"
         )
     return " ".join(f"{t[:1].upper()}{t[1:]}." for t in clauses)
 
 
-def units_sentence(c) -> str:
+def _units_sentence(c) -> str:
     """Sentence on the units of a panel, and on the score for the other ones."""
     name = repr(c.schema.group)
     if not c.split.units:
@@ -190,7 +191,7 @@ def units_sentence(c) -> str:
     )
 
 
-def shuffled_clause(c, known) -> str:
+def _shuffled_clause(c, known) -> str:
     """Clause on the score of shuffled folds, which test on what is `known`."""
     if c.shuffled_score is None:
         return ""
@@ -218,7 +219,7 @@ def new_rows_phrase(c) -> str:
     return f"new rows up to {steps} of {c.schema.time!r} ahead"
 
 
-def familiar_clause(c, row) -> str:
+def _familiar_clause(c, row) -> str:
     """The score in a metric that needs no explanation, if another one ranks."""
     name = FAMILIAR_METRICS.get(c.schema.task)
     if name == c.metric or name not in row.scores:
@@ -237,7 +238,7 @@ def familiar_clause(c, row) -> str:
     return f"{right} (the dummy in {100 * of_dummy:.0f} %{fewer})"
 
 
-def gain_sentence(c) -> str:
+def _gain_sentence(c) -> str:
     """Sentence on the gain over the dummy and over the plain model, with intervals."""
     if c.winner == DUMMY or not c.baselines:
         return ""

@@ -50,10 +50,12 @@ def group_fairness(c):
     column = c.settings.get("by")
     if column is None or c.dataset is None:
         return None
-    return plot_data.cached_view(c, ("groups", column), lambda: audit_groups(c, column))
+    return plot_data.cached_view(
+        c, ("groups", column), lambda: _audit_groups(c, column)
+    )
 
 
-def audit_groups(c, by):
+def _audit_groups(c, by):
     from ...diagnose.model.fairness import fairness
 
     held = held_out_predictions(c)
@@ -74,7 +76,7 @@ def audit_groups(c, by):
     return audit()
 
 
-def mean_and_interval(i) -> str:
+def _mean_and_interval(i) -> str:
     """A mean and its interval with the same digits."""
     low, _, high = format_interval(i).partition(" to ")
     digits = len(low.partition(".")[2])
@@ -94,7 +96,7 @@ def group_section(c) -> Section | None:
         return None
     head = [column, "rows", *result.measures]
     body = [
-        [g, f"{n:,}", *(mean_and_interval(m[i]) for m in result.measures.values())]
+        [g, f"{n:,}", *(_mean_and_interval(m[i]) for m in result.measures.values())]
         for i, (g, n) in enumerate(zip(result.groups, result.counts, strict=True))
     ]
     return Section(

@@ -143,7 +143,7 @@ def method_paragraphs(c) -> list[str]:
         + (f" ({reason})" if reason else "")
         + (f", {s['repeats']} times over" if s["repeats"] > 1 else "")
         + f": {fits} fits for each method, on the same rows for all of them. Filling "
-        "in, encoding and scaling were learned inside each fold." + race_text(c),
+        "in, encoding and scaling were learned inside each fold." + _race_text(c),
         "Every row was predicted by models that had not seen it. The interval of a "
         "score holds for new rows: it allows for the luck of the rows that were tested "
         "and for the luck of those that were learned from, which folds share. No "
@@ -180,7 +180,7 @@ def method_paragraphs(c) -> list[str]:
     return out
 
 
-def race_text(c) -> str:
+def _race_text(c) -> str:
     """Sentences on the rule by which methods stopped in the race, if any did."""
     if not any(r.stopped for r in c.leaderboard):
         return ""
@@ -204,7 +204,7 @@ def glossary(c) -> list[tuple[str, str]]:
     return [*terms.items(), *COMMON_TERMS]
 
 
-def effective_options(c) -> dict:
+def _effective_options(c) -> dict:
     """The options that lead to the same comparison, as far as they are recorded."""
     s = c.settings
     named = any(skip.kind is SkipKind.NOT_REQUESTED for skip in c.skipped)
@@ -229,7 +229,7 @@ def effective_options(c) -> dict:
 def commands_to_repeat(c) -> list[str]:
     """Commands that repeat the comparison: at a shell where possible, and in Python."""
     s = c.settings
-    options = effective_options(c)
+    options = _effective_options(c)
     targets = list(c.schema.targets)
     target = targets[0] if len(targets) == 1 else targets
     arguments = ", ".join(f"{k}={v!r}" for k, v in options.items())

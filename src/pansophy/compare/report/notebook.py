@@ -20,7 +20,7 @@ def escape(text) -> str:
     return escape_html(plain_text(text))
 
 
-def score_figure(c) -> str:
+def _score_figure(c) -> str:
     """The picture of the scores, on white, since a notebook may be dark."""
     rows = len(plots.plotted_methods(c))
     figure = make_figure(
@@ -37,7 +37,7 @@ def score_figure(c) -> str:
     return f'<div style="{frame}">{figure.svg}</div>'
 
 
-def html_cell(text, tag="td", align="left", bold=False) -> str:
+def _html_cell(text, tag="td", align="left", bold=False) -> str:
     style = CELL_STYLE.format(align) + (";font-weight:600" if bold else "")
     scope = ' scope="col"' if tag == "th" else ""
     return f'<{tag}{scope} style="{style}">{escape(str(text))}</{tag}>'
@@ -49,7 +49,7 @@ def render_notebook(c) -> str:
     names = list(c.leaderboard[0].scores)[:3]
     head = [("#", "right"), ("method", "left"), *((n, "right") for n in names)]
     head += [("against best", "left"), ("fit", "right")]
-    lines = ["".join(html_cell(h, "th", a) for h, a in head)]
+    lines = ["".join(_html_cell(h, "th", a) for h, a in head)]
     for row in c.leaderboard[:MAX_ROWS_SHOWN]:
         kept = row.method == c.winner
         name = f"{row.method} (kept)" if kept else row.method
@@ -59,7 +59,7 @@ def render_notebook(c) -> str:
             (standing_and_p(row), "left"),
             (format_seconds(row.fit_seconds), "right"),
         ]
-        lines.append("".join(html_cell(t, align=a, bold=kept) for t, a in cells))
+        lines.append("".join(_html_cell(t, align=a, bold=kept) for t, a in cells))
     head_row, *rows = (f"<tr>{line}</tr>" for line in lines)
     n_hidden = len(c.leaderboard) - MAX_ROWS_SHOWN
     parts = [
@@ -72,17 +72,17 @@ def render_notebook(c) -> str:
         'font-variant-numeric:tabular-nums;margin:.5em 0">',
         f"<thead>{head_row}</thead><tbody>{''.join(rows)}</tbody></table></div>",
         f"<p>and {format_number(n_hidden)} more</p>" if n_hidden > 0 else "",
-        score_figure(c),
-        collapsible_list("Not ranked", c.disqualified),
-        collapsible_list("Not run", c.not_run),
-        collapsible_list("Findings", [(f.severity, f.text) for f in c.findings]),
-        collapsible_list("Notes", [("", n) for n in c.notes]),
+        _score_figure(c),
+        _collapsible_list("Not ranked", c.disqualified),
+        _collapsible_list("Not run", c.not_run),
+        _collapsible_list("Findings", [(f.severity, f.text) for f in c.findings]),
+        _collapsible_list("Notes", [("", n) for n in c.notes]),
         "</div>",
     ]
     return "\n".join(p for p in parts if p)
 
 
-def collapsible_list(title, pairs) -> str:
+def _collapsible_list(title, pairs) -> str:
     """A list that opens on a click."""
     if not pairs:
         return ""

@@ -45,7 +45,7 @@ MAX_METHODS_DRAWN = 20  # methods with pictures of their own
 MAX_POINTS_DRAWN = 300  # rows in the picture of residuals of one method
 
 
-def overview_figures(c) -> list[Figure]:
+def _overview_figures(c) -> list[Figure]:
     """Scores, and score against time."""
     m = len(c.leaderboard)
     best = c.leaderboard[0]
@@ -56,7 +56,7 @@ def overview_figures(c) -> list[Figure]:
             "Points are scores of held-out rows, filled for the kept method; lines are "
             "95 % intervals for new rows. Grey methods are worse than the best beyond "
             "chance, or no better than the dummy; far worse ones lie outside."
-            + omitted_methods_sentence(m - len(plots.plotted_methods(c))),
+            + _omitted_methods_sentence(m - len(plots.plotted_methods(c))),
             lambda ax: plots.plot_scores(c, ax),
             "a",
             seen + format_mean(best.scores[c.metric]),
@@ -76,25 +76,25 @@ def overview_figures(c) -> list[Figure]:
     ]
 
 
-def omitted_methods_sentence(k) -> str:
+def _omitted_methods_sentence(k) -> str:
     return f" {k} of the worst are left out." if k > 0 else ""
 
 
-def kept_model_figures(c) -> list[Figure]:
+def _kept_model_figures(c) -> list[Figure]:
     """Figures of the kept model on rows it had not seen; not its learning curve."""
     makers = {
-        "classification": classification_figures,
-        "multilabel": classification_figures,
-        "regression": regression_figures,
-        "count": regression_figures,
+        "classification": _classification_figures,
+        "multilabel": _classification_figures,
+        "regression": _regression_figures,
+        "count": _regression_figures,
     }
     out = makers[c.schema.task](c)
     if c.winner != DUMMY:
-        out += importance_figures(c)
+        out += _importance_figures(c)
     return out
 
 
-def classification_figures(c) -> list[Figure]:
+def _classification_figures(c) -> list[Figure]:
     is_binary = c.schema.task == "classification" and len(c.schema.classes) == 2
     name = f" {short_name(str(c.schema.classes[1]), 40)!r}" if is_binary else ""
     positive = f" Positive is{name}." if is_binary else ""
@@ -113,7 +113,7 @@ def classification_figures(c) -> list[Figure]:
             "The share of the rows of a class that are found (sensitivity) against the "
             "share of the other rows that are wrongly called so, as the threshold "
             f"falls. The diagonal is guessing.{positive}"
-            f"{FIRST_ONLY}" + pooled_classes_sentence(c),
+            f"{FIRST_ONLY}" + _pooled_classes_sentence(c),
             lambda ax: plots.plot_roc(c, ax=ax),
             "d",
         ),
@@ -152,7 +152,7 @@ def classification_figures(c) -> list[Figure]:
     return out
 
 
-def pooled_classes_sentence(c) -> str:
+def _pooled_classes_sentence(c) -> str:
     """Sentence that one curve stands for many classes, where it does."""
     has_many_classes = (
         c.schema.task == "multilabel" or len(c.schema.classes) > plots.MAX_LINES
@@ -189,7 +189,7 @@ def calibration_error_sentence(c) -> str:
     )
 
 
-def regression_figures(c) -> list[Figure]:
+def _regression_figures(c) -> list[Figure]:
     return [
         make_figure(
             "Residuals",
@@ -208,7 +208,7 @@ def regression_figures(c) -> list[Figure]:
     ]
 
 
-def importance_figures(c) -> list[Figure]:
+def _importance_figures(c) -> list[Figure]:
     """Figures of the importance of columns."""
     out = [
         make_figure(
@@ -277,7 +277,7 @@ def weak_subgroups(c) -> list[str]:
 def method_blocks(c, figures) -> list[MethodBlock]:
     """One for each method that was tried, ranked ones first; `figures` by task."""
     out = [
-        method_block(c, row)._replace(figures=figures["methods", i])
+        _method_block(c, row)._replace(figures=figures["methods", i])
         for i, row in enumerate(c.leaderboard)
     ]
     for name, reason in c.disqualified:
@@ -287,7 +287,7 @@ def method_blocks(c, figures) -> list[MethodBlock]:
     return out
 
 
-def method_figures(c, place) -> list[Figure]:
+def _method_figures(c, place) -> list[Figure]:
     """Pictures of one method on held-out rows; those of the kept one are above."""
     row = c.leaderboard[place]
     if row.rank > MAX_METHODS_DRAWN or row.method in (c.winner, DUMMY):
@@ -298,7 +298,7 @@ def method_figures(c, place) -> list[Figure]:
     if c.schema.task == "classification":
         drawn.append((plots.plot_confusion, "Confusion"))
     if c.schema.task in ("regression", "count"):
-        drawn = [(few_residuals, "Residuals")]
+        drawn = [(_few_residuals, "Residuals")]
     return [
         make_figure(
             title,
@@ -313,12 +313,12 @@ def method_figures(c, place) -> list[Figure]:
     ]
 
 
-def few_residuals(c, method, ax):
+def _few_residuals(c, method, ax):
     """Residuals of a sample of rows: a page holds the pictures of many methods."""
     return plots.plot_residuals(c, method, ax, most=MAX_POINTS_DRAWN)
 
 
-def strongest_columns(c) -> list[column_views.ColumnView]:
+def _strongest_columns(c) -> list[column_views.ColumnView]:
     """The target by the values of the columns that tell most about it."""
     try:
         return column_views.strongest_views(c)
@@ -326,9 +326,9 @@ def strongest_columns(c) -> list[column_views.ColumnView]:
         return []
 
 
-def column_target_figures(c, place) -> list[Figure]:
+def _column_target_figures(c, place) -> list[Figure]:
     """The figure of one of the strongest columns."""
-    v = strongest_columns(c)[place]
+    v = _strongest_columns(c)[place]
     return [
         make_figure(
             short_name(v.column, 40),
@@ -342,7 +342,7 @@ def column_target_figures(c, place) -> list[Figure]:
     ]
 
 
-def method_block(c, row) -> MethodBlock:
+def _method_block(c, row) -> MethodBlock:
     trial = c.trial(row.method)
     brief = f"{c.metric} {format_mean(row.scores[c.metric])}, {standing_and_p(row)}"
     paragraphs = []
@@ -380,12 +380,12 @@ def method_block(c, row) -> MethodBlock:
         brief,
         " ".join(paragraphs),
         facts,
-        fold_table(c, trial),
-        estimator_code(trial),
+        _fold_table(c, trial),
+        _estimator_code(trial),
     )
 
 
-def fold_table(c, trial) -> HtmlTable:
+def _fold_table(c, trial) -> HtmlTable:
     """The ranking metric, a line for each repeat."""
     scores, k = trial.scores[c.metric][:MAX_FOLD_SCORES], c.settings["folds"]
     lines = [scores[i : i + k] for i in range(0, len(scores), k)]
@@ -408,7 +408,7 @@ LEARNED_SETTINGS = (
 )
 
 
-def estimator_code(trial) -> str:
+def _estimator_code(trial) -> str:
     """The estimator as code, and what it chose by itself."""
     if trial.method.members:
         # without fitting the members again
@@ -469,7 +469,7 @@ def column_table(c) -> HtmlTable:
     return HtmlTable("Columns", head, body, [False] * 3, caption)
 
 
-def data_figures(c) -> list[Figure]:
+def _data_figures(c) -> list[Figure]:
     """The unsupervised view of the table, if it was taken."""
     from .exploration import exploration_figures
 
@@ -507,13 +507,13 @@ def licence_table(c) -> HtmlTable:
     body = []
     for name in sorted(names):
         try:
-            body.append([name, licence_text(metadata.metadata(name))])
+            body.append([name, _licence_text(metadata.metadata(name))])
         except metadata.PackageNotFoundError:
             continue
     return HtmlTable("Licences", ["package", "licence"], body, [False, False])
 
 
-def licence_text(about) -> str:
+def _licence_text(about) -> str:
     """As the package declares it, in a few words."""
     stated = about.get("License-Expression")
     if stated:
@@ -527,15 +527,15 @@ def licence_text(about) -> str:
 
 # section of the page -> (comparison, place within the section) -> its figures
 FIGURE_MAKERS: dict[str, Callable[[Any, int], list[Figure]]] = {
-    "kept model": lambda c, _: kept_model_figures(c),
-    "overview": lambda c, _: overview_figures(c),
-    "data": lambda c, _: data_figures(c),
-    "columns": column_target_figures,
-    "methods": method_figures,
+    "kept model": lambda c, _: _kept_model_figures(c),
+    "overview": lambda c, _: _overview_figures(c),
+    "data": lambda c, _: _data_figures(c),
+    "columns": _column_target_figures,
+    "methods": _method_figures,
 }
 
 
 def figure_tasks(c) -> list[tuple[str, int]]:
     """All figures of a page but the learning curve, as (section, place)."""
-    places = {"columns": len(strongest_columns(c)), "methods": len(c.leaderboard)}
+    places = {"columns": len(_strongest_columns(c)), "methods": len(c.leaderboard)}
     return [(k, i) for k in FIGURE_MAKERS for i in range(places.get(k, 1))]

@@ -75,7 +75,7 @@ def clipping_sentence(c) -> str:
     names = [
         name
         for name in c.leaderboard[0].scores
-        if any(is_clipped(r.scores[name], bounds.get(name)) for r in c.leaderboard)
+        if any(_is_clipped(r.scores[name], bounds.get(name)) for r in c.leaderboard)
     ]
     if not names:
         return ""
@@ -96,7 +96,7 @@ def shared_p_sentence(c) -> str:
     )
 
 
-def is_clipped(i, bounds) -> bool:
+def _is_clipped(i, bounds) -> bool:
     if bounds is None or not np.isfinite([i.mean, i.low, i.high]).all():
         return False
     lower, upper = i.mean - i.low, i.high - i.mean
@@ -135,7 +135,7 @@ def selection_bias_sentence(c) -> str:
     )
 
 
-def runner_up_sentence(c) -> str:
+def _runner_up_sentence(c) -> str:
     """The best against the runner-up, in probabilities."""
     ranked = [r for r in c.leaderboard[1:] if r.method != DUMMY]
     rows = [r for r in ranked if r.probabilities is not None]
@@ -157,7 +157,7 @@ def runner_up_sentence(c) -> str:
     return f"Against the runner-up alone, {text}"
 
 
-def race_sentence(c) -> str:
+def _race_sentence(c) -> str:
     """Sentence on the methods that were stopped in the race, if any were."""
     stops = {r.method: r.stopped for r in c.leaderboard if r.stopped is not None}
     if not stops:
@@ -178,11 +178,11 @@ def supporting_sentences(c) -> list[str]:
     """Sentences that support the verdict."""
     texts = [
         tradeoff_sentence(c),
-        runner_up_sentence(c),
+        _runner_up_sentence(c),
         selection_bias_sentence(c),
-        race_sentence(c),
-        holdout_sentence(c),
-        level_sentence(c),
+        _race_sentence(c),
+        _holdout_sentence(c),
+        _level_sentence(c),
     ]
     return [capitalised(t) for t in texts if t]
 
@@ -196,7 +196,7 @@ def summary_sentences(c) -> list[str]:
     ]
 
 
-def level_sentence(c) -> str:
+def _level_sentence(c) -> str:
     """Sentence that, along time, intervals promise nothing for later rows."""
     if c.level_promised:
         return ""
@@ -218,7 +218,7 @@ def capitalised(text) -> str:
     return text[:1].upper() + text[1:]
 
 
-def holdout_sentence(c) -> str:
+def _holdout_sentence(c) -> str:
     """Sentence on the ranking on the test set."""
     t = c.holdout
     if t is None:

@@ -58,7 +58,7 @@ def one_line_summary(c) -> str:
     )
 
 
-def leaderboard_cells(c, width) -> tuple[list[str], list[list[str]]]:
+def _leaderboard_cells(c, width) -> tuple[list[str], list[list[str]]]:
     """Header and cells of the leaderboard; metrics are dropped until it fits."""
     metrics_shown = list(c.leaderboard[0].scores)[:3]
     remarks = any(r.warnings for r in c.leaderboard)
@@ -79,9 +79,9 @@ def leaderboard_cells(c, width) -> tuple[list[str], list[list[str]]]:
     return head, body
 
 
-def leaderboard_lines(c, width) -> list[str]:
+def _leaderboard_lines(c, width) -> list[str]:
     """The table as lines: ranking metric first, 95 % intervals after ±."""
-    head, body = leaderboard_cells(c, width)
+    head, body = _leaderboard_cells(c, width)
     widths = [max(len(r[i]) for r in [head, *body]) for i in range(len(head))]
     metrics = c.leaderboard[0].scores
     justify = [str.rjust if h in metrics or h == "fit" else str.ljust for h in head]
@@ -89,7 +89,7 @@ def leaderboard_lines(c, width) -> list[str]:
     return ["  ".join(r).rstrip() for r in table]
 
 
-def lines_above_table(c) -> list[str]:
+def _lines_above_table(c) -> list[str]:
     """Lines above the table."""
     lines = [setting_sentence(c), ""]
     if not c.complete:
@@ -97,7 +97,7 @@ def lines_above_table(c) -> list[str]:
     return [*lines, *summary_sentences(c)]
 
 
-def lines_below_table(c) -> list[Line]:
+def _lines_below_table(c) -> list[Line]:
     """Lines below the table."""
     first = f"* kept: {c.winner}. After ±: 95 % interval of the score on new rows."
     texts = [first]
@@ -135,7 +135,7 @@ def skipped_lines(c) -> list[str]:
     return [f"Not run: {total}, of which {', '.join(parts)}. The report says why."]
 
 
-def wrap_lines(lines, width) -> list[str]:
+def _wrap_lines(lines, width) -> list[str]:
     out = []
     for line in lines:
         indent = "    " if line.startswith("  ") else ""
@@ -152,14 +152,14 @@ def wrap_lines(lines, width) -> list[str]:
 
 def render_text(c, width=None) -> str:
     """Everything a reader needs, in the order in which it is needed."""
-    head_lines = lines_above_table(c)
-    tail_lines = [line.text for line in lines_below_table(c)]
+    head_lines = _lines_above_table(c)
+    tail_lines = [line.text for line in _lines_below_table(c)]
     if width is not None:
         head_lines, tail_lines = (
-            wrap_lines(head_lines, width),
-            wrap_lines(tail_lines, width),
+            _wrap_lines(head_lines, width),
+            _wrap_lines(tail_lines, width),
         )
-    table = leaderboard_lines(c, DEFAULT_WIDTH if width is None else width)
+    table = _leaderboard_lines(c, DEFAULT_WIDTH if width is None else width)
     return plain_text("\n".join([*head_lines, "", *table, "", *tail_lines]))
 
 
@@ -177,9 +177,9 @@ def print_comparison(c, file=None) -> None:
     width = min(console.width, shutil.get_terminal_size().columns)
     say = lambda line, style="": console.print(Text(plain_text(line), style=style))
     say(setting_sentence(c), "dim")
-    for i, line in enumerate(lines_above_table(c)[2:]):
+    for i, line in enumerate(_lines_above_table(c)[2:]):
         say(line, "bold" if i == 0 else "")
-    head, body = leaderboard_cells(c, width - 4)
+    head, body = _leaderboard_cells(c, width - 4)
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in head:
         side = "right" if name in c.leaderboard[0].scores or name == "fit" else "left"
@@ -192,5 +192,5 @@ def print_comparison(c, file=None) -> None:
     console.print()
     console.print(table)
     console.print()
-    for line in lines_below_table(c):
+    for line in _lines_below_table(c):
         say(line.text, "red" if line.alarm else "")

@@ -25,7 +25,7 @@ EXPONENT_BIAS = 1023  # of the exponent of a double
 
 
 @compiled(fastmath=FASTMATH_FUSED)
-def batched_product(a, M, out):
+def _batched_product(a, M, out):
     """out_j = sum_i a_i M_ij in each lane, for a (k, w); four states at a time."""
     k, w = M.shape[0], a.shape[1]
     for j in range(k):
@@ -53,7 +53,7 @@ def table_rows_by_step(index, begins, lengths, table_rows):
 
 
 @compiled
-def gather_likelihoods(table, rows, likelihoods):
+def _gather_likelihoods(table, rows, likelihoods):
     """likelihoods (k, w): those of the lanes, one row of the table for each."""
     for c in range(len(rows)):
         row = table[rows[c]]
@@ -62,7 +62,7 @@ def gather_likelihoods(table, rows, likelihoods):
 
 
 @compiled(fastmath=FASTMATH_FUSED)
-def multiply_and_rescale(row, likelihoods, bits, total, power, two):
+def _multiply_and_rescale(row, likelihoods, bits, total, power, two):
     """row *= likelihoods, divided by the power of 2 in `total`, then summed into it."""
     w = len(total)
     for c in range(w):
@@ -104,12 +104,12 @@ def forward_messages_batch(
                 for c in range(w):
                     row[j, c] = first[j, c]
         else:
-            batched_product(stored[(t - 1) % depth], M, row)
-        gather_likelihoods(table, x, likelihoods)
+            _batched_product(stored[(t - 1) % depth], M, row)
+        _gather_likelihoods(table, x, likelihoods)
         for c in range(w):
             e = (bits[c] >> 52) - EXPONENT_BIAS
             exponents[c] += e if t < lengths[c] else 0
-        multiply_and_rescale(row, likelihoods, bits, total, power, power_of_two)
+        _multiply_and_rescale(row, likelihoods, bits, total, power, power_of_two)
         for c in range(w):
             last[c] = total[c] if t < lengths[c] else last[c]
             smallest[c] = last[c] if last[c] < smallest[c] else smallest[c]
@@ -123,7 +123,7 @@ def forward_messages_batch(
 
 
 @compiled(fastmath=FASTMATH_FUSED)
-def add_pair_products(a, u, share, p, pairs):
+def _add_pair_products(a, u, share, p, pairs):
     """pairs[i, j] += a_i u_j share in each lane; p (w,) is scratch space."""
     k, w = a.shape
     for i in range(k):
@@ -137,7 +137,7 @@ def add_pair_products(a, u, share, p, pairs):
 
 
 @compiled(fastmath=FASTMATH_FUSED)
-def add_posteriors(a, b, share, g, rows, begins, lengths, t, each, counts):
+def _add_posteriors(a, b, share, g, rows, begins, lengths, t, each, counts):
     """Posteriors g = a_j b_j share of step t, put or added into rows of counts."""
     k, w = a.shape
     for j in range(k):
@@ -157,7 +157,7 @@ def add_posteriors(a, b, share, g, rows, begins, lengths, t, each, counts):
 
 
 @compiled(fastmath=FASTMATH_FUSED)
-def posterior_scales(a, b, lengths, t, share, smallest):
+def _posterior_scales(a, b, lengths, t, share, smallest):
     """share = 1 / a . b in each lane, 0 in those that have ended; smallest a . b."""
     k, w = a.shape
     for c in range(w):
@@ -194,21 +194,21 @@ def backward_messages_batch(
             u[i, c] = 0.0
     for t in range(rows.shape[0] - 1, -1, -1):
         a, x = stored[t], rows[t]
-        batched_product(u, MT, b)
+        _batched_product(u, MT, b)
         if t >= lengths[w - 1] - 1:
             for j in range(k):
                 for c in range(w):
                     if t == lengths[c] - 1:
                         b[j, c] = last[j, c]
-        posterior_scales(a, b, lengths, t, share, smallest)
+        _posterior_scales(a, b, lengths, t, share, smallest)
         if pairs.shape[0]:
-            add_pair_products(a, u, share, scratch, pairs)
-        add_posteriors(a, b, share, likelihoods, x, begins, lengths, t, each, counts)
-        gather_likelihoods(table, x, likelihoods)
+            _add_pair_products(a, u, share, scratch, pairs)
+        _add_posteriors(a, b, share, likelihoods, x, begins, lengths, t, each, counts)
+        _gather_likelihoods(table, x, likelihoods)
         for j in range(k):
             for c in range(w):
                 u[j, c] = b[j, c]
-        multiply_and_rescale(u, likelihoods, bits, total, power, power_of_two)
+        _multiply_and_rescale(u, likelihoods, bits, total, power, power_of_two)
 
 
 @compiled(fastmath=FASTMATH_FUSED)

@@ -65,7 +65,7 @@ def row_matrix_product(a, A, out):
 
 
 @compiled(fastmath={"nnan", "nsz"})
-def row_maximum(row):
+def _row_maximum(row):
     """The largest entry of a row of 8, 16, ... entries; 0 if it is not finite."""
     a, b, c, d = row[0], row[1], row[2], row[3]
     for j in range(4, len(row), 4):
@@ -94,7 +94,7 @@ def scaled_exponentials(log_table, out, top):
             row[j] = x[j]
         for j in range(k, wide):
             row[j] = -math.inf
-        high = top[t] = row_maximum(row)
+        high = top[t] = _row_maximum(row)
         for j in range(wide):
             y = row[j] - high
             z = y if y > -708.0 else -708.0
@@ -109,7 +109,7 @@ def scaled_exponentials(log_table, out, top):
 
 
 @compiled(fastmath=FASTMATH_FUSED)
-def scaled_product_of_eight(a, A, weight, scale, out):
+def _scaled_product_of_eight(a, A, weight, scale, out):
     """out = (a A) weight scale for k = 8, in registers."""
     a0, a1, a2, a3 = a[0], a[1], a[2], a[3]
     a4, a5, a6, a7 = a[4], a[5], a[6], a[7]
@@ -120,7 +120,7 @@ def scaled_product_of_eight(a, A, weight, scale, out):
 
 
 @compiled(fastmath=FASTMATH_FUSED)
-def dot_of_eights(a, b):
+def _dot_of_eights(a, b):
     """sum_j a_j b_j in eight chains, for a multiple of 8."""
     s0, s1, s2, s3 = a[0] * b[0], a[1] * b[1], a[2] * b[2], a[3] * b[3]
     s4, s5, s6, s7 = a[4] * b[4], a[5] * b[5], a[6] * b[6], a[7] * b[7]
@@ -137,7 +137,7 @@ def dot_of_eights(a, b):
 
 
 @compiled
-def padded_copy(M):
+def _padded_copy(M):
     """A copy of M with a gap behind each row; loops compile faster than slices."""
     k = M.shape[0]
     N = np.empty((k, k + ROW_GAP))
@@ -157,7 +157,7 @@ def scaled_sweep(first, M, evidence, t, step, count, out):
     table, top, index = evidence
     k = M.shape[0]
     ones = np.ones(M.shape[0])
-    N = padded_copy(M)
+    N = _padded_copy(M)
     loglik, product, total = 0.0, 1.0, 1.0
     for s in range(count):
         x = index[t]
@@ -165,7 +165,7 @@ def scaled_sweep(first, M, evidence, t, step, count, out):
         L = table[x]
         inverse = 1.0 / total
         if s > 0 and k == 8:
-            scaled_product_of_eight(out[t - step], N, L, inverse, row)
+            _scaled_product_of_eight(out[t - step], N, L, inverse, row)
         else:
             if s == 0:
                 for j in range(k):
@@ -174,7 +174,7 @@ def scaled_sweep(first, M, evidence, t, step, count, out):
                 row_matrix_product(out[t - step], M, row)
             for j in range(k):
                 row[j] *= L[j] * inverse
-        total = dot_of_eights(row, ones)
+        total = _dot_of_eights(row, ones)
         if not total > SMALLEST_SUM:
             return -math.inf
         loglik += top[x]
@@ -187,7 +187,7 @@ def scaled_sweep(first, M, evidence, t, step, count, out):
 
 
 @compiled(fastmath=FASTMATH_FUSED)
-def add_outer_products(P, stored, t, step, pairs):
+def _add_outer_products(P, stored, t, step, pairs):
     """pairs += sum over eight steps of P_c (outer) stored[t + c step]."""
     k = pairs.shape[0]
     v0, v1 = stored[t], stored[t + step]
@@ -205,7 +205,7 @@ def add_outer_products(P, stored, t, step, pairs):
 
 
 @compiled(fastmath={"contract"})
-def add_outer_products_of_eight(P, V, pairs, k):
+def _add_outer_products_of_eight(P, V, pairs, k):
     """pairs[:k, :k] += P[:k] V[:k]', with steps along the rows: for few states."""
     a = np.empty(8)
     for i in range(k):
@@ -239,7 +239,7 @@ def meeting_sweep(
     block = 64 if small else 8  # steps whose pairs are added up together
     P = np.zeros((8, block if small else k))
     V = np.zeros((8, block if small else 0))
-    N = padded_copy(M)
+    N = _padded_copy(M)
     work = np.empty((2, k + ROW_GAP))
     ones = np.ones(k)
     u, pred = work[0, :k], work[1, :k]
@@ -247,7 +247,7 @@ def meeting_sweep(
         u[j] = pred[j] = before[j]
     loglik = 0.0
     product = 1.0
-    total = 1.0 if begins else dot_of_eights(u, ones)
+    total = 1.0 if begins else _dot_of_eights(u, ones)
     waiting = 0
     waiting_since = t
     for s in range(count):
@@ -255,10 +255,10 @@ def meeting_sweep(
         L, row = table[x], counts[t if each else x]
         bare = begins and s == 0
         if small and not bare:
-            scaled_product_of_eight(u, N, ones, 1.0, pred)
+            _scaled_product_of_eight(u, N, ones, 1.0, pred)
         elif not bare:
             row_matrix_product(u, M, pred)
-        joint = dot_of_eights(pred, other_message)
+        joint = _dot_of_eights(pred, other_message)
         share = 1.0 / joint
         if pairs.shape[0] > 0 and not bare:
             if small:
@@ -273,9 +273,9 @@ def meeting_sweep(
             waiting += 1
             if waiting == block:
                 if small:
-                    add_outer_products_of_eight(P, V, pairs, width)
+                    _add_outer_products_of_eight(P, V, pairs, width)
                 else:
-                    add_outer_products(P, stored, waiting_since, step, pairs)
+                    _add_outer_products(P, stored, waiting_since, step, pairs)
                 waiting = 0
         if each:
             for j in range(width):
@@ -289,7 +289,7 @@ def meeting_sweep(
         inverse = 1.0 / total
         for j in range(k):
             u[j] = pred[j] * (L[j] * inverse)
-        total = dot_of_eights(u, ones)
+        total = _dot_of_eights(u, ones)
         if not (total > SMALLEST_SUM and joint > SMALLEST_SUM):
             return math.nan
         loglik += top[x]
@@ -302,7 +302,7 @@ def meeting_sweep(
         for j in range(8):
             for c in range(waiting, block):
                 P[j, c] = 0.0
-        add_outer_products_of_eight(P, V, pairs, width)
+        _add_outer_products_of_eight(P, V, pairs, width)
     else:
         for c in range(waiting):
             p, other_message = P[c], stored[waiting_since + c * step]
@@ -313,7 +313,7 @@ def meeting_sweep(
 
 
 @compiled
-def longest_sequence(ends):
+def _longest_sequence(ends):
     """Number of steps of the longest sequence."""
     longest, begin = 0, 0
     for end in ends:
@@ -331,7 +331,7 @@ def scaled_forward_backward(start, A, evidence, ends, each, counts, pairs, logli
     """
     table, top, index = evidence
     k = A.shape[0]
-    AT, stored = np.empty((k, k)), np.empty((longest_sequence(ends), k))
+    AT, stored = np.empty((k, k)), np.empty((_longest_sequence(ends), k))
     for i in range(k):
         for j in range(k):
             AT[i, j] = A[j, i]
@@ -376,7 +376,7 @@ def scaled_beliefs(start, A, evidence, ends, out, logliks):
     """
     table, top, index = evidence
     k = A.shape[0]
-    stored = np.empty((longest_sequence(ends), k))
+    stored = np.empty((_longest_sequence(ends), k))
     ones = np.ones(k)
     begin = 0
     for s, end in enumerate(ends):
@@ -387,7 +387,7 @@ def scaled_beliefs(start, A, evidence, ends, out, logliks):
             return False
         for t in range(n if out.shape[0] else 0):
             row = out[begin + t]
-            share = 1.0 / dot_of_eights(stored[t], ones)
+            share = 1.0 / _dot_of_eights(stored[t], ones)
             for j in range(out.shape[1]):
                 row[j] = stored[t, j] * share
         begin = end

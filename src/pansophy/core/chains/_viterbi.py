@@ -16,7 +16,7 @@ from ..loops.compiled import compiled
 
 
 @compiled(fastmath={"nsz"}, inline="always")
-def best_predecessors(a, A, best, arg):
+def _best_predecessors(a, A, best, arg):
     """best_j = max_i a_i + A_ij and arg_j the first i that has it; k a multiple of 8.
 
     A tournament of eight at a time: the winner of each pair, and so on.
@@ -61,7 +61,7 @@ def viterbi_scores(first, log_M, log_table, index, t, step, count, pointers):
     for s in range(count):
         L = log_table[index[t]]
         if s > 0:
-            best_predecessors(d, log_M, best, arg)
+            _best_predecessors(d, log_M, best, arg)
             best_source = pointers[t]
             for j in range(k):
                 best_source[j] = arg[j]
@@ -98,7 +98,7 @@ def viterbi_paths(log_start, log_A, log_table, index, ends, pointers, path, scor
 
 
 @compiled(fastmath={"nsz"})
-def batched_best_predecessors(d, M, best, arg, where):
+def _batched_best_predecessors(d, M, best, arg, where):
     """best_before in each lane, for d (k, w); pointers (k, w) into `where`.
 
     The first five states in one go, in registers, and then four at a time.
@@ -162,7 +162,7 @@ def batched_viterbi_scores(first, M, table, index, begins, lengths, pointers, d)
     arg = np.zeros(w, np.int64)
     for t in range(lengths[0]):
         if t > 0:
-            batched_best_predecessors(d, M, best, arg, pointers[t % pointers.shape[0]])
+            _batched_best_predecessors(d, M, best, arg, pointers[t % pointers.shape[0]])
         for c in range(w):
             if t < lengths[c]:
                 offsets[c] = k * index[begins[c] + t]

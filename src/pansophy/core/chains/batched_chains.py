@@ -41,7 +41,7 @@ class BatchedForward(NamedTuple):
     smallest: np.ndarray  # (w,), smallest sum of a message
 
 
-def batched_forward(
+def _batched_forward(
     layout: ChainLayout, first, begins, lengths, *, keep=True
 ) -> BatchedForward:
     """Forward from `first`; only the last two messages are kept if not `keep`."""
@@ -69,7 +69,7 @@ def batched_forward(
     return run
 
 
-def batched_forward_backward(
+def _batched_forward_backward(
     layout: ChainLayout, first, last, begins, lengths, counts, *, paired
 ):
     """Both passes: `Expected` with starts (k, w), and u = L_0 b_0 (k, w) of each lane.
@@ -79,7 +79,7 @@ def batched_forward_backward(
     from . import _batched_chains as loops
 
     k, w = first.shape
-    run = batched_forward(layout, first, begins, lengths)
+    run = _batched_forward(layout, first, begins, lengths)
     if not run.smallest.min() > SMALLEST_SUM:
         return None
     out = np.zeros((len(layout.log_table), k)) if counts is None else counts
@@ -110,7 +110,7 @@ def expected_of_batch(layout: ChainLayout, begins, lengths, counts, *, paired):
     """`Expected` of a batch of sequences, or None."""
     first = np.repeat(layout.chain.start[:, None], len(begins), axis=1)
     last = np.ones(first.shape)
-    result = batched_forward_backward(
+    result = _batched_forward_backward(
         layout, first, last, begins, lengths, counts, paired=paired
     )
     if result is None:
@@ -141,7 +141,7 @@ def run_block_batches(task, count):
     )
 
 
-def burn_in_messages(layout: ChainLayout, begins, n):
+def _burn_in_messages(layout: ChainLayout, begins, n):
     """Eq. (2) for the n steps from each of `begins`: beliefs and scales (cuts, k).
 
     None where some rows of P do not agree.
@@ -151,7 +151,7 @@ def burn_in_messages(layout: ChainLayout, begins, n):
     def task(batch):
         b = np.repeat(begins[batch], k)
         first = np.tile(layout.chain.trans.T, (1, len(b) // k))
-        run = batched_forward(layout, first, b, np.full(len(b), n), keep=False)
+        run = _batched_forward(layout, first, b, np.full(len(b), n), keep=False)
         return run.stored[(n - 1) % 2].T, run.logliks
 
     P, scales = zip(*run_block_batches(task, len(begins)), strict=True)
@@ -177,7 +177,7 @@ class BlockBoundaries(NamedTuple):
     last: np.ndarray  # (blocks, k), backward message after the last step
 
 
-def block_boundaries(layout: ChainLayout, begin, n, *, after=True):
+def _block_boundaries(layout: ChainLayout, begin, n, *, after=True):
     """`BlockBoundaries` of a long sequence; None where the chain does not forget.
 
     Backward messages are computed only if `after`.
@@ -186,8 +186,8 @@ def block_boundaries(layout: ChainLayout, begin, n, *, after=True):
     for m in BURN_IN_STEPS:
         if m > lengths[-1] // 2:
             break
-        head = burn_in_messages(layout, begins[1:] - m, m)
-        tail = burn_in_messages(layout, begins[1:], m) if head and after else head
+        head = _burn_in_messages(layout, begins[1:] - m, m)
+        tail = _burn_in_messages(layout, begins[1:], m) if head and after else head
         if head and tail:
             beliefs_before = head[0]
             last = np.vstack([tail[1], np.ones((1, layout.k))])
@@ -198,12 +198,12 @@ def block_boundaries(layout: ChainLayout, begin, n, *, after=True):
 
 def blockwise_forward_backward(layout: ChainLayout, begin, n, counts, *, paired):
     """`Expected` of one long sequence cut into blocks, or None."""
-    blocks = block_boundaries(layout, begin, n)
+    blocks = _block_boundaries(layout, begin, n)
     if blocks is None:
         return None
 
     def task(batch):
-        return batched_forward_backward(
+        return _batched_forward_backward(
             layout,
             np.ascontiguousarray(blocks.first[batch].T),
             np.ascontiguousarray(blocks.last[batch].T),
@@ -233,11 +233,11 @@ def blockwise_forward_backward(layout: ChainLayout, begin, n, counts, *, paired)
     return Expected(expectations[0].start[:, 0], trans, out, np.array([loglik]))
 
 
-def batched_beliefs(layout: ChainLayout, first, begins, lengths, out):
+def _batched_beliefs(layout: ChainLayout, first, begins, lengths, out):
     """Filtered beliefs into out (n, k) unless it is empty; log p of each, or None."""
     from . import _batched_chains as loops
 
-    run = batched_forward(layout, first, begins, lengths, keep=len(out) > 0)
+    run = _batched_forward(layout, first, begins, lengths, keep=len(out) > 0)
     if not run.smallest.min() > SMALLEST_SUM:
         return None
     if len(out):
@@ -248,18 +248,18 @@ def batched_beliefs(layout: ChainLayout, first, begins, lengths, out):
 def beliefs_of_batch(layout: ChainLayout, begins, lengths, out):
     """Beliefs of a batch of sequences, and log p of each, or None."""
     first = np.repeat(layout.chain.start[:, None], len(begins), axis=1)
-    return batched_beliefs(layout, first, begins, lengths, out)
+    return _batched_beliefs(layout, first, begins, lengths, out)
 
 
 def blockwise_beliefs(layout: ChainLayout, begin, n, out):
     """Beliefs of one long sequence cut into blocks, and its log p (1,), or None."""
-    blocks = block_boundaries(layout, begin, n, after=False)
+    blocks = _block_boundaries(layout, begin, n, after=False)
     if blocks is None:
         return None
 
     def task(batch):
         first = np.ascontiguousarray(blocks.first[batch].T)
-        return batched_beliefs(
+        return _batched_beliefs(
             layout, first, blocks.begins[batch], blocks.lengths[batch], out
         )
 

@@ -39,7 +39,7 @@ Advance = Callable[[Any, Any], tuple[Any, Any]]
 
 
 @contextmanager
-def evaluation_mode(advance):
+def _evaluation_mode(advance):
     """No gradients inside, and no dropout if this is a torch module."""
     torch = sys.modules.get("torch")  # where it is not loaded, there are no modules
     if torch is None:
@@ -56,12 +56,12 @@ def evaluation_mode(advance):
             advance.train()
 
 
-def in_evaluation_mode(function):
-    """The function, with `evaluation_mode` around it for its first argument."""
+def _in_evaluation_mode(function):
+    """The function, with `_evaluation_mode` around it for its first argument."""
 
     @wraps(function)
     def wrapped(advance, *args, **options):
-        with evaluation_mode(advance):
+        with _evaluation_mode(advance):
             return function(advance, *args, **options)
 
     return wrapped
@@ -114,7 +114,7 @@ def take_state(state, rows) -> Any:
     return state[rows]
 
 
-def restrict_logits(logits, sequences, allowed):
+def _restrict_logits(logits, sequences, allowed):
     """Logits with -inf for tokens that may not follow; see `decode`."""
     if allowed is None:
         return logits
@@ -131,7 +131,7 @@ def restrict_logits(logits, sequences, allowed):
     return xp.where(is_empty & inside, xp.zeros_like(kept), kept)
 
 
-@in_evaluation_mode
+@_in_evaluation_mode
 def decode(
     advance: Advance, prompt, state=None, *, max_new: int, temperature=1.0,
     top_k=None, top_p=None, end: int | None = None, allowed=None, random_state=None,
@@ -164,7 +164,7 @@ def decode(
         sequences = [()] * int(prompt.shape[0])
         if allowed is not None and new_tokens:
             sequences = arrays.to_numpy(xp.stack(new_tokens, axis=1)).tolist()
-        logits = restrict_logits(logits[:, -1], sequences, allowed)
+        logits = _restrict_logits(logits[:, -1], sequences, allowed)
         new = next_token(logits, rng, **options)
         if end is not None:
             new = xp.where(is_finished, xp.full_like(new, end), new)
@@ -183,7 +183,7 @@ class Beam(NamedTuple):
     log_prob: float
 
 
-@in_evaluation_mode
+@_in_evaluation_mode
 def beam_search(
     advance: Advance, prompt, state=None, *, max_new: int, beams: int = 4,
     end: int | None = None, alpha: float = 0.0, allowed=None,
@@ -207,7 +207,7 @@ def beam_search(
     tokens = prompt[None]
     for _ in range(check_count("max_new", max_new)):
         logits, state = advance(tokens, state)
-        logits = restrict_logits(logits[:, -1], [b.tokens for b in alive], allowed)
+        logits = _restrict_logits(logits[:, -1], [b.tokens for b in alive], allowed)
         step = arrays.to_numpy(log_softmax(logits)).astype(np.float64)
         total = step + np.array([[b.log_prob] for b in alive])
         # enough candidates that `beams` of them do not end here

@@ -118,7 +118,7 @@ class MarkovFilter(NamedTuple):
         return filtered * (self.trans @ safe_divide(smoothed, predicted))
 
 
-def forward_backward(layout: ChainLayout, counts, *, log, paired):
+def _forward_backward(layout: ChainLayout, counts, *, log, paired):
     """`Expected` of each piece, with log p of each of its sequences.
 
     Posteriors go into the rows of `counts` (n, k), or if it is None are summed by
@@ -131,11 +131,13 @@ def forward_backward(layout: ChainLayout, counts, *, log, paired):
                 layout, begin, ends, counts, paired=paired
             )
             if result is None:
-                return log_batch(layout, begin, ends, counts, paired=paired)
+                return _log_batch(layout, begin, ends, counts, paired=paired)
             return result
-        result = sequential_forward_backward(layout, begin, ends, counts, paired=paired)
+        result = _sequential_forward_backward(
+            layout, begin, ends, counts, paired=paired
+        )
         if result is None:
-            return log_group(layout, begin, ends, counts, paired=paired)
+            return _log_group(layout, begin, ends, counts, paired=paired)
         return result
 
     def long(begin, n):
@@ -145,20 +147,22 @@ def forward_backward(layout: ChainLayout, counts, *, log, paired):
                 layout, begin, n, counts, paired=paired
             )
         if result is None:
-            result = two_ended_forward_backward(layout, begin, n, counts, paired=paired)
+            result = _two_ended_forward_backward(
+                layout, begin, n, counts, paired=paired
+            )
         return log_long(begin, n) if result is None else result
 
     def log_short(begin, ends):
-        in_logs = log_batch if layout.batched else log_group
+        in_logs = _log_batch if layout.batched else _log_group
         return in_logs(layout, begin, ends, counts, paired=paired)
 
     def log_long(begin, n):
-        return log_group(layout, begin, np.array([n]), counts, paired=paired)
+        return _log_group(layout, begin, np.array([n]), counts, paired=paired)
 
     return layout.run(log_short, log_long) if log else layout.run(short, long)
 
 
-def log_group(layout: ChainLayout, begin, ends, counts, *, paired):
+def _log_group(layout: ChainLayout, begin, ends, counts, *, paired):
     """`Expected` of sequences one after the other, in logarithms."""
     from ._log_filtering import log_forward_backward
 
@@ -179,10 +183,10 @@ def log_group(layout: ChainLayout, begin, ends, counts, *, paired):
     return Expected(first, pairs, out, logliks)
 
 
-def log_batch(layout: ChainLayout, begins, lengths, counts, *, paired):
+def _log_batch(layout: ChainLayout, begins, lengths, counts, *, paired):
     """`Expected` of a batch of sequences, in logarithms."""
     parts = [
-        log_group(layout, begin, np.array([n]), counts, paired=paired)
+        _log_group(layout, begin, np.array([n]), counts, paired=paired)
         for begin, n in zip(begins, lengths, strict=True)
     ]
     logliks = np.concatenate([part.loglik for part in parts])
@@ -192,7 +196,7 @@ def log_batch(layout: ChainLayout, begins, lengths, counts, *, paired):
     return out._replace(loglik=logliks)
 
 
-def sequential_forward_backward(layout: ChainLayout, begin, ends, counts, *, paired):
+def _sequential_forward_backward(layout: ChainLayout, begin, ends, counts, *, paired):
     """`Expected` of sequences one after the other; None where one is impossible or
     its messages lose their digits."""
     k = layout.k
@@ -217,7 +221,7 @@ def sequential_forward_backward(layout: ChainLayout, begin, ends, counts, *, pai
     return Expected(first[:k], trans, out, logliks)
 
 
-def two_ended_forward_backward(layout: ChainLayout, begin, n, counts, *, paired):
+def _two_ended_forward_backward(layout: ChainLayout, begin, n, counts, *, paired):
     """`Expected` of one long sequence from both ends, on two threads.
 
     None where it is impossible or its messages lose their digits.
@@ -226,7 +230,7 @@ def two_ended_forward_backward(layout: ChainLayout, begin, n, counts, *, paired)
     padded = len(layout.start)
     loops = layout.loops
     backward_trans = np.ascontiguousarray(layout.trans.T)
-    stored, evidence, logliks = half_sweeps(layout, begin, n, backward_trans)
+    stored, evidence, logliks = _half_sweeps(layout, begin, n, backward_trans)
     if stored is None:
         return None
     m = n // 2
@@ -258,7 +262,7 @@ def two_ended_forward_backward(layout: ChainLayout, begin, n, counts, *, paired)
     return Expected(edge[1, :k], trans, out, np.array([logliks[0] + rest]))
 
 
-def half_sweeps(layout: ChainLayout, begin, n, backward_trans):
+def _half_sweeps(layout: ChainLayout, begin, n, backward_trans):
     """Messages of a long sequence, forward in its first half and backward in its
     second, the evidence, and log p of both halves; None where they underflow."""
     padded = len(layout.start)
@@ -289,7 +293,7 @@ def expected_counts(chain: Chain, evidence: Evidence, *, log=False) -> Expected:
     """Eq. (4) and (5), summed over all sequences. `log` works in logarithms."""
     layout = ChainLayout(chain, evidence)
     counts = np.empty((layout.n, layout.k)) if layout.dense else None
-    parts = forward_backward(layout, counts, log=log, paired=True)
+    parts = _forward_backward(layout, counts, log=log, paired=True)
     if layout.dense:
         parts = (part._replace(counts=np.zeros((0, layout.k))) for part in parts)
     out = sum_statistics(
@@ -302,18 +306,18 @@ def smooth_chain(chain: Chain, evidence: Evidence, *, log=False):
     """Posterior of the state at every step (n, k), and log p of each sequence (s,)."""
     layout = ChainLayout(chain, evidence)
     posterior = np.empty((layout.n, layout.k))
-    parts = forward_backward(layout, posterior, log=log, paired=False)
-    return posterior, in_sequence_order(layout, [part.loglik for part in parts])
+    parts = _forward_backward(layout, posterior, log=log, paired=False)
+    return posterior, _in_sequence_order(layout, [part.loglik for part in parts])
 
 
-def in_sequence_order(layout: ChainLayout, logliks):
+def _in_sequence_order(layout: ChainLayout, logliks):
     """Log p of the sequences of all pieces, in the order of the sequences."""
     out = np.empty(sum(map(len, logliks)))
     out[layout.order] = np.concatenate(logliks)
     return out
 
 
-def forward_filter(layout: ChainLayout, out):
+def _forward_filter(layout: ChainLayout, out):
     """Beliefs into `out` (n, k) unless it is empty, and log p of each sequence."""
 
     def in_logs(begin, ends):
@@ -346,20 +350,20 @@ def forward_filter(layout: ChainLayout, out):
         if layout.k <= batched_chains.MAX_BLOCK_STATES:
             logliks = batched_chains.blockwise_beliefs(layout, begin, n, out)
         if logliks is None and not len(out):
-            logliks = two_ended_log_likelihood(layout, begin, n)
+            logliks = _two_ended_log_likelihood(layout, begin, n)
         if logliks is None:
             logliks = short(
                 np.array([begin]) if layout.batched else begin, np.array([n])
             )
         return logliks
 
-    return in_sequence_order(layout, list(layout.run(short, long)))
+    return _in_sequence_order(layout, list(layout.run(short, long)))
 
 
-def two_ended_log_likelihood(layout: ChainLayout, begin, n):
+def _two_ended_log_likelihood(layout: ChainLayout, begin, n):
     """Log p of one long sequence (1,), or None where its messages underflow."""
     backward_trans = np.ascontiguousarray(layout.trans.T)
-    stored, _, logliks = half_sweeps(layout, begin, n, backward_trans)
+    stored, _, logliks = _half_sweeps(layout, begin, n, backward_trans)
     if stored is None:
         return None
     a, v = stored[n // 2 - 1], stored[n // 2]
@@ -371,9 +375,9 @@ def filter_chain(chain: Chain, evidence: Evidence):
     """Belief in the state at every step given the past (n, k), and log p (s,)."""
     layout = ChainLayout(chain, evidence)
     out = np.empty((layout.n, layout.k))
-    return out, forward_filter(layout, out)
+    return out, _forward_filter(layout, out)
 
 
 def sequence_log_likelihoods(chain: Chain, evidence: Evidence):
     """Log p of each sequence (s,)."""
-    return forward_filter(ChainLayout(chain, evidence), np.empty((0, 0)))
+    return _forward_filter(ChainLayout(chain, evidence), np.empty((0, 0)))

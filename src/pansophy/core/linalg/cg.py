@@ -130,11 +130,11 @@ def conjugate_gradients(
     last = run.state._replace(X=X[:, 0] if flat else X)
     if tridiagonals:
         first = np.asarray(to_numpy(start.rho), dtype=np.float64)
-        last = last._replace(tridiagonals=lanczos_matrices(coefficients, first, tol))
+        last = last._replace(tridiagonals=_lanczos_matrices(coefficients, first, tol))
     return run._replace(state=last)
 
 
-def lanczos_matrices(coefficients, squared_norms, tol) -> tuple:
+def _lanczos_matrices(coefficients, squared_norms, tol) -> tuple:
     """Eq. (5) for each column; steps after a column has converged do not count."""
     table = np.array(coefficients, dtype=np.float64)  # (steps, 3, k)
     out = []

@@ -157,13 +157,13 @@ def least_squares_moments(problem, alpha=0.0) -> LeastSquaresMoments:
         yr = y if root is None else y * ones
         power = xp.sum(yr * ones, axis=0), xp.sum(yr * yr, axis=0)
         if not is_foreign(x):
-            return *block_moments(x, s, root, yr, ones[:, 0]), *power
+            return *_block_moments(x, s, root, yr, ones[:, 0]), *power
         A = weighted_design(x, s, root)
         return A.T @ A, A.T @ xp.concat([yr, ones], axis=1), *power
 
     G, G_right, sum_y, power = (to_numpy(a) for a in problem.rows.sum(stats))
     C, first = G_right[:, :-1], G_right[:, -1]
-    refuse_missing_values(problem, np.diagonal(G))
+    _refuse_missing_values(problem, np.diagonal(G))
     if not problem.intercept:
         return LeastSquaresMoments(G, C, power, np.zeros(len(G)), 0 * power, 1.0)
     m = first / W
@@ -177,7 +177,7 @@ def least_squares_moments(problem, alpha=0.0) -> LeastSquaresMoments:
     return LeastSquaresMoments(G, C, power, m, sum_y / W, spoilt)
 
 
-def block_moments(x, shift, root, y, one):
+def _block_moments(x, shift, root, y, one):
     """A^T A and A^T [y, one] for A = sqrt(w)(x - s), piece by piece.
 
     A piece fits in the cache next to a core, where it is shifted and read thrice.
@@ -235,7 +235,7 @@ def centred_triangle(problem) -> CentredTriangle:
         return triangle_of(A)
 
     R = merge_triangles(problem.rows.each(stats), p)
-    refuse_missing_values(problem, R)
+    _refuse_missing_values(problem, R)
     i = int(problem.intercept)
     with np.errstate(over="ignore"):
         outside = np.sum(R[i + d :, i + d :] ** 2, axis=0)
@@ -270,21 +270,21 @@ def triangle_of(A):
 def table_in_memory(table: DatasetRows):
     """The rows of a table on disk as an array; missing values are refused."""
     X = table.take(np.arange(table.n))
-    refuse_missing_columns(table, np.sum(~np.isfinite(X), axis=0))
+    _refuse_missing_columns(table, np.sum(~np.isfinite(X), axis=0))
     return X
 
 
-def refuse_missing_values(problem, sums):
+def _refuse_missing_values(problem, sums):
     """Refuse NaN in a table on disk, by its sums; arrays were checked before."""
     if not isinstance(problem.rows, DatasetRows) or np.all(np.isfinite(sums)):
         return
     count = problem.rows.sum(
         lambda x, y, w: np.sum(~np.isfinite(x), axis=0), blas=False
     )
-    refuse_missing_columns(problem.rows, count)
+    _refuse_missing_columns(problem.rows, count)
 
 
-def refuse_missing_columns(table, count):
+def _refuse_missing_columns(table, count):
     """Raise if a column of a table on disk has missing values, by their counts."""
     bad = [repr(table.columns[j]) for j in np.flatnonzero(count)]
     if bad:

@@ -104,7 +104,7 @@ def inverse_from_cholesky(L):
     xp = namespace(L)
     if not is_torch(L):
         return solve_cholesky(L, xp.eye(L.shape[0], dtype=L.dtype, device=L.device))
-    invert_lower_triangle(L)
+    _invert_lower_triangle(L)
     for begin in range(0, len(L), INVERSE_BLOCK):
         end = min(begin + INVERSE_BLOCK, len(L))
         # rows above `begin` are those of the inverse already; none of them is read
@@ -112,7 +112,7 @@ def inverse_from_cholesky(L):
     return L
 
 
-def invert_lower_triangle(L):
+def _invert_lower_triangle(L):
     """L^-1 in place of a lower triangular tensor."""
     n = len(L)
     if n <= INVERSE_BLOCK:
@@ -121,8 +121,8 @@ def invert_lower_triangle(L):
         return
     half = n // 2
     A, B, D = L[:half, :half], L[half:, :half], L[half:, half:]
-    invert_lower_triangle(A)
-    invert_lower_triangle(D)
+    _invert_lower_triangle(A)
+    _invert_lower_triangle(D)
     L[half:, :half] = -(D @ (B @ A))
 
 

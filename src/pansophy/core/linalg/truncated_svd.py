@@ -85,37 +85,37 @@ class CentredMatrix:
         self.like = X if is_foreign(X) else np.empty(0, X.dtype)
         self.wide = n < d
         self.data: Any = (
-            None if sp.issparse(X) else as_rows(X, block=svd_block_rows(X, n, d))
+            None if sp.issparse(X) else as_rows(X, block=_svd_block_rows(X, n, d))
         )
-        self.parts = sparse_row_blocks(X, PARTS) if sp.issparse(X) else []
+        self.parts = _sparse_row_blocks(X, PARTS) if sp.issparse(X) else []
         self.sums = (
-            sparse_row_blocks(X, sparse_block_count(X)) if sp.issparse(X) else []
+            _sparse_row_blocks(X, _sparse_block_count(X)) if sp.issparse(X) else []
         )
 
     def times(self, V):
         """A V, (n, b)."""
         if self.parts:
-            Y = np.concatenate(map_row_blocks(self.parts, lambda x, cut: x @ V))
+            Y = np.concatenate(_map_row_blocks(self.parts, lambda x, cut: x @ V))
         else:
             Y = (
                 self.X @ V
                 if is_foreign(V)
-                else self.data.map(lambda x: thin_product(x, V))
+                else self.data.map(lambda x: _thin_product(x, V))
             )
         return Y if self.m is None else Y - self.m @ V
 
     def back(self, U):
         """A^T U, (d, b)."""
         if self.parts and not self.wide:
-            Y: Any = sum(map_row_blocks(self.sums, lambda x, cut: x.T @ U[cut]))
+            Y: Any = sum(_map_row_blocks(self.sums, lambda x, cut: x.T @ U[cut]))
         elif isinstance(self.X, DatasetRows):
             Y = self.data.with_aligned(U).sum(lambda x, u: x.T @ u)
         elif is_foreign(U) or self.parts:
             Y = self.X.T @ U
         else:
             n, d = self.shape
-            Y = Rows(self.X.T, block=svd_block_rows(self.X, d, n)).map(
-                lambda x: thin_product(x, U)
+            Y = Rows(self.X.T, block=_svd_block_rows(self.X, d, n)).map(
+                lambda x: _thin_product(x, U)
             )
         if self.m is None:
             return Y
@@ -135,7 +135,7 @@ class CentredMatrix:
             return x.T @ y if m is None else (x.T @ y, xp.sum(y, axis=0))
 
         if self.parts:
-            products = map_row_blocks(self.sums, lambda x, cut: stats(x))
+            products = _map_row_blocks(self.sums, lambda x, cut: stats(x))
             out: Any = (
                 sum(products)
                 if m is None
@@ -157,21 +157,21 @@ class CentredMatrix:
             return x.T @ y if m is None else (x.T @ y, m @ y)
 
         aligned = () if m is None else (m,)
-        out = Rows(X.T, *aligned, block=svd_block_rows(X, d, n)).sum(stats)
+        out = Rows(X.T, *aligned, block=_svd_block_rows(X, d, n)).sum(stats)
         return out if m is None else out[0] - out[1]
 
 
-def thin_product(x, V):
+def _thin_product(x, V):
     """x V for few columns V, which BLAS is quicker to find as (V^T x^T)^T."""
     return (V.T @ x.T).T
 
 
-def sparse_block_count(X):
+def _sparse_block_count(X):
     """Blocks of a CSR matrix whose (d, b) sums are added: 2 to 8, by their entries."""
     return min(PARTS, max(2, X.nnz // (BUSY * X.shape[1])))
 
 
-def sparse_row_blocks(X, count):
+def _sparse_row_blocks(X, count):
     """Blocks of rows of a CSR matrix, which share its memory, each with its slice."""
     n, d = X.shape
     size = max(1, -(-n // count))
@@ -185,19 +185,19 @@ def sparse_row_blocks(X, count):
     return blocks
 
 
-def map_row_blocks(pieces, function):
-    """function(block, slice) of each of `sparse_row_blocks`, on threads, in order."""
+def _map_row_blocks(pieces, function):
+    """function(block, slice) of each of `_sparse_row_blocks`, on threads, in order."""
     return list(threads.run_tasks((lambda x=x, c=c: function(x, c)) for x, c in pieces))
 
 
-def svd_block_rows(X, n, d):
+def _svd_block_rows(X, n, d):
     """Rows per block: little enough for a cache, one pass for a device."""
     if is_foreign(X) or isinstance(X, DatasetRows):
         return None
     return max(64, min(BLOCK_BYTES // (X.dtype.itemsize * max(d, 1)), n))
 
 
-def lanczos_basis(A, k, b, q, rng, converged):
+def _lanczos_basis(A, k, b, q, rng, converged):
     """Orthonormal V (s, .) of eq. (2), s the shorter side of A; and its Ritz pairs.
 
     Of C V only T = V^T C V is kept, and of a new block's part in T only what is new.
@@ -210,21 +210,21 @@ def lanczos_basis(A, k, b, q, rng, converged):
     draw = lambda k: asarray(rng.standard_normal((s, k)), like=A.like)
     if b * (min(q, WIDE) + 1) >= s:
         V = asarray(np.eye(s), like=A.like)
-        return V, rayleigh_ritz(A.square(V))
+        return V, _rayleigh_ritz(A.square(V))
     small = 1e3 * float(xp.finfo(A.like.dtype).eps)
-    V = cholesky_qr(cholesky_qr(draw(b))[0])[0]
+    V = _cholesky_qr(_cholesky_qr(draw(b))[0])[0]
     last = A.square(V)
     T = xp.matrix_transpose(V) @ last
     size = float(xp.max(xp.abs(last)))
-    pairs = rayleigh_ritz(T)
+    pairs = _rayleigh_ritz(T)
     check_at = 0
     for step in range(q):
         recent = slice(max(int(V.shape[1]) - 2 * b, 0), None)
-        Q, R = gram_qr(last - V[:, recent] @ T[recent, -b:])
+        Q, R = _gram_qr(last - V[:, recent] @ T[recent, -b:])
         if step >= check_at:
             check_at = max(step + 1, step * 5 // 4)
             if step:
-                pairs = rayleigh_ritz(T)
+                pairs = _rayleigh_ritz(T)
             if converged(R, pairs):
                 return V, pairs
         if int(V.shape[1]) + b > s:
@@ -233,23 +233,23 @@ def lanczos_basis(A, k, b, q, rng, converged):
         fresh = bool(xp.any(weak))
         if fresh:
             Q = xp.linalg.qr(
-                orthogonalize_against(xp.where(weak[None, :], draw(b), Q), V)
+                _orthogonalize_against(xp.where(weak[None, :], draw(b), Q), V)
             )[0]
-            Q = xp.linalg.qr(orthogonalize_against(Q, V))[0]
+            Q = xp.linalg.qr(_orthogonalize_against(Q, V))[0]
         else:
             rest = xp.matrix_transpose(V) @ Q
             overlaps = float(xp.max(xp.abs(rest))) > small
-            Q, R_more = cholesky_qr(Q - V @ rest if overlaps else Q)
+            Q, R_more = _cholesky_qr(Q - V @ rest if overlaps else Q)
             R = R_more @ R
         last = A.square(Q)
-        side = xp.matrix_transpose(V) @ last if fresh else coupling_to_last_block(R, V)
+        side = xp.matrix_transpose(V) @ last if fresh else _coupling_to_last_block(R, V)
         V = xp.concat([V, Q], axis=1)
         lower_blocks = [xp.matrix_transpose(side), xp.matrix_transpose(Q) @ last]
         T = xp.concat([xp.concat([T, side], axis=1), xp.concat(lower_blocks, axis=1)])
-    return V, rayleigh_ritz(T)
+    return V, _rayleigh_ritz(T)
 
 
-def coupling_to_last_block(R, V):
+def _coupling_to_last_block(R, V):
     """V^T C Q: R^T against the block before Q, 0 against all others (C = C^T)."""
     xp = namespace(R)
     b = int(R.shape[0])
@@ -257,15 +257,15 @@ def coupling_to_last_block(R, V):
     return xp.concat([zeros_before, xp.matrix_transpose(R)])
 
 
-def rayleigh_ritz(T):
+def _rayleigh_ritz(T):
     """Rayleigh-Ritz: values, falling, and their vectors in the basis V."""
     xp = namespace(T)
     values, E = xp.linalg.eigh(0.5 * (T + xp.matrix_transpose(T)))
     return xp.flip(values, axis=0), xp.flip(E, axis=1)
 
 
-def subspace_converged(k, tol):
-    """Eq. (3) as a rule for `lanczos_basis`; never, for tol 0.
+def _subspace_converged(k, tol):
+    """Eq. (3) as a rule for `_lanczos_basis`; never, for tol 0.
 
     C V = V T but in the last block, where it is V T + Q R.
     """
@@ -282,7 +282,7 @@ def subspace_converged(k, tol):
     return converged
 
 
-def residuals_converged(k, sharp):
+def _residuals_converged(k, sharp):
     """|C y_j - t_j y_j| <= sharp t_1 for the k leading pairs, as such a rule."""
 
     def converged(R, pairs):
@@ -297,7 +297,7 @@ def residuals_converged(k, sharp):
     return converged
 
 
-class SymmetricMatrix:
+class _SymmetricMatrix:
     """A symmetric C held as a dense array or tensor, by its products."""
 
     def __init__(self, C):
@@ -306,7 +306,7 @@ class SymmetricMatrix:
 
     def square(self, V):
         """C V."""
-        return self.C @ V if is_foreign(V) else thin_product(self.C, V)
+        return self.C @ V if is_foreign(V) else _thin_product(self.C, V)
 
 
 class LeadingEigenpairs(NamedTuple):
@@ -338,17 +338,17 @@ def leading_eigenpairs(C, k, rng, *, sharp) -> LeadingEigenpairs:
     met = []
 
     def converged(R, pairs):
-        met.append(residuals_converged(k, sharp)(R, pairs))
+        met.append(_residuals_converged(k, sharp)(R, pairs))
         return met[-1]
 
     powers = max(min(n // (2 * b), MOST_POWERS), 1)
-    V, (values, E) = lanczos_basis(SymmetricMatrix(C), k, b, powers, rng, converged)
+    V, (values, E) = _lanczos_basis(_SymmetricMatrix(C), k, b, powers, rng, converged)
     whole = int(V.shape[1]) == n
     done = whole or bool(met and met[-1])
     return LeadingEigenpairs(values[:k], V @ E[:, :k], float(values[-1]), done)
 
 
-def orthogonalize_against(W, V):
+def _orthogonalize_against(W, V):
     """W less what it has in the span of V."""
     return W - V @ (namespace(V).matrix_transpose(V) @ W)
 
@@ -392,19 +392,19 @@ def truncated_svd(
         tol = 1e-10 if float(namespace(A.like).finfo(A.like.dtype).eps) < 1e-8 else 1e-7
     # one thread for what is thin: products run on threads of ours, block by block
     with nullcontext() if is_foreign(A.like) else threads.single_blas():
-        b = k + oversample if A.parts else block_width(k + oversample)
-        return svd_in_basis(A, k, min(b, n, d), n_iter, rng, tol, left)
+        b = k + oversample if A.parts else _block_width(k + oversample)
+        return _svd_in_basis(A, k, min(b, n, d), n_iter, rng, tol, left)
 
 
-def block_width(b):
+def _block_width(b):
     """b, or the next multiple of 16 if that is near: products take no longer then."""
     padded = -(-b // 16) * 16
     return padded if padded <= 1.15 * b else b
 
 
-def svd_in_basis(A, k, b, q, rng, tol, left) -> SVD:
+def _svd_in_basis(A, k, b, q, rng, tol, left) -> SVD:
     """Rayleigh-Ritz in the basis of eq. (2), then U and S by one more product."""
-    V, (values, E) = lanczos_basis(A, k, b, q, rng, subspace_converged(k, tol))
+    V, (values, E) = _lanczos_basis(A, k, b, q, rng, _subspace_converged(k, tol))
     xp = namespace(V)
     Q = V @ E[:, :k]  # (s, k)
     if not left and not A.wide:
@@ -429,7 +429,7 @@ def thin_svd(Y) -> SVD:
     eps = float(xp.finfo(Y.dtype).eps)
     if float(values[0]) > 1e4 * eps * float(values[-1]):  # U is orthonormal to 1e-4
         S, W = xp.sqrt(xp.flip(values, axis=0)), xp.flip(W, axis=1)
-        U, R = cholesky_qr((Y @ W) / S)
+        U, R = _cholesky_qr((Y @ W) / S)
         P, S, Wt = xp.linalg.svd(R * S, full_matrices=False)
         return SVD(U @ P, S, Wt @ xp.matrix_transpose(W))
     U, R = xp.linalg.qr(Y)
@@ -437,17 +437,17 @@ def thin_svd(Y) -> SVD:
     return SVD(U @ P, S, Wt)
 
 
-def gram_qr(W):
+def _gram_qr(W):
     """Q, nearly orthonormal, and R of W, by its Gram matrix where that has digits."""
     xp = namespace(W)
     values = xp.linalg.eigvalsh(xp.matrix_transpose(W) @ W)
     eps = float(xp.finfo(W.dtype).eps)
     if float(values[0]) > 1e4 * eps * float(values[-1]):
-        return cholesky_qr(W)
+        return _cholesky_qr(W)
     return xp.linalg.qr(W)
 
 
-def cholesky_qr(U):
+def _cholesky_qr(U):
     """Q and R of U, well conditioned, by the Cholesky factor of its Gram matrix."""
     xp = namespace(U)
     L = xp.linalg.cholesky(xp.matrix_transpose(U) @ U)

@@ -50,18 +50,18 @@ yield_thread = types.ExternalFunction(
 )
 
 
-def element_pointer(context, builder, array_type, array, index):
+def _element_pointer(context, builder, array_type, array, index):
     """Pointer to array.ravel()[index]."""
     data = context.make_array(array_type)(context, builder, array).data
     return builder.gep(data, [index])
 
 
-def declared_function(module, name, kind):
+def _declared_function(module, name, kind):
     """A function of this name and type that LLVM or the system provides."""
     return module.globals.get(name) or ir.Function(module, kind, name)
 
 
-def stack_variable(builder, value):
+def _stack_variable(builder, value):
     """Pointer to a variable of the function that begins with a value."""
     with builder.goto_entry_block():
         pointer = builder.alloca(value.type)
@@ -70,7 +70,7 @@ def stack_variable(builder, value):
 
 
 @contextmanager
-def counting_loop(builder, n):
+def _counting_loop(builder, n):
     """Code written inside is repeated for an index 0..n-1, which is what it yields."""
     index_type = n.type
     entry_block = builder.block
@@ -97,7 +97,7 @@ def atomic_load(typing, a, i):
     """a[i], and all that was written before it was stored."""
 
     def generate(context, builder, signature, args):
-        pointer = element_pointer(context, builder, signature.args[0], *args)
+        pointer = _element_pointer(context, builder, signature.args[0], *args)
         return builder.load_atomic(pointer, "acquire", 8)
 
     return types.int64(a, types.int64), generate
@@ -108,7 +108,7 @@ def atomic_store(typing, a, i, value):
     """a[i] = value; whoever loads it also sees all that was written before."""
 
     def generate(context, builder, signature, args):
-        pointer = element_pointer(context, builder, signature.args[0], *args[:2])
+        pointer = _element_pointer(context, builder, signature.args[0], *args[:2])
         builder.store_atomic(args[2], pointer, "release", 8)
         return context.get_dummy_value()
 
@@ -120,7 +120,7 @@ def atomic_add(typing, a, i, value):
     """a[i] += value as one operation; returns what a[i] was."""
 
     def generate(context, builder, signature, args):
-        pointer = element_pointer(context, builder, signature.args[0], *args[:2])
+        pointer = _element_pointer(context, builder, signature.args[0], *args[:2])
         return builder.atomic_rmw("add", pointer, args[2], "acq_rel")
 
     return types.int64(a, types.int64, types.int64), generate
@@ -131,7 +131,7 @@ def atomic_compare_exchange(typing, a, i, old, new):
     """a[i] = new if it still equals `old`; returns whether it did."""
 
     def generate(context, builder, signature, args):
-        pointer = element_pointer(context, builder, signature.args[0], *args[:2])
+        pointer = _element_pointer(context, builder, signature.args[0], *args[:2])
         pair = builder.cmpxchg(pointer, args[2], args[3], "acq_rel", "acquire")
         return builder.extract_value(pair, 1)
 
@@ -148,9 +148,9 @@ def prefetch(typing, array, index):
     def generate(context, builder, signature, args):
         byte = ir.IntType(8).as_pointer()
         int_type = ir.IntType(32)
-        pointer = element_pointer(context, builder, signature.args[0], *args)
+        pointer = _element_pointer(context, builder, signature.args[0], *args)
         kind = ir.FunctionType(ir.VoidType(), [byte, int_type, int_type, int_type])
-        fetch = declared_function(builder.module, "llvm.prefetch.p0", kind)
+        fetch = _declared_function(builder.module, "llvm.prefetch.p0", kind)
         pointer = builder.bitcast(pointer, byte)
         builder.call(
             fetch, [pointer, int_type(0), int_type(3), int_type(1)]
@@ -166,7 +166,7 @@ def add_pair(typing, array, index, a, b):
 
     def generate(context, builder, signature, args):
         pair = ir.VectorType(ir.IntType(64), 2)
-        pointer = element_pointer(context, builder, signature.args[0], *args[:2])
+        pointer = _element_pointer(context, builder, signature.args[0], *args[:2])
         pointer = builder.bitcast(pointer, pair.as_pointer())
         operands = ir.Constant(pair, ir.Undefined)
         for lane in range(2):
@@ -187,7 +187,7 @@ def trailing_zeros(typing, word):
     def generate(context, builder, signature, args):
         int_type, flag = ir.IntType(64), ir.IntType(1)
         kind = ir.FunctionType(int_type, [int_type, flag])
-        count = declared_function(builder.module, "llvm.cttz.i64", kind)
+        count = _declared_function(builder.module, "llvm.cttz.i64", kind)
         return builder.call(count, [args[0], flag(0)])
 
     return types.int64(types.uint64), generate
@@ -219,7 +219,7 @@ class VectorCode:
     def pointer(self, argument, array, index):
         """Pointer to array.ravel()[index]; the array is this argument's number."""
         array_type = self.array_types[argument]
-        return element_pointer(self.context, self.builder, array_type, array, index)
+        return _element_pointer(self.context, self.builder, array_type, array, index)
 
     def load(self, pointer):
         pointer = self.builder.bitcast(pointer, self.vector.as_pointer())
@@ -245,7 +245,7 @@ class VectorCode:
     def accumulators(self, n):
         """n variables that begin with zeros."""
         zero = ir.Constant(self.vector, [0.0] * self.vector.count)
-        return [stack_variable(self.builder, zero) for _ in range(n)]
+        return [_stack_variable(self.builder, zero) for _ in range(n)]
 
 
 @intrinsic
@@ -259,7 +259,7 @@ def matmul_tile(typing, X, x, Y, y, rows, m, width, C, c, sign, out):
         X, x, Y, y, rows, m, width, C, c, sign, out = args
         code = VectorCode(context, builder, signature)
         totals = code.accumulators(FOUR)
-        with counting_loop(builder, m) as step:
+        with _counting_loop(builder, m) as step:
             row = builder.mul(builder.load(code.pointer(4, rows, step)), width)
             right = code.load(code.pointer(2, Y, builder.add(row, y)))
             left = code.pointer(0, X, builder.add(row, x))
@@ -293,7 +293,7 @@ def matvec_four(typing, A, index, width, a, n, start, out):
         totals = code.accumulators(2)
         builder.store(code.load(code.pointer(5, start, index)), totals[0])
         groups = builder.lshr(n, ir.IntType(64)(2))
-        with counting_loop(builder, groups) as step:
+        with _counting_loop(builder, groups) as step:
             first = builder.shl(step, ir.IntType(64)(2))
             for i in range(FOUR):
                 row = builder.add(first, ir.IntType(64)(i))
@@ -355,7 +355,7 @@ def dot_four(typing, a, i, b, j, n):
         a, i, b, j, n = args
         code = VectorCode(context, builder, signature)
         (total,) = code.accumulators(1)
-        with counting_loop(builder, builder.lshr(n, ir.IntType(64)(2))) as step:
+        with _counting_loop(builder, builder.lshr(n, ir.IntType(64)(2))) as step:
             offset = builder.shl(step, ir.IntType(64)(2))
             left = code.load(code.pointer(0, a, builder.add(i, offset)))
             right = code.load(code.pointer(2, b, builder.add(j, offset)))
@@ -384,7 +384,7 @@ def running_products_eight(typing, a, i, alpha, b, j, beta, c, n, out):
         (total,) = code.accumulators(1)
         alpha = code.broadcast(alpha)
         beta = code.broadcast(beta)
-        with counting_loop(builder, builder.lshr(n, ir.IntType(64)(3))) as step:
+        with _counting_loop(builder, builder.lshr(n, ir.IntType(64)(3))) as step:
             k = builder.shl(step, ir.IntType(64)(3))
             left = code.load(code.pointer(0, a, builder.add(i, k)))
             right = code.load(code.pointer(3, b, builder.add(j, k)))

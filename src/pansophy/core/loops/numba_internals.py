@@ -196,7 +196,7 @@ class LoopCompiler(compiler.Compiler):
     def _compile_core(self):
         result = super()._compile_core()
         returned = result.signature.return_type
-        if not self.state.flags.nrt and holds_array(returned):
+        if not self.state.flags.nrt and _holds_array(returned):
             raise TypeError(
                 f"{result.fndesc.qualname} returns {returned}: without reference "
                 "counts a loop must not return arrays."
@@ -204,10 +204,10 @@ class LoopCompiler(compiler.Compiler):
         return result
 
 
-def holds_array(numba_type) -> bool:
+def _holds_array(numba_type) -> bool:
     """Whether a value of this type is an array or a tuple that holds one."""
     if isinstance(numba_type, types.BaseTuple):
-        return any(holds_array(t) for t in numba_type)
+        return any(_holds_array(t) for t in numba_type)
     return isinstance(numba_type, types.Array)
 
 
@@ -377,7 +377,7 @@ class ProbePair(NamedTuple):
     b: Any
 
 
-def probe_inner(pair, i):
+def _probe_inner(pair, i):
     if i < 0:
         raise ValueError("negative")
     return max(pair.a[i], pair.b[i], 0.0)
@@ -401,7 +401,7 @@ class ProbeCache:
 
 def compile_probe() -> None:
     """Compile, store and restore a loop that uses all that this module changes."""
-    inner = njit(error_model="numpy", **loop_options(True, False))(probe_inner)
+    inner = njit(error_model="numpy", **loop_options(True, False))(_probe_inner)
 
     def probe(pair, out):
         for i in range(out.size):
@@ -436,7 +436,7 @@ def tried_version(version: str) -> bool:
     return first <= numbers <= last
 
 
-def check_interfaces() -> None:
+def _check_interfaces() -> None:
     """Raise an ImportError if something that this module uses is not as expected."""
     missing = [name for name in INTERFACES if pydoc.locate(name) is None]
     if missing:
@@ -445,4 +445,4 @@ def check_interfaces() -> None:
         compile_probe()
 
 
-check_interfaces()
+_check_interfaces()

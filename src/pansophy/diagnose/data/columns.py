@@ -148,11 +148,11 @@ def as_arrow_table(table) -> pa.Table:
             raise TableError("The rows of the table differ in length.") from error
         if X.ndim != 2 or 0 in X.shape:
             raise TableError(f"An array must have rows and columns, got {X.shape}.")
-        table = pa.table({f"x{j}": as_plain_array(X[:, j]) for j in range(X.shape[1])})
+        table = pa.table({f"x{j}": _as_plain_array(X[:, j]) for j in range(X.shape[1])})
     return read_table(table)
 
 
-def as_plain_array(x):
+def _as_plain_array(x):
     """An Arrow array of the values, as texts where their types differ."""
     try:
         return pa.array(x, from_pandas=True)
@@ -168,7 +168,7 @@ def read_arrow_column(column, name) -> ColumnValues:
     if t.is_null(kind) or column.null_count == len(column):
         return ColumnValues(name, "empty", str(kind), np.full(len(column), np.nan))
     if is_text(kind):
-        return read_text_column(column, name)
+        return _read_text_column(column, name)
     if is_date(kind):
         return ColumnValues(name, "date", str(kind), column_as_floats(column, name))
     if (
@@ -198,7 +198,7 @@ def read_arrow_column(column, name) -> ColumnValues:
     )
 
 
-def read_text_column(column, name) -> ColumnValues:
+def _read_text_column(column, name) -> ColumnValues:
     """A text column as ColumnValues; numbers and dates in it are parsed."""
     codes, levels = encode_texts(column)
     role = find_role(column, name)

@@ -84,13 +84,13 @@ def find_design(view, targets) -> RowDesign:
         event = find_time_to_event(inputs, target)
         if event is not None:
             inputs = inputs.without({event.duration})
-        order = time_order(inputs, target_scores(target))
+        order = _time_order(inputs, _target_scores(target))
         if order is not None and order.certain:
             return RowDesign(time=order, event=event)
     target = targets[0].name if len(targets) == 1 else None
     entities = find_entities(view, target)
     if target is not None:
-        y = target_scores(targets[0])
+        y = _target_scores(targets[0])
         entities = entities + entities_by_target(inputs, y, entities)
     certain = [
         e
@@ -101,18 +101,18 @@ def find_design(view, targets) -> RowDesign:
         return RowDesign(entity=certain[0], event=event)
     if order is not None and order.as_filed and order.beyond_doubt:
         return RowDesign(time=order, event=event)
-    order = unnamed_order(inputs, targets)
+    order = _unnamed_order(inputs, targets)
     if order is not None and order.certain and targets[0].kind == "number":
         return RowDesign(time=order, event=event)
     return RowDesign(event=event)
 
 
-def unnamed_order(view, targets) -> SerialOrder | None:
+def _unnamed_order(view, targets) -> SerialOrder | None:
     """The order of the file, or of a column, along which one target follows itself."""
     if len(targets) != 1:
         return None
     target = targets[0]
-    y = target_scores(target)
+    y = _target_scores(target)
     if target.kind == "number":
         y = np.where(np.isnan(y), np.nan, target.y)
     return serial_order(view, y)
@@ -126,14 +126,14 @@ def dependent_rows(view, targets, group=None, time=None) -> list[Finding]:
     out = []
     ordered = time is not None
     for target in targets:
-        y = target_scores(target)
+        y = _target_scores(target)
         if len(y) - np.isnan(y).sum() < FEWEST:
             continue
         events = list(time_to_event_findings(view, target))
         out += events
         dated = view.without({f.column for f in events})
         ordered_findings = (
-            [] if time else list(time_order_findings(dated, target.name, y))
+            [] if time else list(_time_order_findings(dated, target.name, y))
         )
         ordered = ordered or bool(ordered_findings)
         out += ordered_findings
@@ -141,28 +141,28 @@ def dependent_rows(view, targets, group=None, time=None) -> list[Finding]:
     if group is None and targets:
         entities = [e for e in find_entities(view) if e.certain or len(e.columns) == 1]
         if len(targets) == 1:
-            alike = entities_by_target(view, target_scores(targets[0]), entities)
+            alike = entities_by_target(view, _target_scores(targets[0]), entities)
             repeated_columns = {e.columns for e in alike}
             entities = [
                 e for e in entities if e.columns not in repeated_columns
             ] + alike
         entities.sort(key=lambda e: not e.certain)
-        out += [entity_finding(e) for e in entities[:MOST]]
+        out += [_entity_finding(e) for e in entities[:MOST]]
         grouped = any(e.certain for e in entities)
         told = {name for e in entities for name in e.columns}
         for target in targets:
-            out += repeated_groups(
-                view.without(told), target.name, target_scores(target)
+            out += _repeated_groups(
+                view.without(told), target.name, _target_scores(target)
             )
     if not (grouped or ordered):
         left = {f.column for f in out if f.kind == "time to event"}
-        order = unnamed_order(view.without(left), targets)
+        order = _unnamed_order(view.without(left), targets)
         if order is not None:
-            out.append(order_finding(order, targets[0].name))
+            out.append(_order_finding(order, targets[0].name))
     return out
 
 
-def order_finding(order, target) -> Finding:
+def _order_finding(order, target) -> Finding:
     """Finding for rows in an order that no name tells."""
     order_text = f"in order of {order.column!r}"
     residual_text = ""
@@ -186,7 +186,7 @@ def order_finding(order, target) -> Finding:
     )
 
 
-def target_scores(target) -> np.ndarray:
+def _target_scores(target) -> np.ndarray:
     """Ranks of the target, or 1 for the most frequent class; NaN where missing."""
     out = np.full(len(target.y), np.nan)
     known = target.known
@@ -199,7 +199,7 @@ def target_scores(target) -> np.ndarray:
     return out
 
 
-def time_order(view, y) -> TimeOrder | None:
+def _time_order(view, y) -> TimeOrder | None:
     """The date along which scores of the target are most alike, eq. (1)."""
     best = None
     for c in view.columns:
@@ -222,9 +222,9 @@ def time_order(view, y) -> TimeOrder | None:
     return best if best.correlation * np.sqrt(best.rows) >= SURE else None
 
 
-def time_order_findings(view, target, y):
+def _time_order_findings(view, target, y):
     """Finding for serial correlation of the target along a date."""
-    order = time_order(view, y)
+    order = _time_order(view, y)
     if order is None:
         return
     name = order.column
@@ -246,7 +246,7 @@ def time_order_findings(view, target, y):
     )
 
 
-def entity_finding(entity) -> Finding:
+def _entity_finding(entity) -> Finding:
     """Finding for people or things that come in several rows each."""
     name = ",".join(entity.columns)
     text = (
@@ -283,7 +283,7 @@ def what_is_alike(entity, most=3) -> str:
     return " and ".join(clauses)
 
 
-def repeated_groups(view, target, y):
+def _repeated_groups(view, target, y):
     """Findings for columns that name people or things with several rows, eq. (2)."""
     for c in view.columns:
         if c.name == target or not ENTITY.search(c.name) or c.kind == "date":

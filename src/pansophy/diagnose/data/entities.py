@@ -117,16 +117,16 @@ def find_entities(view, target=None, random_state=0) -> list[Entity]:
             if codes.max(initial=0) > 0:
                 coded[c.name] = codes
     keys = {
-        (c.name,): with_missing_apart(coded[c.name], c.missing)
+        (c.name,): _with_missing_apart(coded[c.name], c.missing)
         for c in view.columns
-        if c.name in coded and c.name != target and may_be_key(c)
+        if c.name in coded and c.name != target and _may_be_key(c)
     }
     if not coded:
         return []
-    entities = entities_of(view, keys, coded)
+    entities = _entities_of(view, keys, coded)
     if not entities:
-        entities = entities_of(view, pair_keys(keys, view.n), coded, keys)
-    return without_coarser(sorted(entities, key=lambda e: -len(e.determined)), keys)
+        entities = _entities_of(view, pair_keys(keys, view.n), coded, keys)
+    return _without_coarser(sorted(entities, key=lambda e: -len(e.determined)), keys)
 
 
 def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
@@ -153,9 +153,9 @@ def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
     residuals = linear_residuals(view, y)
     out = []
     for c in view.columns:
-        if c.kind == "empty" or c.name == target or not may_be_key(c):
+        if c.kind == "empty" or c.name == target or not _may_be_key(c):
             continue
-        if CLOCKED.search(c.name) or are_years(c):
+        if CLOCKED.search(c.name) or _are_years(c):
             continue
         codes = c.labelled()
         if (codes < 0).any():
@@ -168,12 +168,12 @@ def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
         shares = [adjusted_correlation_ratio(z, v) ** 2 for v in (y, rest)]
         share = max(s if np.isfinite(s) else 0.0 for s in shares)
         scores = y if shares[0] == share else rest
-        if not share > SHARED or not differs_by_key(z, scores):
+        if not share > SHARED or not _differs_by_key(z, scores):
             continue
         rows_of_one = view.n / (z.max() + 1)
         other_columns = determined.get((c.name,), ())
         named = bool(ENTITY.search(c.name) or ID_NAME.search(c.name))
-        nominal = c.numbers is not None and jumps_between_values(z, scores)
+        nominal = c.numbers is not None and _jumps_between_values(z, scores)
         has_few_rows = len(other_columns) > 0 and rows_of_one <= FEW_OF_ONE
         certain = bool((named or nominal or has_few_rows) and rows_of_one <= FEW_ROWS)
         if named or nominal or c.numbers is None:
@@ -184,7 +184,7 @@ def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
     return sorted(out, key=lambda e: (not e.certain, -e.share))
 
 
-def are_years(c) -> bool:
+def _are_years(c) -> bool:
     """Whether a column holds whole numbers in a row that look like years."""
     if c.numbers is None:
         return False
@@ -193,7 +193,7 @@ def are_years(c) -> bool:
     return bool(inside and np.mean(np.diff(values) == 1) > 0.8)
 
 
-def differs_by_key(z, y) -> bool:
+def _differs_by_key(z, y) -> bool:
     """Whether means of y by key differ beyond doubt, by the F test."""
     k = int(z.max()) + 1
     n = len(y)
@@ -207,9 +207,9 @@ def differs_by_key(z, y) -> bool:
     return bool(scipy.stats.f.logsf(F, k - 1, n - k) < CHANCE * np.log(10))
 
 
-def jumps_between_values(z, y) -> bool:
+def _jumps_between_values(z, y) -> bool:
     """Whether the mean of y jumps from value to value of an ordered key, eq. (2)."""
-    first, second = halves_of_values(z, y)
+    first, second = _halves_of_values(z, y)
     if len(first) < 5:
         return False
     covariance = np.cov(first, second)[0, 1]
@@ -220,7 +220,7 @@ def jumps_between_values(z, y) -> bool:
     return bool(mean > 0.75 * covariance > 0 and mean > SURE * error)
 
 
-def halves_of_values(z, y) -> tuple[np.ndarray, np.ndarray]:
+def _halves_of_values(z, y) -> tuple[np.ndarray, np.ndarray]:
     """Means of y over every other row of each value of a key, and over the others."""
     order = np.argsort(z, kind="stable")
     counts = np.bincount(z)
@@ -236,7 +236,7 @@ def halves_of_values(z, y) -> tuple[np.ndarray, np.ndarray]:
     return means[0], means[1]
 
 
-def may_be_key(c) -> bool:
+def _may_be_key(c) -> bool:
     """Whether a column may name people or things: a text, or whole numbers."""
     if c.numbers is None:
         return True
@@ -244,7 +244,7 @@ def may_be_key(c) -> bool:
     return c.kind == "number" and len(x) > 0 and bool(np.all(x == np.floor(x)))
 
 
-def with_missing_apart(codes, missing) -> np.ndarray:
+def _with_missing_apart(codes, missing) -> np.ndarray:
     """Codes in which every missing value is one of its own: it names nobody."""
     if not missing.any():
         return codes
@@ -276,7 +276,7 @@ def pair_keys(keys, n) -> dict:
     return out
 
 
-def entities_of(view, keys, coded, parts=None) -> list[Entity]:
+def _entities_of(view, keys, coded, parts=None) -> list[Entity]:
     """The keys among some candidates that determine columns.
 
     `parts` are the single columns of pairs, which must not do so alone.
@@ -288,7 +288,7 @@ def entities_of(view, keys, coded, parts=None) -> list[Entity]:
             continue
         count = int(codes.max()) + 1
         repeats = repeats_of(codes)
-        likely = often_equal(repeats, table)
+        likely = _often_equal(repeats, table)
         ordered = len(names) == 1 and view[names[0]].numbers is not None
         part_repeats = [repeats_of(parts[k,]) for k in names] if parts else []
         determined = tuple(
@@ -297,8 +297,8 @@ def entities_of(view, keys, coded, parts=None) -> list[Entity]:
             if may_be
             and other_name not in names
             and is_determined(repeats, values)
-            and not (may_be_key(view[other_name]) and is_alias(codes, values))
-            and not (ordered and is_made_from(codes, values))
+            and not (_may_be_key(view[other_name]) and _is_alias(codes, values))
+            and not (ordered and _is_made_from(codes, values))
             and not any(is_determined(r, values) for r in part_repeats)
         )
         certain = len(determined) >= 2 and view.n <= FEW_ROWS * count
@@ -323,7 +323,7 @@ def repeats_of(key) -> Repeats:
     return Repeats(key, order[is_same_key], order[is_same_key + 1], np.bincount(key))
 
 
-def often_equal(repeats, table) -> np.ndarray:
+def _often_equal(repeats, table) -> np.ndarray:
     """Mask (d,) of columns of codes (d, n) that may be determined, by some pairs."""
     pairs = len(repeats.first)
     sampled = np.linspace(0, pairs - 1, min(pairs, SOME_PAIRS)).astype(int)
@@ -348,13 +348,13 @@ def is_determined(repeats, values) -> bool:
     return float(agree * times @ by_chance) < CHANCE
 
 
-def is_alias(key, values) -> bool:
+def _is_alias(key, values) -> bool:
     """Whether the values determine the key in turn: another name of the same."""
     pairs = np.unique(np.column_stack([key, values]), axis=0)
     return len(pairs) <= 1.02 * (int(values.max()) + 1)
 
 
-def is_made_from(key, values) -> bool:
+def _is_made_from(key, values) -> bool:
     """Whether values follow an ordered key: in order, or in few intervals of it."""
     order = np.argsort(key, kind="stable")
     in_key_order = values[order]
@@ -366,7 +366,7 @@ def is_made_from(key, values) -> bool:
     return int(np.count_nonzero(np.diff(in_key_order))) < 2 * count
 
 
-def without_coarser(found, keys) -> list[Entity]:
+def _without_coarser(found, keys) -> list[Entity]:
     """Without keys that a finer key determines, nor other names of the same."""
     out: list[Entity] = []
     for e in found:
@@ -378,7 +378,7 @@ def without_coarser(found, keys) -> list[Entity]:
             f
             for f in out
             if len(e.columns) == len(f.columns) == 1
-            and is_alias(keys[e.columns], keys[f.columns])
+            and _is_alias(keys[e.columns], keys[f.columns])
         ]
         if not equivalents:
             out.append(e)

@@ -58,7 +58,7 @@ def rounding_of(y) -> float:
     return 1e-6 * scale
 
 
-def trimmed_fit(A, y) -> np.ndarray:
+def _trimmed_fit(A, y) -> np.ndarray:
     """Coefficients of A by concentration steps of least squares."""
     size = int(np.ceil(KEPT_ROWS * len(y)))
     kept = np.arange(len(y))
@@ -86,14 +86,14 @@ def find_exact_combination(X, y, names) -> ExactCombination | None:
     center = X.mean(0)
     A = np.column_stack([np.ones(n), (X[:, use] - center[use]) / scale[use]])
     holds = lambda w, A: float(np.mean(np.abs(y - A @ w) <= 1.5 * unit))
-    w = trimmed_fit(A, y)
+    w = _trimmed_fit(A, y)
     if holds(w, A) < EXACT_ROWS:
         return None
     largest = 1 + np.argsort(-np.abs(w[1:]), kind="stable")
     for k in range(1, min(len(largest), MOST_TERMS) + 1):  # as few terms as will do
         parts = largest[:k]
         without_constant = A[:, [0, *parts]]
-        w = trimmed_fit(without_constant, y)
+        w = _trimmed_fit(without_constant, y)
         share = holds(w, without_constant)
         if share >= EXACT_ROWS:
             break
@@ -150,7 +150,7 @@ def find_exact_product(X, y, names) -> ExactProduct | None:
     if not (scale > 0).all():
         return None
     z = np.log(np.abs(y))
-    fitted = trimmed_fit(np.column_stack([np.ones(n), logs / scale]), z)[1:] / scale
+    fitted = _trimmed_fit(np.column_stack([np.ones(n), logs / scale]), z)[1:] / scale
     exponents = np.round(2 * fitted) / 2
     terms = np.flatnonzero(exponents)
     if not 2 <= len(terms) <= MOST_TERMS:
@@ -172,7 +172,7 @@ def find_exact_product(X, y, names) -> ExactProduct | None:
     return ExactProduct(columns, exponents.tolist(), factor, share)
 
 
-def product_leak(X, y, names, target_name):
+def _product_leak(X, y, names, target_name):
     """Finding for a target that is a product or a ratio of columns."""
     result = find_exact_product(X, y, names)
     if result is None:
@@ -212,7 +212,7 @@ def exact_combination_leak(inputs, target, done):
     names = [c.name for c in plain]
     result = find_exact_combination(X, target.y[is_complete], names)
     if result is None:
-        yield from product_leak(X, target.y[is_complete], names, target.name)
+        yield from _product_leak(X, target.y[is_complete], names, target.name)
         return
     terms = " ".join(
         f"{'-' if v < 0 else '+'} {abs(v):.6g} x {name!r}"

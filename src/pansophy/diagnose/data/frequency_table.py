@@ -31,7 +31,7 @@ def count_column(view) -> str | None:
     factors, counts = [], []
     for c in view.columns:
         values = np.unique(c.labelled())
-        if may_count(c):
+        if _may_count(c):
             counts.append(c)
         elif 2 <= len(values) <= LEVELS:
             factors.append(c)
@@ -56,7 +56,7 @@ def count_column(view) -> str | None:
     )
 
 
-def may_count(c) -> bool:
+def _may_count(c) -> bool:
     """Whether a column may be numbers of rows."""
     if c.kind != "number" or c.missing.any():
         return False

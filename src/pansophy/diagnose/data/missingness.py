@@ -39,7 +39,7 @@ class Missingness:
 
     @property
     def findings(self) -> list[Finding]:
-        return list(missingness_findings(self))
+        return list(_missingness_findings(self))
 
     def __str__(self):
         if not self.shares:
@@ -68,19 +68,19 @@ def missingness(table, *, most=10) -> Missingness:
         return Missingness(view.n, view.n, {}, [], [], [])
     R = np.column_stack([m for _, m in holes])
     shares = {c.name: float(m.mean()) for c, m in holes}
-    patterns = frequent_missing_patterns(R, [c.name for c, _ in holes], most)
+    patterns = _frequent_missing_patterns(R, [c.name for c, _ in holes], most)
     masks = [(c, m) for c, m in holes if 10 <= m.sum() <= len(m) - 10][:100]
     return Missingness(
         view.n,
         int((~R.any(1)).sum()),
         shares,
         patterns,
-        jointly_missing_columns(masks),
-        missingness_dependence(view, masks[:40]),
+        _jointly_missing_columns(masks),
+        _missingness_dependence(view, masks[:40]),
     )
 
 
-def frequent_missing_patterns(R, names, most):
+def _frequent_missing_patterns(R, names, most):
     """The most frequent sets of missing columns, with their numbers of rows."""
     packed = np.packbits(R, axis=1)
     _, first, counts = np.unique(packed, axis=0, return_index=True, return_counts=True)
@@ -91,7 +91,7 @@ def frequent_missing_patterns(R, names, most):
     ]
 
 
-def jointly_missing_columns(masks):
+def _jointly_missing_columns(masks):
     """Pairs of columns that are missing in the same rows."""
     if len(masks) < 2:
         return []
@@ -103,7 +103,7 @@ def jointly_missing_columns(masks):
     return sorted(out, key=lambda p: -p[2])
 
 
-def missingness_dependence(view: TableView, masks):
+def _missingness_dependence(view: TableView, masks):
     """Pairs (missing column, predictor, area) significant after Holm, eq. (1)."""
     results = []
     ranked = {}
@@ -142,7 +142,7 @@ def missingness_dependence(view: TableView, masks):
     return sorted(out, key=lambda d: -d[2])
 
 
-def missingness_findings(m, most=5):
+def _missingness_findings(m, most=5):
     for a, b, r in m.together[:most]:
         text = f"{a!r} and {b!r} are missing in the same rows (correlation {r:.3f})."
         yield make_finding("missing together", "note", text, column=a, of=b, r=r)

@@ -61,11 +61,11 @@ def render_exploration_cell(e) -> str:
         else "<p>Nothing suspicious was found.</p>",
     ]
     if e.overview is not None:
-        parts.append(column_table_html(e.overview))
+        parts.append(_column_table_html(e.overview))
     return "\n".join([*parts, "</div>"])
 
 
-def column_table_html(overview) -> str:
+def _column_table_html(overview) -> str:
     """Every column in a line, folded away if there are very many."""
     heads = (
         ("column", "left"),

@@ -32,14 +32,14 @@ SAME = 0.999
 MOST = 5  # pairs reported one by one
 
 
-def copied_columns(view: TableView) -> list[tuple[str, str]]:
+def _copied_columns(view: TableView) -> list[tuple[str, str]]:
     """Pairs of columns with the same values, or the same levels by other names."""
     first: dict = {}
     out = []
     for c in view.columns:
-        if c.missing.all() or not has_two_values(c):
+        if c.missing.all() or not _has_two_values(c):
             continue
-        key = content_hash(c)
+        key = _content_hash(c)
         if key in first:
             out.append((first[key], c.name))
         else:
@@ -47,13 +47,13 @@ def copied_columns(view: TableView) -> list[tuple[str, str]]:
     return out
 
 
-def has_two_values(c) -> bool:
+def _has_two_values(c) -> bool:
     """Whether a column has at least two different values."""
     a = c.codes if c.numbers is None else c.numbers[~c.missing]
     return bool(np.any(a != a[0]))
 
 
-def content_hash(c):
+def _content_hash(c):
     """A hash of the values; for texts, of the partition of rows by level."""
     if c.numbers is not None:
         words = column_bits(c)
@@ -70,14 +70,14 @@ class Association:
 
     def __init__(self, view: TableView, most_levels=200):
         useful = lambda c: not c.categorical or 2 <= len(c.levels) <= most_levels
-        self.columns = [c for c in view.columns if useful(c) and has_variation(c)]
+        self.columns = [c for c in view.columns if useful(c) and _has_variation(c)]
         self.names = [c.name for c in self.columns]
         self.matrix = np.full((len(self.names),) * 2, np.nan)
         plain = [i for i, c in enumerate(self.columns) if not c.categorical]
         coded = [i for i, c in enumerate(self.columns) if c.categorical]
         if plain:
             X = np.column_stack([self.columns[i].numbers for i in plain])
-            self.matrix[np.ix_(plain, plain)] = number_matrix(X)
+            self.matrix[np.ix_(plain, plain)] = _number_matrix(X)
         for n_before, i in enumerate(coded):
             a = self.columns[i].codes
             for j in coded[:n_before]:
@@ -90,14 +90,14 @@ class Association:
         self.matrix[i, j] = self.matrix[j, i] = value
 
 
-def has_variation(c) -> bool:
+def _has_variation(c) -> bool:
     if c.categorical:
         return len(c.levels) > 1
     x = c.numbers[~c.missing]
     return len(x) > 2 and x.min() < x.max()
 
 
-def number_matrix(X) -> np.ndarray:
+def _number_matrix(X) -> np.ndarray:
     """The larger of Pearson's and Spearman's correlation of all pairs, eq. (1)."""
     r = pairwise_correlation(X)
     ranks = np.column_stack([scipy.stats.rankdata(x, nan_policy="omit") for x in X.T])
@@ -164,12 +164,12 @@ GROUP_NAME = re.compile(
 FEW_LEVELS = 10
 
 
-def names_groups(c) -> bool:
+def _names_groups(c) -> bool:
     """Whether a column names rows or groups of rows: ids, patients, sites."""
     return c.role == "id" or bool(GROUP_NAME.search(c.name) or ENTITY.search(c.name))
 
 
-def says_the_same(a, b) -> bool:
+def _says_the_same(a, b) -> bool:
     """Whether a strong association goes both ways.
 
     A category of many levels determines any number that is constant in each of them;
@@ -198,8 +198,8 @@ def check_related(view: TableView, association=None, *, groups=()) -> list[Findi
     `groups`, are not said to be like others, whose values they merely determine.
     """
     out = []
-    unnamed = {c.name for c in view.columns if names_groups(c)} | {*groups}
-    copies = copied_columns(view)
+    unnamed = {c.name for c in view.columns if _names_groups(c)} | {*groups}
+    copies = _copied_columns(view)
     for a, b in copies:
         text = f"{b!r} is a copy of {a!r}: one of them adds nothing."
         out.append(make_finding("duplicated column", "warning", text, column=b, of=a))
@@ -210,7 +210,7 @@ def check_related(view: TableView, association=None, *, groups=()) -> list[Findi
         (M[i, j], result.names[j], result.names[i])
         for i, j in np.argwhere(np.tril(M >= STRONG, -1))
         if not {result.names[i], result.names[j]} & (gone | unnamed)
-        and says_the_same(result.columns[i], result.columns[j])
+        and _says_the_same(result.columns[i], result.columns[j])
     ]
     pairs.sort(key=lambda p: -p[0])
     for value, a, b in pairs[:MOST]:

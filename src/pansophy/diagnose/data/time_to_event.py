@@ -71,15 +71,17 @@ def find_time_to_event(view, target) -> TimeToEvent | None:
     """
     if target.kind != "class" or not 2 <= target.k <= 3 or not target.varies:
         return None
-    is_status = bool(STATUS.search(words_of_name(target.name)))
+    is_status = bool(STATUS.search(_words_of_name(target.name)))
     best = None
     for c in view.columns:
         if not is_duration(c) or c.name == target.name:
             continue
-        named = bool(DURATION.search(words_of_name(c.name))) and not AGES.search(c.name)
+        named = bool(DURATION.search(_words_of_name(c.name))) and not AGES.search(
+            c.name
+        )
         if not named:
             continue
-        auc, sure = auc_of_times(c, target)
+        auc, sure = _auc_of_times(c, target)
         if not (is_status or sure):
             continue
         candidate = TimeToEvent(target.name, c.name, auc, is_status)
@@ -88,7 +90,7 @@ def find_time_to_event(view, target) -> TimeToEvent | None:
     return best
 
 
-def words_of_name(name) -> str:
+def _words_of_name(name) -> str:
     """A name with blanks between its words: `futimeDays` as `futime Days`."""
     return re.sub(r"(?<=[a-zà-ÿ])(?=[A-Z])", " ", name)
 
@@ -102,7 +104,7 @@ def is_duration(c) -> bool:
     return bool(has_enough and x.min() >= 0)
 
 
-def auc_of_times(c, target) -> tuple[float, bool]:
+def _auc_of_times(c, target) -> tuple[float, bool]:
     """Eq. (1): the AUC of the class that differs most, and if that is beyond chance."""
     known = target.known & ~c.missing
     t, y = c.numbers[known], target.y[known]

@@ -171,29 +171,29 @@ def shortcuts(
     seed = int(rng.integers(2**31))
     pooled = cv if groups is None or isinstance(cv, (int, np.integer)) else 5
     folds = cv_folds(pooled, X, y, model, seed=seed)
-    models = fit_folds(model, X, y, folds)
+    models = _fit_folds(model, X, y, folds)
     apart = []
     apart_models = []
     if groups is not None:
-        apart = folds_without_groups(cv, X, y, model, groups, seed)
-        apart_models = fit_folds(model, X, y, apart)
+        apart = _folds_without_groups(cv, X, y, model, groups, seed)
+        apart_models = _fit_folds(model, X, y, apart)
     results = []
     for j in column_numbers:
         probe = ColumnProbe(X, y, j, folds, models, scorer)
-        shortcut = probe_column(probe, names[j], shuffles, level, rng)
+        shortcut = _probe_column(probe, names[j], shuffles, level, rng)
         if groups is not None:
             probe = ColumnProbe(X, y, j, apart, apart_models, scorer)
-            shortcut = judge_by_groups(shortcut, probe, groups, shuffles, rng)
+            shortcut = _judge_by_groups(shortcut, probe, groups, shuffles, rng)
         results.append(shortcut)
     return sorted(results, key=lambda s: -s.shuffled.mean)
 
 
-def fit_folds(model, X, y, folds) -> list:
+def _fit_folds(model, X, y, folds) -> list:
     """Clones of a model fitted to the training rows of each fold."""
     return [clone(model).fit(select_rows(X, rows), y[rows]) for rows, _ in folds]
 
 
-def folds_without_groups(cv, X, y, model, groups, seed) -> list:
+def _folds_without_groups(cv, X, y, model, groups, seed) -> list:
     """Folds that leave whole groups out; each must keep two classes for training."""
     folds = cv_folds(cv, X, y, model, groups, seed=seed)
     if is_classifier(model) and any(len(np.unique(y[r])) < 2 for r, _ in folds):
@@ -204,15 +204,15 @@ def folds_without_groups(cv, X, y, model, groups, seed) -> list:
     return folds
 
 
-def judge_by_groups(shortcut: Shortcut, probe, groups, shuffles, rng) -> Shortcut:
+def _judge_by_groups(shortcut: Shortcut, probe, groups, shuffles, rng) -> Shortcut:
     """Add the errors in groups that training did not hold, and judge by eq. (4)."""
     X, j = probe.X, probe.j
-    blank, bare = fit_without_column(probe)
-    errors_with = out_of_fold_errors(probe, X, probe.models)
-    errors_without = out_of_fold_errors(probe, blank, bare)
+    blank, bare = _fit_without_column(probe)
+    errors_with = _out_of_fold_errors(probe, X, probe.models)
+    errors_without = _out_of_fold_errors(probe, blank, bare)
     mixed = np.mean(
         [
-            out_of_fold_errors(
+            _out_of_fold_errors(
                 probe,
                 with_permuted_column(X, j, rng.permutation(len(errors_with))),
                 probe.models,
@@ -233,8 +233,8 @@ def judge_by_groups(shortcut: Shortcut, probe, groups, shuffles, rng) -> Shortcu
             float(errors_with[rows].mean()),
             float(errors_without[rows].mean()),
         )
-        worse_than_shuffled = clearly_positive((errors_with - mixed)[rows])
-        if clearly_positive((errors_with - errors_without)[rows]) and (
+        worse_than_shuffled = _clearly_positive((errors_with - mixed)[rows])
+        if _clearly_positive((errors_with - errors_without)[rows]) and (
             leans or worse_than_shuffled
         ):
             misled.append(group)
@@ -249,7 +249,7 @@ def judge_by_groups(shortcut: Shortcut, probe, groups, shuffles, rng) -> Shortcu
     )
 
 
-def clearly_positive(differences) -> bool:
+def _clearly_positive(differences) -> bool:
     """Whether the mean of enough rows is above 0 by three standard errors."""
     if len(differences) < LEAST_GROUP_ROWS:
         return False
@@ -268,7 +268,7 @@ class ColumnProbe(NamedTuple):
     scorer: object
 
 
-def probe_column(probe, name, shuffles, level, rng) -> Shortcut:
+def _probe_column(probe, name, shuffles, level, rng) -> Shortcut:
     """All three tests of one column."""
     X, y, j, folds, models, scorer = probe
     full, mixed = [], []
@@ -279,7 +279,7 @@ def probe_column(probe, name, shuffles, level, rng) -> Shortcut:
         mixed.append(
             np.mean([scorer(h, with_permuted_column(A, j, o), y[held]) for o in orders])
         )
-    blank, bare = fit_without_column(probe)
+    blank, bare = _fit_without_column(probe)
     without_column = [
         scorer(h, select_rows(blank, r), y[r])
         for h, (_, r) in zip(bare, folds, strict=True)
@@ -288,9 +288,9 @@ def probe_column(probe, name, shuffles, level, rng) -> Shortcut:
     full, without_column = np.array(full), np.array(without_column)
     shuffled = fold_interval(full - np.array(mixed), ratio, level)
     loss_without = fold_interval(full - without_column, ratio, level)
-    agree, score_alone = single_column_agreement(probe)
+    agree, score_alone = _single_column_agreement(probe)
     wrong = np.stack(
-        [out_of_fold_errors(probe, X, models), out_of_fold_errors(probe, blank, bare)]
+        [_out_of_fold_errors(probe, X, models), _out_of_fold_errors(probe, blank, bare)]
     )
     part = lambda rows: tuple(wrong[:, rows].mean(1).tolist()) if rows.any() else NONE
     agreeing, conflicting = part(agree), part(~agree)
@@ -312,15 +312,15 @@ def probe_column(probe, name, shuffles, level, rng) -> Shortcut:
     )
 
 
-def fit_without_column(probe):
+def _fit_without_column(probe):
     """X with column j made constant, and the models fitted to it in each fold."""
     blank = with_constant_column(probe.X, probe.j)
     with warnings.catch_warnings():  # of one value in a column: it is meant
         warnings.simplefilter("ignore", np.exceptions.RankWarning)
-        return blank, fit_folds(probe.models[0], blank, probe.y, probe.folds)
+        return blank, _fit_folds(probe.models[0], blank, probe.y, probe.folds)
 
 
-def out_of_fold_errors(probe, X, models):
+def _out_of_fold_errors(probe, X, models):
     """Out-of-fold error of each row: 0 or 1 for classes, else the absolute error."""
     out = np.full(len(probe.y), np.nan)  # of rows that no fold holds out
     for h, (_, held) in zip(models, probe.folds, strict=True):
@@ -330,7 +330,7 @@ def out_of_fold_errors(probe, X, models):
     return out
 
 
-def single_column_agreement(probe):
+def _single_column_agreement(probe):
     """Rows that a small tree on the column alone predicts correctly, and its score.
 
     For numbers: rows whose error is at most the median error.
@@ -338,7 +338,7 @@ def single_column_agreement(probe):
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     X, y, j, folds, models, _ = probe
-    v = column_as_ranks(column_values(X, j))[:, None]
+    v = _column_as_ranks(column_values(X, j))[:, None]
     classes = is_classifier(models[0])
     kind = DecisionTreeClassifier if classes else DecisionTreeRegressor
     p = np.empty(len(y), dtype=y.dtype if classes else float)
@@ -354,7 +354,7 @@ def single_column_agreement(probe):
     )
 
 
-def column_as_ranks(values) -> np.ndarray:
+def _column_as_ranks(values) -> np.ndarray:
     """A column as floats; texts by their alphabetical rank; NaN where missing."""
     gone = missing_mask(values)
     try:

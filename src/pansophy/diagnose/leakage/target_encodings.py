@@ -48,7 +48,7 @@ def target_encoding_leak(c, target):
         if s2 <= 1e-12 * t.var():
             continue
         exact = bool((np.abs(means - values) <= 1e-6 * np.sqrt(s2))[counts > 1].all())
-        p = improbably_close(values, means, counts, z, t, s2)
+        p = _improbably_close(values, means, counts, z, t, s2)
         described = target.describe(value)
         if p < IMPROBABLE and not exact and not rises(values, means, counts, s2):
             text = (
@@ -74,14 +74,14 @@ def target_encoding_leak(c, target):
     return None
 
 
-def improbably_close(values, means, counts, z, t, s2) -> float:
+def _improbably_close(values, means, counts, z, t, s2) -> float:
     """The lower tail of eq. (1); 1 where few groups carry the variance, eq. (3)."""
     L = len(values)
     within_groups = np.bincount(z, (t - means[z]) ** 2, L)
     carrying = within_groups.sum() ** 2 / (within_groups**2).sum()
     if carrying < max(8, L / 3):
         return 1.0
-    return float(scipy.stats.chi2.cdf(off_line(values, means, counts) / s2, L - 2))
+    return float(scipy.stats.chi2.cdf(_off_line(values, means, counts) / s2, L - 2))
 
 
 def rises(x, m, c, s2) -> bool:
@@ -90,7 +90,7 @@ def rises(x, m, c, s2) -> bool:
     return bool(abs((c * x) @ m) >= SURE_SLOPE * np.sqrt(s2 * ((c * x) @ x)))
 
 
-def off_line(x, m, c) -> float:
+def _off_line(x, m, c) -> float:
     """Weighted sum of squared residuals of m from its regression line on x."""
     x, m = x - c @ x / c.sum(), m - c @ m / c.sum()
     slope = (c * x) @ m / ((c * x) @ x)
@@ -123,14 +123,14 @@ def encoded_levels(inputs, target, done):
             for j, c in enumerate(plain):
                 if c is g or c.name in done:
                     continue
-                r = weighted_r(low[:, j], total / counts, counts) if steady[j] else 0.0
-                exact = abs(out[j]) > 0.9999 and within_r(X[:, j], left, z, counts)
+                r = _weighted_r(low[:, j], total / counts, counts) if steady[j] else 0.0
+                exact = abs(out[j]) > 0.9999 and _within_r(X[:, j], left, z, counts)
                 if abs(r) > 0.995 or exact > 0.9999:
                     done.add(c.name)
-                    yield encoding_finding(c, g, target.describe(value), r or out[j])
+                    yield _encoding_finding(c, g, target.describe(value), r or out[j])
 
 
-def encoding_finding(c, g, what, r):
+def _encoding_finding(c, g, what, r):
     text = (
         f"{c.name!r} follows {what} over {g.name!r} (r = {r:.4f}), as a column does "
         "that was made as a mean of the target: if it was, scores here are too good."
@@ -138,14 +138,14 @@ def encoding_finding(c, g, what, r):
     return make_finding("target encoding", "alarm", text, column=c.name, r=r, by=g.name)
 
 
-def weighted_r(a, b, w) -> float:
+def _weighted_r(a, b, w) -> float:
     if np.ptp(a) == 0 or np.ptp(b) == 0:
         return 0.0
     cov = np.cov(a, b, aweights=w)
     return float(cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1]))
 
 
-def within_r(x, t, z, counts) -> float:
+def _within_r(x, t, z, counts) -> float:
     """Absolute correlation within groups."""
     a = x - (np.bincount(z, x) / counts)[z]
     b = t - (np.bincount(z, t) / counts)[z]

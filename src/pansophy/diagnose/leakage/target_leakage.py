@@ -89,12 +89,12 @@ def find_leaks(
     out: list[Finding] = []
     with single_blas():  # many small products
         for column in targets:
-            out += leaks_of(inputs, column, group, time, random_state)
-            out += sorted_by_target(column)
+            out += _leaks_of(inputs, column, group, time, random_state)
+            out += _sorted_by_target(column)
     return by_severity(out)
 
 
-def leaks_of(
+def _leaks_of(
     inputs: TableView, target: TargetColumn, group=None, time=None, seed=0
 ) -> list[Finding]:
     """Findings about columns that reveal one target."""
@@ -111,11 +111,11 @@ def leaks_of(
         if c.name == time:  # known before the answer; a trend is no leak
             continue
         result = (
-            missingness_leak(c, target)
-            or target_copy_leak(c, target)
+            _missingness_leak(c, target)
+            or _target_copy_leak(c, target)
             or target_encoding_leak(c, target)
-            or separating_cut(c, target, len(inputs.columns))
-            or single_column_leak(c, target, fold, level, group)
+            or _separating_cut(c, target, len(inputs.columns))
+            or _single_column_leak(c, target, fold, level, group)
         )
         if result:
             out.append(result)
@@ -126,7 +126,7 @@ def leaks_of(
     return out + list(later_dates(inputs, target, time, fold, level))
 
 
-def sorted_by_target(target):
+def _sorted_by_target(target):
     """Finding for rows that are sorted by the target."""
     y = target.y[target.known]
     if len(y) < FEWEST or not target.varies:
@@ -145,7 +145,7 @@ def sorted_by_target(target):
         yield make_finding("sorted rows", "note", text, column=target.name)
 
 
-def missingness_leak(c, target):
+def _missingness_leak(c, target):
     """Finding for a column that is missing exactly where the target has one value."""
     gone = c.missing
     k = int(gone.sum())
@@ -166,13 +166,13 @@ def missingness_leak(c, target):
                 f"{value} ({share:.1%} of these rows): its presence gives the answer "
                 "away."
             )
-            return leak_finding("missingness leak", c, text, phi=phi)
+            return _leak_finding("missingness leak", c, text, phi=phi)
     if target.kind == "number":
-        return threshold_absence(c, target, gone)
+        return _threshold_absence(c, target, gone)
     return None
 
 
-def threshold_absence(c, target, gone):
+def _threshold_absence(c, target, gone):
     """Finding for a column missing exactly where the target passes a threshold."""
     ranks = scipy.stats.rankdata(target.y)
     k = int(gone.sum())
@@ -190,10 +190,10 @@ def threshold_absence(c, target, gone):
         f"{limit:.4g} (AUC {max(area, 1 - area):.4f}): its absence gives the answer "
         "away."
     )
-    return leak_finding("missingness leak", c, text, area=area)
+    return _leak_finding("missingness leak", c, text, area=area)
 
 
-def target_copy_leak(c, target):
+def _target_copy_leak(c, target):
     """Finding for a copy of the target: rescaled, monotone, or with renamed levels."""
     is_known = ~c.missing
     if is_known.sum() < FEWEST:
@@ -206,14 +206,14 @@ def target_copy_leak(c, target):
         s = np.corrcoef(scipy.stats.rankdata(x), scipy.stats.rankdata(y))[0, 1]
         name = f"{c.name!r} is a copy of the target {target.name!r}"
         if np.array_equal(x, y):
-            return leak_finding("target copy", c, name + ".", r=1.0)
+            return _leak_finding("target copy", c, name + ".", r=1.0)
         if abs(r) >= EXACT:
-            return leak_finding(
+            return _leak_finding(
                 "target copy", c, f"{name} on another scale (r = {r:.6f}).", r=r
             )
         if abs(s) >= EXACT:
             text = f"{name} up to a monotone change (rank r = {s:.6f})."
-            return leak_finding("target copy", c, text, rank_r=s)
+            return _leak_finding("target copy", c, text, rank_r=s)
         return None
     if target.kind == "class":
         z, y = c.labelled()[is_known], target.y[is_known]
@@ -221,16 +221,16 @@ def target_copy_leak(c, target):
         pairs = len(np.unique(z * (target.k + 1) + y))
         if k == len(np.unique(z)) == pairs == len(np.unique(y)) > 1:
             text = f"{c.name!r} is the target {target.name!r} by other names."
-            return leak_finding("target copy", c, text, levels=k)
+            return _leak_finding("target copy", c, text, levels=k)
     return None
 
 
-def separating_cut(c, target, n_columns):
+def _separating_cut(c, target, n_columns):
     """Finding for a column with a cut that parts two classes without an error, eq. (2).
 
     That a birth weight below 2,500 g is a low one needs no model.
     """
-    if c.categorical or target.kind != "class" or target.k != 2 or numbers_rows(c):
+    if c.categorical or target.kind != "class" or target.k != 2 or _numbers_rows(c):
         return None
     is_known = ~c.missing
     x, y = c.numbers[is_known], target.y[is_known]
@@ -257,15 +257,15 @@ def separating_cut(c, target, n_columns):
         f"{c.show(limit)}, {high} above, in all {n} rows. Make sure that it is known "
         "before the answer is, and that the answer is not made from it."
     )
-    return leak_finding("separating column", c, text, limit=limit)
+    return _leak_finding("separating column", c, text, limit=limit)
 
 
-def single_column_leak(c, target, fold, level, group):
+def _single_column_leak(c, target, fold, level, group):
     """Finding for a column that alone predicts the target almost perfectly, eq. (1)."""
     best = max(
         (
             out_of_fold_score(z, target, fold, level) + (grouping,)
-            for z, grouping in groupings_of_column(c)
+            for z, grouping in _groupings_of_column(c)
         ),
         key=lambda s: s[0],
         default=None,
@@ -299,7 +299,7 @@ def single_column_leak(c, target, fold, level, group):
     return make_finding(kind, severity, text + ".", column=c.name, score=score, low=low)
 
 
-def groupings_of_column(c):
+def _groupings_of_column(c):
     """Groupings of a column as (codes, "levels", "groups", "bins" or "order")."""
     n = len(c)
     if c.categorical:
@@ -313,7 +313,7 @@ def groupings_of_column(c):
     edges = np.unique(np.quantile(x, np.linspace(0, 1, min(BINS, n // 5) + 1)[1:-1]))
     z = np.searchsorted(edges, c.numbers, side="left")
     z[c.missing] = len(edges) + 1
-    yield z, "order" if numbers_rows(c) else "bins"
+    yield z, "order" if _numbers_rows(c) else "bins"
     if c.whole:
         labels = c.labelled() + 1
         k = int(labels.max())
@@ -321,7 +321,7 @@ def groupings_of_column(c):
             yield labels, "groups"
 
 
-def numbers_rows(c) -> bool:
+def _numbers_rows(c) -> bool:
     """Whether a column counts the rows up or down."""
     steps = np.diff(c.numbers)
     return bool(c.whole and (np.all(steps == 1) or np.all(steps == -1)))
@@ -370,5 +370,5 @@ def out_of_fold_score(z, target, fold, level):
     return float(recalls.mean()), float(recalls.mean() - slack)
 
 
-def leak_finding(kind, c, text, **facts):
+def _leak_finding(kind, c, text, **facts):
     return make_finding(kind, "alarm", text, column=c.name, **facts)

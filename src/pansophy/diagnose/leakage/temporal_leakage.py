@@ -23,17 +23,17 @@ def later_dates(inputs, target, time, fold, level):
         predicted_at = inputs[time]
         for c in dates:
             if c.name != time:
-                yield from dates_after(c, predicted_at)
+                yield from _dates_after(c, predicted_at)
         return
     for a, b in combinations(dates[:8], 2):
-        yield from ordered_dates(a, b, target, fold, level)
+        yield from _ordered_dates(a, b, target, fold, level)
 
 
-def in_days(days) -> str:
+def _in_days(days) -> str:
     return f"{days:,.0f} days" if days >= 10 else f"{days:.2g} days"
 
 
-def dates_after(c, now):
+def _dates_after(c, now):
     """Finding for a date column that lies after the time of prediction."""
     is_known = ~(c.missing | now.missing)
     ahead = c.numbers[is_known] - now.numbers[is_known]
@@ -44,7 +44,7 @@ def dates_after(c, now):
         days = float(np.median(ahead[ahead > 0])) / DAY
         text = (
             f"{c.name!r} lies after the time {now.name!r} in {k} of {n} rows "
-            f"({share:.1%}), by {in_days(days)} in the middle: it was not known then."
+            f"({share:.1%}), by {_in_days(days)} in the middle: it was not known then."
         )
         severity = "alarm" if share > 0.01 else "warning"
         yield make_finding(
@@ -52,7 +52,7 @@ def dates_after(c, now):
         )
 
 
-def ordered_dates(a, b, target, fold, level):
+def _ordered_dates(a, b, target, fold, level):
     """Finding for two date columns of which one is never before the other."""
     from .target_leakage import out_of_fold_score  # which asks this module for dates
 
@@ -69,9 +69,8 @@ def ordered_dates(a, b, target, fold, level):
     z[~is_known] = len(edges) + 1
     score, low = out_of_fold_score(z, target, fold, level)
     days = float(np.median(ahead[is_known])) / DAY
-    text = (
-        f"{b.name!r} is never before {a.name!r} and {in_days(days)} later in the middle"
-    )
+    later = f"{_in_days(days)} later in the middle"
+    text = f"{b.name!r} is never before {a.name!r} and {later}"
     if low >= SCORE[target.kind]:
         measure = "balanced accuracy" if target.kind == "class" else "r2"
         text += (

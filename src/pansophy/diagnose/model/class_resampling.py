@@ -79,14 +79,14 @@ def balance_classes(
     train = np.arange(n) if train is None else np.asarray(train)
     train = np.flatnonzero(train) if train.dtype == bool else train
     held_out = np.setdiff1d(np.arange(n), train)
-    rows = (undersample if method == "down" else oversample)(y, train, rng)
+    rows = (_undersample if method == "down" else oversample)(y, train, rng)
     out = select_rows(X, rows)
     if jitter:
-        out = jitter_rows(out, y[rows], len(train), jitter, columns, rng)
+        out = _jitter_rows(out, y[rows], len(train), jitter, columns, rng)
     return Resampled(out, y[rows], rows, held_out)
 
 
-def undersample(y, train, rng):
+def _undersample(y, train, rng):
     """Rows of an undersample: as many of each class as the smallest has."""
     labels, z = class_codes(y[train])
     counts = np.bincount(z, minlength=len(labels))
@@ -114,7 +114,7 @@ def oversample(y, train, rng):
     return np.concatenate(parts)
 
 
-def jitter_rows(X, y, start, jitter, columns, rng):
+def _jitter_rows(X, y, start, jitter, columns, rng):
     """Adds noise to the rows from `start` on, scaled by the class's deviations."""
     X = np.array(X, dtype=float)
     if X.ndim != 2:

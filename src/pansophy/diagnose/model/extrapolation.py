@@ -106,19 +106,19 @@ def extrapolation(
     outside = {}
     for a in old.columns:
         if a.name in view.names:
-            rows_out = out_of_range(a, view[a.name], margin)
+            rows_out = _out_of_range(a, view[a.name], margin)
             if len(rows_out):
                 outside[a.name] = rows_out
     flags = np.zeros(view.n, bool)
     for outside_rows in outside.values():
         flags[outside_rows] = True
-    distance = scaled_nearest_distance(old, view, rows, random_state)
+    distance = _scaled_nearest_distance(old, view, rows, random_state)
     return Extrapolation(
         flags | (distance > slack), outside, distance, tuple(old.names)
     )
 
 
-def out_of_range(a, b, margin) -> np.ndarray:
+def _out_of_range(a, b, margin) -> np.ndarray:
     """Rows outside the range or levels of one training column, eqs. (1) and (2)."""
     if a.kind == "empty":
         return np.zeros(0, int)
@@ -138,7 +138,7 @@ def out_of_range(a, b, margin) -> np.ndarray:
     return np.flatnonzero((y < low - allowance) | (y > high + allowance))
 
 
-def scaled_nearest_distance(old, new, rows, seed) -> np.ndarray:
+def _scaled_nearest_distance(old, new, rows, seed) -> np.ndarray:
     """Distance of new rows to the nearest training row, in units of d_max, eq. (3)."""
     from ...neighbors import NearestNeighbors
 

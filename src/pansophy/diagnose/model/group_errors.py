@@ -104,7 +104,7 @@ def group_errors(
     (1, "'kind' is 'b' in 100% of them and 31% elsewhere")
     """
     view = table_view(table).without(ignore)
-    wrong = wrong_rows(errors, view.n, share)
+    wrong = _wrong_rows(errors, view.n, share)
     chosen = np.arange(view.n)
     if rows is not None and view.n > rows:
         right = np.flatnonzero(~wrong)
@@ -120,12 +120,12 @@ def group_errors(
     )
     if len(bad) < FEWEST or M.shape[1] == 0:
         return ErrorGroups((), int(wrong.sum()), view.n)
-    result = error_clusters(M, bad, weight, part)
+    result = _error_clusters(M, bad, weight, part)
     groups_of_table = tuple(replace(g, rows=chosen[g.rows]) for g in result)
     return ErrorGroups(groups_of_table, int(wrong.sum()), view.n)
 
 
-def wrong_rows(errors, n, share) -> np.ndarray:
+def _wrong_rows(errors, n, share) -> np.ndarray:
     """Mask of the wrong rows; of losses, the given share of the largest."""
     e = np.asarray(errors)
     if e.shape != (n,):
@@ -138,18 +138,18 @@ def wrong_rows(errors, n, share) -> np.ndarray:
     return (size >= limit) & (size > 0)
 
 
-def error_clusters(M, bad, weight, part: TableView):
+def _error_clusters(M, bad, weight, part: TableView):
     """The clusters of errors at the radius with the smallest p value."""
     from ...neighbors import NearestNeighbors
 
-    mask = row_mask(bad, len(M))
-    M = distinguishing_columns(M, mask)
+    mask = _row_mask(bad, len(M))
+    M = _distinguishing_columns(M, mask)
     search = NearestNeighbors(n_neighbors=min(FEWEST + 1, len(M))).fit(M)
     usual = float(np.quantile(search.kneighbors(M)[0][:, -1], 0.75)) or 1e-9
     best = []
     top = 0.0
     for factor in RADII:
-        result = groups_at_radius(M, mask, weight, search, factor * usual, part)
+        result = _groups_at_radius(M, mask, weight, search, factor * usual, part)
         surest = min((g.log_p for g in result), default=0.0)
         if surest < top:
             best = result
@@ -157,14 +157,14 @@ def error_clusters(M, bad, weight, part: TableView):
     return sorted(best, key=lambda g: -g.size)
 
 
-def distinguishing_columns(M, mask):
+def _distinguishing_columns(M, mask):
     """The columns in which errors differ from the other rows; all if none does."""
     p = [scipy.stats.ks_2samp(x[mask], x[~mask], method="asymp").pvalue for x in M.T]
     differs = np.array(p) < 1e-3 / len(p)
     return M[:, differs] if differs.any() else M
 
 
-def groups_at_radius(M, mask, weight, search, radius, part):
+def _groups_at_radius(M, mask, weight, search, radius, part):
     """Clusters of errors by DBSCAN that pass the test of eq. (1)."""
     from ...cluster import DBSCAN
 
@@ -177,7 +177,7 @@ def groups_at_radius(M, mask, weight, search, radius, part):
     for k in range(count):
         members = bad[labels == k]
         lists = search.radius_neighbors(M[members], radius, return_distance=False)
-        near = row_mask(np.unique(np.concatenate([*lists, members])), len(M))
+        near = _row_mask(np.unique(np.concatenate([*lists, members])), len(M))
         n = float(weight[near].sum())
         hits = float(weight[near & mask].sum())
         q = total / all_rows
@@ -185,23 +185,23 @@ def groups_at_radius(M, mask, weight, search, radius, part):
         log_p = float(scipy.stats.binom.logsf(round(hits) - 1, round(n), q))
         log_p = max(log_p, -700.0) + np.log(count * len(RADII))
         if log_p < np.log(0.01) and hits / n >= 2 * q:
-            descriptions = tuple(distinguishing_values(part, members))
+            descriptions = tuple(_distinguishing_values(part, members))
             out.append(
                 ErrorGroup(members, len(members), hits / n, rest, log_p, descriptions)
             )
     return out
 
 
-def row_mask(bad, n) -> np.ndarray:
+def _row_mask(bad, n) -> np.ndarray:
     """A mask (n,) that is True at these rows."""
     mask = np.zeros(n, bool)
     mask[bad] = True
     return mask
 
 
-def distinguishing_values(part: TableView, rows, most=3):
+def _distinguishing_values(part: TableView, rows, most=3):
     """Descriptions of the values that distinguish the rows of a group."""
-    inside = row_mask(rows, part.n)
+    inside = _row_mask(rows, part.n)
     descriptions = []
     for c in part.columns:
         known = ~c.missing

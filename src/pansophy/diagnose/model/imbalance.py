@@ -53,7 +53,7 @@ class Imbalance:
 
     @property
     def findings(self) -> list[Finding]:
-        return list(imbalance_findings(self))
+        return list(_imbalance_findings(self))
 
     @property
     def imbalanced(self) -> bool:
@@ -70,7 +70,7 @@ class Imbalance:
         ]
         lines += [f"{a.name}: {w}" for a in self.answers for w in a.warnings]
         return "\n".join(
-            lines + [misleading_ranking_text(pair) for pair in self.misleading]
+            lines + [_misleading_ranking_text(pair) for pair in self.misleading]
         )
 
 
@@ -105,7 +105,7 @@ def imbalance(y, y_pred=None, *, losses=None) -> Imbalance:
     smallest = int(counts.min())
     given = y_pred if isinstance(y_pred, dict) else {"the answers": y_pred}
     answers = [
-        judge_predictions(name, z, labels, words, counts, p)
+        _judge_predictions(name, z, labels, words, counts, p)
         for name, p in given.items()
         if p is not None
     ]
@@ -115,7 +115,7 @@ def imbalance(y, y_pred=None, *, losses=None) -> Imbalance:
         for i, a in enumerate(answers)
         for b in answers[i + 1 :]
         if a.warnings
-        and not missed_classes(b)
+        and not _missed_classes(b)
         and b.balanced_accuracy > a.balanced_accuracy
     )
     return Imbalance(
@@ -148,7 +148,7 @@ def risk_by_class(losses, y) -> dict[str, float]:
     return dict(zip((str(v) for v in labels.tolist()), parts.tolist()))
 
 
-def judge_predictions(name, z, labels, words, counts, p) -> Answer:
+def _judge_predictions(name, z, labels, words, counts, p) -> Answer:
     """Accuracy, recalls and warnings of one set of predictions."""
     p = np.asarray(p)
     if p.shape != z.shape:
@@ -168,11 +168,11 @@ def judge_predictions(name, z, labels, words, counts, p) -> Answer:
     return Answer(name, accuracy, dict(zip(words, recalls.tolist())), tuple(warnings))
 
 
-def missed_classes(answer) -> bool:
+def _missed_classes(answer) -> bool:
     return any(r == 0 for r in answer.recalls.values())
 
 
-def misleading_ranking_text(pair) -> str:
+def _misleading_ranking_text(pair) -> str:
     higher, lower = pair
     return (
         f"Accuracy ranks {higher} above {lower}, which is misleading: {lower} finds "
@@ -180,7 +180,7 @@ def misleading_ranking_text(pair) -> str:
     )
 
 
-def imbalance_findings(imbalance):
+def _imbalance_findings(imbalance):
     """Findings about imbalanced classes and misleading predictions."""
     if imbalance.imbalanced:
         rare = min(imbalance.counts, key=imbalance.counts.get)
@@ -212,7 +212,7 @@ def imbalance_findings(imbalance):
         yield make_finding(
             "imbalance",
             "warning",
-            misleading_ranking_text(pair),
+            _misleading_ranking_text(pair),
             above=pair[0],
             below=pair[1],
         )

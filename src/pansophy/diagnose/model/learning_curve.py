@@ -131,8 +131,8 @@ def learning_curve(
     rng = make_rng(random_state)
     scorer = scorer_of(model, scoring)
     parts = cv_folds(cv, X, y, model, groups, seed=int(rng.integers(2**31)))
-    parts = [(stratified_order(rows, y, model, rng), held) for rows, held in parts]
-    counts = sample_sizes(sizes, min(len(rows) for rows, _ in parts))
+    parts = [(_stratified_order(rows, y, model, rng), held) for rows, held in parts]
+    counts = _sample_sizes(sizes, min(len(rows) for rows, _ in parts))
     counts, scores = scores_by_size(model, X, y, parts, scorer, counts, sizes is None)
     train, test = (np.array([getattr(s, k) for s in scores]) for k in ("train", "test"))
     ratio = scores[-1].ratio
@@ -143,7 +143,7 @@ def learning_curve(
     )
     if perfect is None:
         perfect = 0.0 if str(scoring).startswith("neg_") else 1.0
-    verdict = growth_verdict(gain, longer, matters * abs(perfect - test[-1].mean()))
+    verdict = _growth_verdict(gain, longer, matters * abs(perfect - test[-1].mean()))
     return LearningCurve(counts, train, test, intervals, verdict, gain, longer, ratio)
 
 
@@ -166,7 +166,7 @@ def scores_by_size(model, X, y, parts, scorer, counts, lenient):
     return np.array(kept), scores
 
 
-def growth_verdict(gain: Interval, longer: Interval, small) -> str:
+def _growth_verdict(gain: Interval, longer: Interval, small) -> str:
     """Verdict on the curve, eq. (2); gains up to `small` do not matter."""
     if gain.mean > small and longer.low > 0:
         return "rising"
@@ -174,7 +174,7 @@ def growth_verdict(gain: Interval, longer: Interval, small) -> str:
     return "flat" if has_stopped or gain.high <= max(small, 1e-12) else "unclear"
 
 
-def sample_sizes(sizes, n) -> np.ndarray:
+def _sample_sizes(sizes, n) -> np.ndarray:
     """Increasing numbers of rows of the nested samples."""
     if sizes is None:
         halves = n // 2 ** np.arange(6)
@@ -188,7 +188,7 @@ def sample_sizes(sizes, n) -> np.ndarray:
     return np.unique(counts)
 
 
-def stratified_order(rows, y, model, rng):
+def _stratified_order(rows, y, model, rng):
     """Rows in random order; for a classifier every prefix is stratified."""
     rows = rows[rng.permutation(len(rows))]
     if not is_classifier(model) or y.ndim > 1:

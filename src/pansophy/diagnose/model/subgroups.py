@@ -141,11 +141,11 @@ def subgroups(
         else [column_position(names, c) for c in columns]
     )
     min_count = max(30, n // 100) if min_rows is None else min_rows
-    sums = slice_sums(X, loss, w, list(chosen_columns), pairs, min_count)
-    return significant_slices(sums, loss, w, names, level)[:limit]
+    sums = _slice_sums(X, loss, w, list(chosen_columns), pairs, min_count)
+    return _significant_slices(sums, loss, w, names, level)[:limit]
 
 
-def slice_sums(X, loss, w, where, pairs, least) -> SliceSums:
+def _slice_sums(X, loss, w, where, pairs, least) -> SliceSums:
     """Sums of weights, losses and squared losses of all slices of enough rows."""
     n = len(loss)
     cuts = {j: parts_of_column(column_values(X, j)) for j in where}
@@ -181,7 +181,7 @@ def slice_sums(X, loss, w, where, pairs, least) -> SliceSums:
     return SliceSums(out.columns, out.parts, *(np.array(v, float) for v in out[2:]))
 
 
-def significant_slices(sums, loss, w, names, level) -> list[WeakSlice]:
+def _significant_slices(sums, loss, w, names, level) -> list[WeakSlice]:
     """Slices whose excess loss, eq. (1), is significant, the weakest first."""
     M = len(sums.n)
     mean = np.average(loss, weights=w)

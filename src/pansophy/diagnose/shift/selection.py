@@ -113,16 +113,16 @@ def selection_bias(table, reference, *, level=0.05) -> SelectionBias:
     (p = 1.9e-18).
     """
     view = table_view(table)
-    if not isinstance(reference, dict) or looks_like_table(reference):
-        reference = statistics_of(table_view(reference), view.names)
+    if not isinstance(reference, dict) or _looks_like_table(reference):
+        reference = _statistics_of(table_view(reference), view.names)
     results = []
     for name, known in reference.items():
         c = view[name]
         if isinstance(known, dict) and "mean" not in known:
-            results.append(by_shares(c, known))
+            results.append(_by_shares(c, known))
         else:
             known = known if isinstance(known, dict) else {"mean": known}
-            results.append(by_mean(c, **known))
+            results.append(_by_mean(c, **known))
     p = holm(np.array([f.p for f in results])) if results else []
     column_biases = [
         f._replace(
@@ -135,7 +135,7 @@ def selection_bias(table, reference, *, level=0.05) -> SelectionBias:
     )
 
 
-def looks_like_table(reference) -> bool:
+def _looks_like_table(reference) -> bool:
     """Whether a dict holds columns of values rather than statistics."""
     values = list(reference.values())
     return bool(values) and all(
@@ -143,7 +143,7 @@ def looks_like_table(reference) -> bool:
     )
 
 
-def statistics_of(view, wanted) -> dict:
+def _statistics_of(view, wanted) -> dict:
     """Means, standard deviations and level shares of a reference table."""
     out = {}
     for c in view.columns:
@@ -160,7 +160,7 @@ def statistics_of(view, wanted) -> dict:
     return out
 
 
-def by_mean(c, mean, sd=None, rows=None) -> ColumnBias:
+def _by_mean(c, mean, sd=None, rows=None) -> ColumnBias:
     """Tests a mean, eq. (1); `rows` adds the sampling error of the reference."""
     if c.categorical:
         raise TableError(f"Column {c.name!r} holds no numbers; give shares of levels.")
@@ -186,9 +186,9 @@ def by_mean(c, mean, sd=None, rows=None) -> ColumnBias:
     )
 
 
-def by_shares(c, shares) -> ColumnBias:
+def _by_shares(c, shares) -> ColumnBias:
     """Tests the shares of levels, eq. (2)."""
-    words = [v if c.categorical else c.show(v) for v in selection_levels(c)]
+    words = [v if c.categorical else c.show(v) for v in _selection_levels(c)]
     known = {str(k).casefold(): float(v) for k, v in shares.items()}
     total = sum(known.values())
     if not (total > 0 and min(known.values()) >= 0):
@@ -197,7 +197,7 @@ def by_shares(c, shares) -> ColumnBias:
     z = c.labelled()
     counts = dict(zip(words, np.bincount(z[z >= 0], minlength=len(words)).tolist()))
     n = sum(counts.values())
-    seen = np.array([counts.get(w, matches_word(counts, w)) for w in all_words], float)
+    seen = np.array([counts.get(w, _matches_word(counts, w)) for w in all_words], float)
     fair = np.array([known.get(w.casefold(), 0.0) for w in all_words]) / total
     if n == 0:
         return ColumnBias(c.name, "share", None, np.nan, np.nan, 0.0, 1.0, False)
@@ -220,9 +220,9 @@ def by_shares(c, shares) -> ColumnBias:
     )
 
 
-def selection_levels(c):
+def _selection_levels(c):
     return c.levels if c.categorical else np.unique(c.numbers[~c.missing])
 
 
-def matches_word(counts, word) -> int:
+def _matches_word(counts, word) -> int:
     return sum(k for w, k in counts.items() if w.casefold() == word.casefold())

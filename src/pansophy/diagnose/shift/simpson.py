@@ -123,7 +123,7 @@ def simpson(table, outcome, treatment, by=None, *, bins=5, weight=None):
     rows of like 'stone'. Compare within 'stone'.
     """
     view = table_view(table)
-    y = outcome_of(view[outcome])
+    y = _outcome_of(view[outcome])
     a, levels = binary_codes(view[treatment])
     w = np.ones(view.n) if weight is None else view[weight].numbers
     if w is None or np.any(~(w >= 0)):
@@ -144,7 +144,7 @@ def simpson(table, outcome, treatment, by=None, *, bins=5, weight=None):
     return sorted(out, key=lambda s: not s.reversed)
 
 
-def outcome_of(c) -> np.ndarray:
+def _outcome_of(c) -> np.ndarray:
     """The outcome as numbers; the second of two levels is 1."""
     target = target_column_of(c)
     if target.kind == "number":
@@ -189,7 +189,7 @@ def strata_of(c, bins):
     return z, [f"{ends[i]} to {ends[i + 1]}".strip() for i in range(len(edges) + 1)]
 
 
-def weighted_mean_error(y, w):
+def _weighted_mean_error(y, w):
     """Total weight, weighted mean, and squared standard error of the mean."""
     total = w.sum()
     if total <= 1:
@@ -203,21 +203,21 @@ def compare_within_levels(y, a, z, w, words, names, levels) -> Simpson:
     y_, a_, c_ = names
     known = ~np.isnan(y) & (a >= 0) & (z >= 0) & (w > 0)
     y, a, z, w = y[known], a[known], z[known], w[known]
-    sides = [weighted_mean_error(y[a == k], w[a == k]) for k in (0, 1)]
-    overall = difference_of_means(*sides)
+    sides = [_weighted_mean_error(y[a == k], w[a == k]) for k in (0, 1)]
+    overall = _difference_of_means(*sides)
     strata = []
     parts = []
     for level, word in enumerate(words):
         in_level = z == level
         group_means = [
-            weighted_mean_error(y[in_level & (a == k)], w[in_level & (a == k)])
+            _weighted_mean_error(y[in_level & (a == k)], w[in_level & (a == k)])
             for k in (0, 1)
         ]
         rows = int(group_means[0][0]), int(group_means[1][0])
         if min(rows) < FEWEST:
             continue
         strata.append(Stratum(word, rows, (group_means[0][1], group_means[1][1])))
-        parts.append((sum(rows), difference_of_means(*group_means)))
+        parts.append((sum(rows), _difference_of_means(*group_means)))
     if not parts:
         empty = Interval(np.nan, np.nan, np.nan, np.nan)
         return Simpson(y_, a_, c_, levels, overall, empty, (), False)
@@ -235,7 +235,7 @@ def compare_within_levels(y, a, z, w, words, names, levels) -> Simpson:
     return Simpson(y_, a_, c_, levels, overall, adjusted, tuple(strata), is_reversed)
 
 
-def difference_of_means(low, high) -> Interval:
+def _difference_of_means(low, high) -> Interval:
     mean = high[1] - low[1]
     error = np.sqrt(low[2] + high[2])
     return symmetric_interval(mean, 1.96 * error, error)

@@ -73,12 +73,12 @@ def auc_with_limits(low, high, level=0.95, inflation=1.0) -> Interval:
     V0 = 1 - (ranks[:n] - scipy.stats.rankdata(low)) / m
     A = float(V1.mean())
     error = float(
-        np.sqrt(inflation * (sample_variance(V0) / n + sample_variance(V1) / m))
+        np.sqrt(inflation * (_sample_variance(V0) / n + _sample_variance(V1) / m))
     )
     reach = scipy.stats.norm.ppf((1 + level) / 2) * error
     result = symmetric_interval(A, reach, error)
     return result._replace(low=max(result.low, 0.0), high=min(result.high, 1.0))
 
 
-def sample_variance(v) -> float:
+def _sample_variance(v) -> float:
     return float(v.var(ddof=1)) if len(v) > 1 else 0.0

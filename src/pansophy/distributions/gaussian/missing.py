@@ -85,7 +85,7 @@ def expected_moments(p: Normal, X, R) -> Moments:
     M = np.asarray(p.means, np.float64)
     N = R.sum(axis=0)
     if p.shape in ("diag", "spherical"):
-        return expected_diagonal(p, X, R)
+        return _expected_diagonal(p, X, R)
     S = np.asarray(p.part.dense(p.covs, k, d), np.float64)
     first, second = np.zeros((k, d)), np.zeros((k, d, d))
     for b, rows in missing_patterns(X):
@@ -106,7 +106,7 @@ def expected_moments(p: Normal, X, R) -> Moments:
     return Moments(N, M + move, SHAPES[kept].compress(second), kept)
 
 
-def expected_diagonal(p: Normal, X, R) -> Moments:
+def _expected_diagonal(p: Normal, X, R) -> Moments:
     """Expected coordinates where they are independent: what is missing stays at m_j."""
     seen = ~np.isnan(X)
     N = R.sum(axis=0)

@@ -124,7 +124,7 @@ class NormalInverseWishart:
         D = x - self.mean
         C = stats.scatter
         if stats.shape != "full" and not (stats.shape == "tied" and stats.single):
-            C = full_scatter_of(stats)
+            C = _full_scatter_of(stats)
         pull = lift(self.kappa * N / kappa, 2) * D[..., :, None] * D[..., None, :]
         mean = self.mean + lift(N / kappa, 1) * D
         psi = self.scale + C + pull
@@ -180,7 +180,7 @@ class NormalInverseWishart:
         return MeanAndCovariance(arrays.to_numpy(self.mean) + (L @ E)[..., 0], S)
 
 
-def full_scatter_of(stats: Moments):
+def _full_scatter_of(stats: Moments):
     """A scatter in diagonal or spherical storage as matrices."""
     if stats.shape == "tied":
         raise ValueError("a tied scatter belongs to all components: no NIW for each.")

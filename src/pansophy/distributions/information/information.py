@@ -152,7 +152,7 @@ def mutual_information(joint, x=0, y=1, given=(), *, base=None):
     """
     p, free = joint_and_product(joint, x, y, given)
     return unwrap_scalar(
-        arrays.namespace(p).sum(kl_terms(p, free)) / nats_per_unit(base)
+        arrays.namespace(p).sum(_kl_terms(p, free)) / nats_per_unit(base)
     )
 
 
@@ -165,14 +165,14 @@ def joint_and_product(joint, x, y, given):
         raise ValueError("the axes of x, y and given must all be different.")
     xp = arrays.namespace(p)
     p = marginal_table(p, (*x, *y, *z))
-    size = [math.prod(p.shape[a:b]) for a, b in group_spans(map(len, groups))]
+    size = [math.prod(p.shape[a:b]) for a, b in _group_spans(map(len, groups))]
     p = xp.reshape(p, tuple(size))
     pz = xp.sum(p, axis=(0, 1), keepdims=True)
     px, py = xp.sum(p, axis=1, keepdims=True), xp.sum(p, axis=0, keepdims=True)
     return p, safe_divide(px * py, pz + 0 * p)
 
 
-def group_spans(sizes):
+def _group_spans(sizes):
     """(begin, end) of consecutive groups."""
     begin = 0
     for n in sizes:
@@ -198,7 +198,7 @@ def marginal_table(p, axes):
     return xp.permute_dims(p, tuple(left.index(a) for a in axes))
 
 
-def kl_terms(p, q):
+def _kl_terms(p, q):
     """p log(p/q) - p + q, each at least 0; inf where q = 0 < p."""
     xp = arrays.namespace(p, q)
     gap = p - q
@@ -212,7 +212,7 @@ def kl_terms(p, q):
     return xp.where((q == 0) & (p > 0), xp.full_like(out, math.inf), out)
 
 
-def compiled_divergences(p, q, axis, *, middle):
+def _compiled_divergences(p, q, axis, *, middle):
     """Divergences by compiled loops for large sound NumPy arrays, else None."""
     plain_arrays = isinstance(p, np.ndarray) and isinstance(q, np.ndarray)
     if not plain_arrays or p.size < LARGE or p.shape != q.shape:
@@ -265,17 +265,17 @@ def kl(p, q, *, base=None, axis=-1, samples=None):
     inf
     """
     if hasattr(p, "log_prob"):
-        return kl_of_distributions(p, q, samples) / nats_per_unit(base)
-    quick = compiled_divergences(p, q, axis, middle=False)
+        return _kl_of_distributions(p, q, samples) / nats_per_unit(base)
+    quick = _compiled_divergences(p, q, axis, middle=False)
     if quick is not None:
         return unwrap_scalar(quick / nats_per_unit(base))
     p, q = matching_probabilities(p, q, axis)
     return unwrap_scalar(
-        arrays.namespace(p).sum(kl_terms(p, q), axis=axis) / nats_per_unit(base)
+        arrays.namespace(p).sum(_kl_terms(p, q), axis=axis) / nats_per_unit(base)
     )
 
 
-def kl_of_distributions(p, q, samples):
+def _kl_of_distributions(p, q, samples):
     """KL of two distribution objects, in nats."""
     from ..categorical import Categorical
     from ..gaussian.normal import Normal
@@ -327,12 +327,12 @@ def js(p, q, *, base=None, axis=-1):
     >>> round(float(js([1.0, 0.0], [0.0, 1.0])), 6)
     0.693147
     """
-    quick = compiled_divergences(p, q, axis, middle=True)
+    quick = _compiled_divergences(p, q, axis, middle=True)
     if quick is not None:
         return unwrap_scalar(quick / nats_per_unit(base))
     p, q = matching_probabilities(p, q, axis)
     m = (p + q) / 2
-    half = arrays.namespace(p).sum(kl_terms(p, m) + kl_terms(q, m), axis=axis) / 2
+    half = arrays.namespace(p).sum(_kl_terms(p, m) + _kl_terms(q, m), axis=axis) / 2
     return unwrap_scalar(half / nats_per_unit(base))
 
 
@@ -350,7 +350,7 @@ def total_variation(p, q, *, axis=-1):
     return unwrap_scalar(xp.sum(xp.abs(p - q), axis=axis) / 2)
 
 
-def js_generator(t):
+def _js_generator(t):
     """(t log t - (1 + t) log((1 + t) / 2)) / 2."""
     return (xlogy(t, t) - xlogy(1 + t, (1 + t) / 2)) / 2
 
@@ -360,7 +360,7 @@ GENERATORS: dict[str, tuple[Callable[[Any], Any], float]] = {
     "kl": (lambda t: xlogy(t, t), math.inf),
     "reverse_kl": (lambda t: -safe_log(t), 0.0),
     "total_variation": (lambda t: abs(t - 1) / 2, 0.5),
-    "js": (js_generator, math.log(2) / 2),
+    "js": (_js_generator, math.log(2) / 2),
     "chi2": (lambda t: (t - 1) ** 2, math.inf),
     "hellinger": (lambda t: (t**0.5 - 1) ** 2 / 2, 0.5),
 }

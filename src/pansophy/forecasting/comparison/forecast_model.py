@@ -143,7 +143,7 @@ class ForecastModel:
                 f"series {unknown[0]} was not there when the model was fitted: run "
                 "`forecast` again."
             )
-        notes = later_notes(old, new, places)
+        notes = _later_notes(old, new, places)
         series = []
         known = []
         for i, name in enumerate(old.names):
@@ -183,7 +183,7 @@ class ForecastModel:
         return later_model
 
 
-def later_notes(old, new, places) -> list[str]:
+def _later_notes(old, new, places) -> list[str]:
     """What was noticed in later rows; `places` are the series of `new` by name."""
     findings = new.findings._replace(gaps=0, uneven_ends=0, short=0, free_days=False)
     notes = findings.sentences()

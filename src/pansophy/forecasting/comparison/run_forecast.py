@@ -196,35 +196,37 @@ def forecast(
     >>> result.panel.frequency.name, result.forecast.mean.shape
     ('monthly', (1, 6))
     """
-    options = checked_run_options(run)
+    options = _checked_run_options(run)
     horizon = check_count("horizon", horizon)
     n_origins = check_count("n_origins", n_origins)
     levels = levels_as_shares(level)
     series = [series] if isinstance(series, str) else list(series)
     known = [known] if isinstance(known, str) else list(known)
-    series = checked_hierarchy(hierarchy, series, known)
+    series = _checked_hierarchy(hierarchy, series, known)
     panel = Panel.from_table(table, time, target, series, known=known, merge=merge)
-    refuse_no_values(panel, target)
+    _refuse_no_values(panel, target)
     sums = None
     if hierarchy:
-        refuse_uneven_ends(panel)
+        _refuse_uneven_ends(panel)
         panel, sums, _ = aggregate_panel(panel, series)
     if known:
         panel.future_known(horizon)  # one sentence if they do not reach so far
     lengths = checked_seasons(panel, season)
-    evidence = season_evidence(panel, lengths, season is not None)
+    evidence = _season_evidence(panel, lengths, season is not None)
     candidates = candidate_methods(panel, lengths, horizon, options["seed"])
     candidates = chosen_methods(candidates, methods)
     m = max(round(lengths[0]), 1) if lengths else 1
     origins = backtest.make_origins(panel, horizon, least_history(m), n_origins)
-    trials, failures = run_origins(candidates.methods, panel, origins, horizon, options)
+    trials, failures = _run_origins(
+        candidates.methods, panel, origins, horizon, options
+    )
     past = backtest.cut_panel(panel, origins[0]) if origins else panel
     results = Results(panel, origins, trials, m, value_kinds(past.values))
     comparable = results.are_comparable()
     members = results.add_blends() if comparable else []
     ranking = results.ranking() if comparable else []
     kept = ranking[0].method if ranking else MEDIAN
-    forecaster = kept_forecaster(kept, members, candidates.methods, results, m)
+    forecaster = _kept_forecaster(kept, members, candidates.methods, results, m)
     skill_before = results.test_skill(kept) if ranking else np.nan
     errors = results.reconcile_kept(kept, sums) if sums is not None else None
     model = ForecastModel(
@@ -263,7 +265,7 @@ def forecast(
     )
 
 
-def checked_run_options(run) -> dict[str, Any]:
+def _checked_run_options(run) -> dict[str, Any]:
     options = {"seed": 0, "folder": None, "resume": False, "progress": False}
     unknown = [name for name in run if name not in options]
     if unknown:
@@ -271,7 +273,7 @@ def checked_run_options(run) -> dict[str, Any]:
     return {**options, **run}
 
 
-def checked_hierarchy(hierarchy, series, known) -> list[str]:
+def _checked_hierarchy(hierarchy, series, known) -> list[str]:
     """Columns that name the series: those of a hierarchy, from coarse to fine."""
     if not hierarchy:
         return series
@@ -289,12 +291,12 @@ def checked_hierarchy(hierarchy, series, known) -> list[str]:
     return columns
 
 
-def refuse_no_values(panel, target):
+def _refuse_no_values(panel, target):
     if not panel.observed().any():
         raise ValueError(f"Column {target!r} has no value to learn from.")
 
 
-def refuse_uneven_ends(panel):
+def _refuse_uneven_ends(panel):
     """One sentence where totals of a hierarchy would not be known to the end."""
     empty = np.flatnonzero(panel.observed() == 0)
     if len(empty):
@@ -326,7 +328,7 @@ def checked_seasons(panel, season) -> list[float]:
     return sorted(float(v) for v in values)
 
 
-def season_evidence(panel, lengths, given) -> SeasonEvidence:
+def _season_evidence(panel, lengths, given) -> SeasonEvidence:
     m = round(lengths[0]) if lengths else 1
     significant = 0
     if m > 1:
@@ -334,7 +336,7 @@ def season_evidence(panel, lengths, given) -> SeasonEvidence:
     return SeasonEvidence(tuple(lengths), significant, len(panel), given)
 
 
-def run_origins(methods, panel, origins, horizon, options):
+def _run_origins(methods, panel, origins, horizon, options):
     """Forecasts by (method, origin), and why methods failed."""
     store = open_store(methods, panel, origins, horizon, options)
     trials: dict[tuple[str, int], backtest.OriginForecast] = {}
@@ -605,7 +607,7 @@ class Results:
         }
 
 
-def kept_forecaster(kept, members, methods, results, m):
+def _kept_forecaster(kept, members, methods, results, m):
     """The method to fit to all values."""
     if kept not in (MEDIAN, WEIGHTED):
         return methods[kept]

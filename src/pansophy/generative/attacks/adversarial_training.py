@@ -145,14 +145,14 @@ def adversarial_training(
     rng = make_rng(random_state)
     hardened = copy.copy(model)
     hardened.__dict__ = dict(model.__dict__)
-    nets, arrays, slope, offset = training_problem(model, X, y)
+    nets, arrays, slope, offset = _training_problem(model, X, y)
     n_others = len(arrays) - 2
     w = check_sample_weight(sample_weight, len(arrays[0]))
     if w is not None:
         arrays = (*arrays, w.astype(arrays[0].dtype))
     like = next(nets[0].parameters())
     reach = torch.as_tensor(np.abs(float(budget) * slope)).to(like.dtype)
-    limits = input_limits(bounds, slope, offset, like.dtype)
+    limits = _input_limits(bounds, slope, offset, like.dtype)
     steps = epochs * -(-len(arrays[0]) // BATCH_ROWS)
     results = []
     for net in nets:
@@ -172,7 +172,7 @@ def adversarial_training(
             )
         )
         if results[-1].interrupted:  # nets that were not attacked yet are left out
-            warn_of_interruption(results)
+            _warn_of_interruption(results)
             break
     trained = [detached_net(r.state.net.net) for r in results]
     if hasattr(model, "nets_"):
@@ -186,7 +186,7 @@ def adversarial_training(
     return hardened
 
 
-def warn_of_interruption(results) -> None:
+def _warn_of_interruption(results) -> None:
     """Tell how far the training came that was interrupted."""
     *finished, last = results
     nets = f" of net {len(results)}" if finished else ""
@@ -198,7 +198,7 @@ def warn_of_interruption(results) -> None:
     )
 
 
-def training_problem(model, X, y) -> tuple[list, tuple, Any, Any]:
+def _training_problem(model, X, y) -> tuple[list, tuple, Any, Any]:
     """Copies of the nets, rows and targets as they take them, and the encoding.
 
     Inputs are slope * x + offset of the user's values x, both of one row's shape.
@@ -241,7 +241,7 @@ def training_problem(model, X, y) -> tuple[list, tuple, Any, Any]:
     return nets, (rows.astype(dtype), *other_inputs, Y), slope, offset
 
 
-def input_limits(bounds, slope, offset, dtype):
+def _input_limits(bounds, slope, offset, dtype):
     """Bounds of the user's values in the units of the net's inputs."""
     if bounds is None:
         ends = [np.full_like(slope, -np.inf), np.full_like(slope, np.inf)]

@@ -34,7 +34,7 @@ from ...params import Count, LayerSizes, NonNegative, ParameterRule, Positive
 from .adversarial_attacks import Norm, Victim, inside_ball, victim_of
 
 
-def can_be_attacked(value) -> bool:
+def _can_be_attacked(value) -> bool:
     has_weights = any(hasattr(value, name) for name in ("nets_", "coefs_", "coef_"))
     return isinstance(value, torch.nn.Module) or has_weights
 
@@ -42,7 +42,8 @@ def can_be_attacked(value) -> bool:
 FixedModel = Annotated[
     Any,
     ParameterRule(
-        "a fitted net of ours, a fitted linear model or a torch module", can_be_attacked
+        "a fitted net of ours, a fitted linear model or a torch module",
+        _can_be_attacked,
     ),
 ]
 ValueRange = Annotated[

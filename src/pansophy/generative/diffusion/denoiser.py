@@ -90,75 +90,75 @@ class Parametrization(NamedTuple):
     sigma_max: float
 
 
-def log_level(s):
+def _log_level(s):
     """c_noise of every row."""
     return s.log() / 4
 
 
-def noise_scalings(s):
+def _noise_scalings(s):
     unit = 1 / torch.sqrt(1 + s * s)
-    return Scalings(torch.ones_like(s), -s, unit, log_level(s))
+    return Scalings(torch.ones_like(s), -s, unit, _log_level(s))
 
 
-def v_scalings(s):
+def _v_scalings(s):
     unit = 1 / torch.sqrt(1 + s * s)
-    return Scalings(unit * unit, -s * unit, unit, log_level(s))
+    return Scalings(unit * unit, -s * unit, unit, _log_level(s))
 
 
-def x0_scalings(s):
+def _x0_scalings(s):
     unit = 1 / torch.sqrt(1 + s * s)
-    return Scalings(torch.zeros_like(s), torch.ones_like(s), unit, log_level(s))
+    return Scalings(torch.zeros_like(s), torch.ones_like(s), unit, _log_level(s))
 
 
-def ve_scalings(s):
+def _ve_scalings(s):
     # the paper shows z itself to the net (c_in = 1), which a small net, met by numbers
     # up to 80, learns far more slowly
     unit = 1 / torch.sqrt(1 + s * s)
-    return Scalings(torch.ones_like(s), s, unit, log_level(s))
+    return Scalings(torch.ones_like(s), s, unit, _log_level(s))
 
 
-def edm_scalings(s):
+def _edm_scalings(s):
     unit = 1 / torch.sqrt(1 + s * s)
-    return Scalings(unit * unit, s * unit, unit, log_level(s))
+    return Scalings(unit * unit, s * unit, unit, _log_level(s))
 
 
-def velocity_scalings(s):
+def _velocity_scalings(s):
     kept = 1 / (1 + s)
-    return Scalings(kept, -s * kept, kept, log_level(s))
+    return Scalings(kept, -s * kept, kept, _log_level(s))
 
 
-def cosine_level(u):
+def _cosine_level(u):
     return torch.tan((u + COSINE_OFFSET) / (1 + COSINE_OFFSET) * (math.pi / 2))
 
 
-def vp_level(u):
+def _vp_level(u):
     return torch.expm1(9.95 * u * u + 0.1 * u).sqrt()
 
 
-def log_uniform_level(u):
+def _log_uniform_level(u):
     low, high = (math.log(s) for s in VE_RANGE)
     return torch.exp(low + u * (high - low))
 
 
-def log_normal_level(u):
+def _log_normal_level(u):
     mean, sd = LOG_NORMAL
     return torch.exp(mean + sd * torch.special.ndtri(u))
 
 
-def straight_path_level(u):
+def _straight_path_level(u):
     return u / (1 - u)
 
 
 PARAMETRIZATIONS = {
-    "edm": Parametrization(edm_scalings, log_normal_level, "karras", 0.002, 80.0),
-    "ddpm": Parametrization(noise_scalings, vp_level, "karras", 0.01, 150.0),
-    "cosine": Parametrization(noise_scalings, cosine_level, "karras", 0.0125, 80.0),
-    "v": Parametrization(v_scalings, cosine_level, "karras", 0.0125, 80.0),
-    "x0": Parametrization(x0_scalings, cosine_level, "karras", 0.0125, 80.0),
-    "ve": Parametrization(ve_scalings, log_uniform_level, "karras", *VE_RANGE),
-    "vp": Parametrization(noise_scalings, vp_level, "karras", 0.01, 150.0),
+    "edm": Parametrization(_edm_scalings, _log_normal_level, "karras", 0.002, 80.0),
+    "ddpm": Parametrization(_noise_scalings, _vp_level, "karras", 0.01, 150.0),
+    "cosine": Parametrization(_noise_scalings, _cosine_level, "karras", 0.0125, 80.0),
+    "v": Parametrization(_v_scalings, _cosine_level, "karras", 0.0125, 80.0),
+    "x0": Parametrization(_x0_scalings, _cosine_level, "karras", 0.0125, 80.0),
+    "ve": Parametrization(_ve_scalings, _log_uniform_level, "karras", *VE_RANGE),
+    "vp": Parametrization(_noise_scalings, _vp_level, "karras", 0.01, 150.0),
     "flow_matching": Parametrization(
-        velocity_scalings, straight_path_level, "time", 0.002, 80.0
+        _velocity_scalings, _straight_path_level, "time", 0.002, 80.0
     ),
 }
 ParametrizationName = Literal[

@@ -92,7 +92,7 @@ def per_row(values, t, like):
     return arrays.asarray(np.asarray(result), like)
 
 
-def standard_noise(like, rng):
+def _standard_noise(like, rng):
     """Standard normal numbers of the shape, library and precision of `like`."""
     return arrays.asarray(rng.standard_normal(tuple(like.shape)), like)
 
@@ -123,9 +123,9 @@ def diffuse(x0, t, schedule: NoiseSchedule, *, noise=None, random_state=None):
     >>> diffuse(one, 500, noise_schedule(), noise=zero)[0].round(4)  # sqrt(0.078587)
     array([[0.2803, 0.2803]])
     """
-    x0 = float_rows(x0)
+    x0 = _float_rows(x0)
     if noise is None:
-        noise = standard_noise(x0, make_rng(random_state))
+        noise = _standard_noise(x0, make_rng(random_state))
     noise = arrays.asarray(noise, x0)
     kept = per_row(schedule.alpha_bar, t, x0)
     xp = arrays.namespace(x0)
@@ -134,16 +134,16 @@ def diffuse(x0, t, schedule: NoiseSchedule, *, noise=None, random_state=None):
 
 def diffusion_trajectory(x0, schedule: NoiseSchedule, *, random_state=None):
     """Rows after every single step: (T + 1, n, ...), from x_0 to x_T."""
-    x = float_rows(x0)
+    x = _float_rows(x0)
     rng = make_rng(random_state)
     path = [x]
     for beta in schedule.beta:
-        x = math.sqrt(1 - beta) * x + math.sqrt(beta) * standard_noise(x, rng)
+        x = math.sqrt(1 - beta) * x + math.sqrt(beta) * _standard_noise(x, rng)
         path.append(x)
     return arrays.namespace(x).stack(path)
 
 
-def float_rows(x):
+def _float_rows(x):
     """An array of floating-point numbers with at least one dimension."""
     x = x if arrays.is_foreign(x) else array_of_rows(x, "rows")
     if not arrays.is_foreign(x) and x.dtype.kind not in "biufc":
@@ -156,7 +156,7 @@ def float_rows(x):
     return x
 
 
-def signal_and_noise(sigma):
+def _signal_and_noise(sigma):
     """Factors (a, b) of x_0 and noise in x_t, with a^2 + b^2 = 1; sigma from 0 to inf.
 
     a = sqrt(abar) = 1 / sqrt(1 + sigma^2) and b = sqrt(1 - abar).
@@ -198,7 +198,7 @@ def convert_prediction(value, x_t, sigma, given: Prediction, wanted: Prediction)
             f"given and wanted must be of {', '.join(names)}, got {given!r} and "
             f"{wanted!r}."
         )
-    a, b = (float(part) for part in signal_and_noise(sigma))
+    a, b = (float(part) for part in _signal_and_noise(sigma))
     if given == wanted:
         return value
     if given == "v":
@@ -258,7 +258,7 @@ def denoising_posterior(
     >>> float(step.mean[0, 0].round(6)), float(step.variance.round(6))
     (0.00307, 0.010031)
     """
-    x_t = float_rows(x_t)
+    x_t = _float_rows(x_t)
     if np.ndim(t):
         raise ValueError(f"t must be one number, got shape {np.shape(t)}.")
     if t < 1:
@@ -348,7 +348,7 @@ def diffusion_elbo(
     """
     if form not in ELBO_FORMS:
         raise ValueError(f'form must be "posterior" or "consistency", got {form!r}.')
-    x0 = float_rows(x0)
+    x0 = _float_rows(x0)
     s2 = reverse_variances(schedule, variance)
     rng = make_rng(random_state)
 
@@ -362,7 +362,7 @@ def diffusion_elbo(
     return ElboTerms(reconstruction, prior, transitions)
 
 
-def posterior_form(x0, schedule, reverse_mean, s2, rng):
+def _posterior_form(x0, schedule, reverse_mean, s2, rng):
     """The prior term and the T - 1 transition terms of eq. (5)."""
     kept = schedule.alpha_bar[-1]
     prior = gaussian_kl_rows(math.sqrt(kept) * x0, 1 - kept, 0 * x0, 1.0)
@@ -375,7 +375,7 @@ def posterior_form(x0, schedule, reverse_mean, s2, rng):
     return prior, terms
 
 
-def consistency_form(x0, schedule, reverse_mean, s2, rng):
+def _consistency_form(x0, schedule, reverse_mean, s2, rng):
     """The prior term and the T - 1 transition terms of eq. (4)."""
     T = schedule.n_steps
     draw = lambda t: diffuse(x0, t, schedule, random_state=rng)[0]
@@ -387,9 +387,9 @@ def consistency_form(x0, schedule, reverse_mean, s2, rng):
         x_before = draw(t - 1)
         beta = schedule.beta[t - 1]
         forward_mean = math.sqrt(1 - beta) * x_before
-        x = forward_mean + math.sqrt(beta) * standard_noise(x0, rng)
+        x = forward_mean + math.sqrt(beta) * _standard_noise(x0, rng)
         a = schedule.alpha[t]
-        x_after = math.sqrt(a) * x + math.sqrt(1 - a) * standard_noise(x0, rng)
+        x_after = math.sqrt(a) * x + math.sqrt(1 - a) * _standard_noise(x0, rng)
         forward_cost = negative_log_normal(x, forward_mean, beta)
         reverse_cost = negative_log_normal(x, reverse_mean(x_after, t + 1), s2[t])
         terms.append(reverse_cost - forward_cost)
@@ -397,8 +397,8 @@ def consistency_form(x0, schedule, reverse_mean, s2, rng):
 
 
 ELBO_FORMS: dict[str, Callable] = {
-    "posterior": posterior_form,
-    "consistency": consistency_form,
+    "posterior": _posterior_form,
+    "consistency": _consistency_form,
 }
 
 

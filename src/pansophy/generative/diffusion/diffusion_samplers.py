@@ -88,13 +88,13 @@ def ddim_step(denoise, state, s, r, options, noise) -> SamplerState:
     return SamplerState(z + tau * noise(z) if tau else z)
 
 
-def ancestral_step(denoise, state, s, r, options, noise) -> SamplerState:
+def _ancestral_step(denoise, state, s, r, options, noise) -> SamplerState:
     """Eq. (1)."""
     z = state.z
     share = (r / s) ** 2
     lower_bound, largest = reverse_variance_bounds(s, r)
     if options.variance == "optimal":
-        D, root = denoised_with_root_covariance(denoise, z, s)
+        D, root = _denoised_with_root_covariance(denoise, z, s)
         mean = D + share * (z - D)
         doubt = torch.einsum("nij,nj->ni", root, noise(D.flatten(1))).view_as(z)
         return SamplerState(
@@ -116,10 +116,10 @@ def ancestral_step(denoise, state, s, r, options, noise) -> SamplerState:
     return SamplerState(mean + width * noise(z))
 
 
-def conditioned_step(denoise, state, s, r, inpainting, noise) -> SamplerState:
+def _conditioned_step(denoise, state, s, r, inpainting, noise) -> SamplerState:
     """Eq. (6): a step whose x_0 has the known columns."""
     z = state.z
-    D, root = denoised_with_root_covariance(denoise, z, s)
+    D, root = _denoised_with_root_covariance(denoise, z, s)
     C = root @ root.transpose(1, 2)
     known = inpainting.known.flatten(1)
     m = known.to(z)
@@ -135,15 +135,15 @@ def conditioned_step(denoise, state, s, r, inpainting, noise) -> SamplerState:
     return SamplerState(x + (r / s) ** 2 * (z - x) + math.sqrt(lower_bound) * noise(z))
 
 
-def denoised_with_root_covariance(denoise, z, s):
+def _denoised_with_root_covariance(denoise, z, s):
     """D and a root of Cov[x_0 | z] = s^2 dD/dz for each row, (n, d, d)."""
-    D, J = denoised_with_jacobian(denoise, z, s)
+    D, J = _denoised_with_jacobian(denoise, z, s)
     C = s * s * (J + J.transpose(1, 2)) / 2
     values, vectors = torch.linalg.eigh(C)
     return D, vectors * values.clamp(min=0).sqrt()[:, None, :]
 
 
-def denoised_with_jacobian(denoise, z, s):
+def _denoised_with_jacobian(denoise, z, s):
     """D(z, s) and its derivatives in z, (n, d, d)."""
     d = z[0].numel()
     if d > OPTIMAL_LIMIT:
@@ -162,7 +162,7 @@ def denoised_with_jacobian(denoise, z, s):
     return D.detach(), torch.stack([g.flatten(1) for g in rows], dim=1)
 
 
-def heun_step(denoise, state, s, r, options, noise) -> SamplerState:
+def _heun_step(denoise, state, s, r, options, noise) -> SamplerState:
     """Eq. (3)."""
     z = state.z
     D = denoise(z, s)
@@ -178,7 +178,7 @@ def heun_step(denoise, state, s, r, options, noise) -> SamplerState:
     return SamplerState(x / math.cos(end))
 
 
-def dpmpp_2m_step(denoise, state, s, r, options, noise) -> SamplerState:
+def _dpmpp_2m_step(denoise, state, s, r, options, noise) -> SamplerState:
     """Eq. (4)."""
     z = state.z
     D = denoise(z, s)
@@ -192,10 +192,10 @@ def dpmpp_2m_step(denoise, state, s, r, options, noise) -> SamplerState:
 
 
 SAMPLERS: dict[str, Callable] = {
-    "heun": heun_step,
-    "ancestral": ancestral_step,
+    "heun": _heun_step,
+    "ancestral": _ancestral_step,
     "ddim": ddim_step,
-    "dpmpp_2m": dpmpp_2m_step,
+    "dpmpp_2m": _dpmpp_2m_step,
 }
 
 
@@ -254,7 +254,7 @@ def denoise_rows(
                 f"{name} must be one of {', '.join(known)}, got {value!r}."
             )
     step = SAMPLERS[sampler]
-    levels = check_levels(levels)
+    levels = _check_levels(levels)
     n_repeats = check_count("n_repeats", n_repeats)
 
     def noise(like):
@@ -278,7 +278,7 @@ def denoise_rows(
                 renoised = state.z + math.sqrt(s * s - r * r) * noise(state.z)
                 state = SamplerState(renoised)
             if conditioned:
-                state = conditioned_step(denoise, state, s, r, inpainting, noise)
+                state = _conditioned_step(denoise, state, s, r, inpainting, noise)
                 continue
             state = step(denoise, state, s, r, options, noise)
             if inpainting is not None:
@@ -288,7 +288,7 @@ def denoise_rows(
     return state.z
 
 
-def check_levels(levels) -> list[float]:
+def _check_levels(levels) -> list[float]:
     """Levels as numbers that fall to exactly 0."""
     levels = np.asarray(levels, dtype=float)
     if levels.ndim != 1 or len(levels) < 2:

@@ -62,7 +62,7 @@ def layered(kind, column_map):
     return make
 
 
-def make_continuous(d, n_transforms, hidden, n_bins, n_context):
+def _make_continuous(d, n_transforms, hidden, n_bins, n_context):
     return [
         ContinuousTransform(d, hidden, n_context=n_context) for _ in range(n_transforms)
     ]
@@ -74,7 +74,7 @@ FLOW_ARCHITECTURES: dict[str, Callable] = {
     "maf": layered(AutoregressiveTransform, "affine"),
     "realnvp": layered(CouplingTransform, "affine"),
     "affine": lambda d, *rest: [],
-    "continuous": make_continuous,
+    "continuous": _make_continuous,
 }
 FlowArchitecture = Literal[
     "spline", "spline_coupling", "maf", "realnvp", "affine", "continuous"

@@ -44,7 +44,7 @@ def spline_knots(logits: Tensor, bound: float) -> Tensor:
     )
 
 
-def spline_bins(parameters: Tensor, value: Tensor, bound: float, *, inverse: bool):
+def _spline_bins(parameters: Tensor, value: Tensor, bound: float, *, inverse: bool):
     """The bin of each value: x_k, w, y_k, h, d_0, d_1, each shaped like value."""
     K = (parameters.shape[-1] + 1) // 3
     x = spline_knots(parameters[..., :K], bound)
@@ -66,7 +66,7 @@ def spline_forward(x: Tensor, parameters: Tensor, bound: float = 5.0):
     """y of eq. (1) and log dy/dx of eq. (2)."""
     inside = x.abs() < bound
     inner = torch.where(inside, x, torch.zeros_like(x))
-    x0, w, y0, h, d0, d1 = spline_bins(parameters, inner, bound, inverse=False)
+    x0, w, y0, h, d0, d1 = _spline_bins(parameters, inner, bound, inverse=False)
     s = h / w
     t = (inner - x0) / w
     rest = t * (1 - t)
@@ -81,7 +81,7 @@ def spline_inverse(y: Tensor, parameters: Tensor, bound: float = 5.0):
     """x of eq. (3) and log dx/dy."""
     inside = y.abs() < bound
     inner = torch.where(inside, y, torch.zeros_like(y))
-    x0, w, y0, h, d0, d1 = spline_bins(parameters, inner, bound, inverse=True)
+    x0, w, y0, h, d0, d1 = _spline_bins(parameters, inner, bound, inverse=True)
     s = h / w
     e = inner - y0
     bend = d0 + d1 - 2 * s

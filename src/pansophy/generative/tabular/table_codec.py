@@ -54,7 +54,7 @@ DAY = np.timedelta64(1, "D")
 UNITS = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1_000)
 
 
-def is_sound_column(column) -> bool:
+def _is_sound_column(column) -> bool:
     """Whether a column of a loaded file can encode and decode."""
     flags = column.some_missing, column.is_key
     if any(type(flag) is not bool for flag in flags) or not are_values(column.levels):
@@ -71,7 +71,7 @@ def is_sound_column(column) -> bool:
     decimals=Whole(-1, MOST_DECIMALS),
     unit=Whole(1, UNITS[0]),
     n_rows=Whole(1, MOST_ROWS),
-    check=is_sound_column,
+    check=_is_sound_column,
 )
 class TableColumn(NamedTuple):
     """Facts learned about a column from the training rows."""
@@ -129,7 +129,7 @@ class TableColumn(NamedTuple):
         if self.is_key:
             is_known = ~np.isnan(x)
             x[is_known] = without_repeats(x[is_known], self.knots[0], self.knots[-1])
-        return x if self.kind == "number" else as_times(x, self.kind)
+        return x if self.kind == "number" else _as_times(x, self.kind)
 
     def normal_scores(self, x) -> np.ndarray:
         """z of eq. (1)."""
@@ -160,13 +160,13 @@ class TableColumn(NamedTuple):
         return codes
 
 
-def is_sound_codec(codec) -> bool:
+def _is_sound_codec(codec) -> bool:
     """Whether a codec of a loaded file is of a known library and has named columns."""
     names = [c.name for c in codec.columns]
     return codec.library in LIBRARIES and bool(names) and are_values(names)
 
 
-@saved_state(columns=Each(Part(TableColumn)), check=is_sound_codec)
+@saved_state(columns=Each(Part(TableColumn)), check=_is_sound_codec)
 class TableCodec(NamedTuple):
     """The columns of a table, and what kind of table it was."""
 
@@ -215,10 +215,10 @@ def as_numbers(values):
     known = values[~missing].tolist()
     if not known or any(isinstance(v, (bool, str)) for v in known):
         return None
-    kind = kind_of_numbers(values)
+    kind = _kind_of_numbers(values)
     if kind != "number":
         unit = "datetime64[us]" if kind == "date" else "timedelta64[us]"
-        times = [None if m else in_utc(v) for m, v in zip(missing, values)]
+        times = [None if m else _in_utc(v) for m, v in zip(missing, values)]
         return as_numbers(np.array(times, unit))
     try:
         return np.array([np.nan if m else float(v) for m, v in zip(missing, values)])
@@ -226,14 +226,14 @@ def as_numbers(values):
         return None
 
 
-def in_utc(value):
+def _in_utc(value):
     """A time without its zone, which is UTC then; other values as they are."""
     if getattr(value, "tzinfo", None) is None:
         return value
     return value.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
-def as_times(days, kind) -> np.ndarray:
+def _as_times(days, kind) -> np.ndarray:
     """Days as dates since 1970 or as durations, NaT where NaN."""
     gone = np.isnan(days)
     micros = np.rint(np.where(gone, 0, days) * 86_400e6).astype("int64")
@@ -243,7 +243,7 @@ def as_times(days, kind) -> np.ndarray:
     return times
 
 
-def kind_of_numbers(values) -> str:
+def _kind_of_numbers(values) -> str:
     """Kind of the numbers of a column: "date", "duration" or "number"."""
     values = as_column(values)
     if values.dtype.kind in "mM":
@@ -280,7 +280,7 @@ def unit_of_times(days) -> int:
     return next((unit for unit in UNITS if not (micros % unit).any()), 1)
 
 
-def is_key_column(x, name) -> bool:
+def _is_key_column(x, name) -> bool:
     """Whether numbers, of a type of this name, are whole and never repeat by design."""
     n = len(x)
     if name.lower() in NARROW_TYPES or not (x % 1 == 0).all():
@@ -325,7 +325,7 @@ def smoothed_quantiles(x, w=None) -> np.ndarray:
     return np.interp(q, levels, np.repeat(values, 2))
 
 
-def learn_column(name, values, dtype, w) -> TableColumn:
+def _learn_column(name, values, dtype, w) -> TableColumn:
     """Learn kind, scale and levels of one column from the training rows."""
     n = len(values)
     x = as_numbers(values)
@@ -338,12 +338,14 @@ def learn_column(name, values, dtype, w) -> TableColumn:
         distinct = np.unique(known)
         if len(distinct) > FEW_VALUES:
             knots = smoothed_quantiles(known, None if w is None else w[~gone])
-            kind = kind_of_numbers(values)
+            kind = _kind_of_numbers(values)
             is_number = kind == "number"
             unit = 1 if is_number else unit_of_times(known)
             # a weight is a number of equal rows
             has_unit_weights = w is None or bool((w[~gone] == 1).all())
-            is_key = is_number and has_unit_weights and is_key_column(known, dtype.name)
+            is_key = (
+                is_number and has_unit_weights and _is_key_column(known, dtype.name)
+            )
             decimals = count_decimals(known)
             has_gaps = bool(gone.any())
             return TableColumn(
@@ -378,5 +380,5 @@ def learn_table_codec(table, w=None) -> TableCodec:
     for j in range(width):
         name = j if names is None else names[j]
         dtype = column_type(table, j, library)
-        columns.append(learn_column(name, as_column(read(j)), dtype, w))
+        columns.append(_learn_column(name, as_column(read(j)), dtype, w))
     return TableCodec(columns, library)

@@ -31,7 +31,7 @@ def are_values(values) -> bool:
     return type(values) is list and all(isinstance(v, Hashable) for v in values)
 
 
-def is_sound_type(kind) -> bool:
+def _is_sound_type(kind) -> bool:
     """Whether a type of a loaded file can be given to a column."""
     return (
         type(kind.name) is str
@@ -41,7 +41,7 @@ def is_sound_type(kind) -> bool:
     )
 
 
-@saved_state(check=is_sound_type)
+@saved_state(check=_is_sound_type)
 class ColumnType(NamedTuple):
     """The type of a column in the words of its library."""
 
@@ -97,22 +97,22 @@ def table_of_columns(named: dict, types, library: str) -> Any:
 
         frame = pd.DataFrame(named)
         for name, kind in zip(named, types):
-            frame[name] = pandas_column(frame[name], kind)
+            frame[name] = _pandas_column(frame[name], kind)
         return frame
     listed = {k: v.tolist() if v.dtype == object else v for k, v in named.items()}
     if library == "polars":
         import polars as pl
 
         frame = pl.DataFrame(listed)
-        casts = [polars_column(pl, name, kind) for name, kind in zip(named, types)]
+        casts = [_polars_column(pl, name, kind) for name, kind in zip(named, types)]
         return frame.with_columns([c for c in casts if c is not None])
     import pyarrow as pa
 
     columns = zip(listed.items(), types)
-    return pa.table({name: arrow_column(pa, v, kind) for (name, v), kind in columns})
+    return pa.table({name: _arrow_column(pa, v, kind) for (name, v), kind in columns})
 
 
-def pandas_column(column, kind: ColumnType):
+def _pandas_column(column, kind: ColumnType):
     """A series in its type; as it is where the type cannot hold what is missing."""
     import pandas as pd
 
@@ -134,7 +134,7 @@ def pandas_column(column, kind: ColumnType):
     return column.astype(dtype)
 
 
-def polars_column(pl, name, kind: ColumnType):
+def _polars_column(pl, name, kind: ColumnType):
     """An expression that casts a column; None where the type is not known."""
     if kind.name in POLARS_NAMES:
         return pl.col(name).cast(getattr(pl, kind.name))
@@ -150,7 +150,7 @@ def polars_column(pl, name, kind: ColumnType):
     return None
 
 
-def arrow_column(pa, values, kind: ColumnType):
+def _arrow_column(pa, values, kind: ColumnType):
     """An Arrow array in its type, as far as it is known."""
     column = pa.array(values, from_pandas=True)
     if kind.name.startswith("dictionary"):

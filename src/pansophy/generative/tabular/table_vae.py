@@ -43,7 +43,7 @@ from .table_codec import TableCodec, learn_table_codec
 TABLE_CHECKS = {"dtype": None, "ensure_all_finite": "allow-nan"}
 
 
-def table_fits_net(model) -> bool:
+def _table_fits_net(model) -> bool:
     """Whether the table of a loaded model has the columns that its net takes."""
     if not hasattr(model, "table_"):
         return True
@@ -76,7 +76,7 @@ def refuse_repeated_names(table) -> None:
     table_=Part(TableCodec),
     mean_=FloatArray("encoded", finite=True),
     scale_=FloatArray("encoded", finite=True),
-    check=table_fits_net,
+    check=_table_fits_net,
 )
 @dataclass(eq=False, repr=False)
 class TableVAE(AbstractVAE):

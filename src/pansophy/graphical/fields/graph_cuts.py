@@ -34,7 +34,7 @@ class CutResult(NamedTuple):
     energy: float
 
 
-def check_node_pairs(pairs, n):
+def _check_node_pairs(pairs, n):
     """Pairs (m, 2) of different nodes as int32."""
     pairs = np.asarray(pairs)
     pairs = pairs.reshape(0, 2) if pairs.size == 0 else pairs
@@ -71,7 +71,7 @@ def binary_cut(unary, pairs, tables) -> CutResult:
     if c.ndim != 2 or c.shape[1] != 2:
         raise ValueError(f"unary must have shape (n, 2), got {c.shape}.")
     n = len(c)
-    pairs = check_node_pairs(pairs, n)
+    pairs = _check_node_pairs(pairs, n)
     t = np.asarray(tables, dtype=float)
     if t.shape not in ((2, 2), (len(pairs), 2, 2)):
         raise ValueError(f"tables must have shape ({len(pairs)}, 2, 2), got {t.shape}.")
@@ -185,7 +185,7 @@ def alpha_expansion(
     if c.ndim != 2 or c.shape[1] < 1 or not np.isfinite(c).all():
         raise ValueError(f"unary must be finite of shape (n, q), got {c.shape}.")
     n, q = c.shape
-    pairs = check_node_pairs(pairs, n)
+    pairs = _check_node_pairs(pairs, n)
     w = np.broadcast_to(np.asarray(weights, dtype=float), len(pairs))
     if (w < 0).any():
         raise ValueError("weights of pairs must not be negative: that is not a metric.")

@@ -101,7 +101,7 @@ class MarkovRandomField(Estimator):
                 "this field has cliques but no tables: give a dict of tables, or call "
                 "fit first."
             )
-        tables = [(clique_names(c), t) for c, t in self.cliques.items()]
+        tables = [(_clique_names(c), t) for c, t in self.cliques.items()]
         tables += [((v,), t) for v, t in (self.unary or {}).items()]
         sizes: dict[str, Any] = {}
         for names, table in tables:
@@ -137,7 +137,7 @@ class MarkovRandomField(Estimator):
         """log p of each row."""
         graph = self._graph()
         codes, _ = encode_table(X, graph.space)
-        reject_missing_codes(codes)
+        _reject_missing_codes(codes)
         return graph.log_value(codes) - graph.log_partition()
 
     def fit(self, X, y=None, sample_weight=None):
@@ -157,12 +157,12 @@ class MarkovRandomField(Estimator):
         """
         check_params(self)
         codes, space = encode_table(X)
-        reject_missing_codes(codes)
+        _reject_missing_codes(codes)
         n = len(codes)
         weight = check_sample_weight(sample_weight, n)
         weight = np.ones(n) if weight is None else weight
         scopes = [(v,) for v in range(len(space.names))]
-        scopes += [tuple(sorted(space.numbers(clique_names(c)))) for c in self.cliques]
+        scopes += [tuple(sorted(space.numbers(_clique_names(c)))) for c in self.cliques]
         scopes = list(dict.fromkeys(scopes))
         rows, back = np.unique(codes, axis=0, return_inverse=True)
         share = np.bincount(back.ravel(), weight) / weight.sum()
@@ -204,12 +204,12 @@ class MarkovRandomField(Estimator):
         )
 
 
-def clique_names(clique) -> tuple[str, ...]:
+def _clique_names(clique) -> tuple[str, ...]:
     """A clique as a tuple of names."""
     return (clique,) if isinstance(clique, str) else tuple(clique)
 
 
-def reject_missing_codes(codes):
+def _reject_missing_codes(codes):
     """Raise if a code is missing."""
     if (codes < 0).any():
         j = int(np.argmax((codes < 0).any(axis=0)))

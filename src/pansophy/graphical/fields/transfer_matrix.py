@@ -22,14 +22,14 @@ import numpy as np
 MAX_ROW_STATES = 1 << 20
 
 
-def apply_kronecker(a, M):
+def _apply_kronecker(a, M):
     """(M x ... x M) a, one axis at a time."""
     for axis in range(a.ndim):
         a = np.moveaxis(np.tensordot(M, a, axes=(1, axis)), 0, axis)
     return a
 
 
-def row_log_weights(U, L):
+def _row_log_weights(U, L):
     """log w_t of eq. (2): the pixels of a row U (m, q) and the pairs in it."""
     m, q = U.shape
     w = np.zeros((q,) * m)
@@ -66,10 +66,10 @@ def transfer_matrix_inference(U, L):
     forward = []
     a = None
     for t in range(height):
-        w = row_log_weights(U[t], L)
+        w = _row_log_weights(U[t], L)
         log_z += w.max()
         weights.append(np.exp(w - w.max()))
-        a = weights[t] if a is None else weights[t] * apply_kronecker(a, M.T)
+        a = weights[t] if a is None else weights[t] * _apply_kronecker(a, M.T)
         log_z += np.log(a.sum())
         a = a / a.sum()
         forward.append(a)
@@ -81,7 +81,7 @@ def transfer_matrix_inference(U, L):
         for j in range(width):
             other_axes = tuple(k for k in range(width) if k != j)
             P[t, j] = joint.sum(axis=other_axes)
-        b = apply_kronecker(weights[t] * b, M)
+        b = _apply_kronecker(weights[t] * b, M)
         b /= b.max()
     return float(log_z), P
 
@@ -159,7 +159,7 @@ def periodic_inference(U, L):
     log_z = height * width * L.max()
     weights = []
     for t in range(height):
-        w = row_log_weights(U[t], L) + first_and_last_pair(L, width)
+        w = _row_log_weights(U[t], L) + _first_and_last_pair(L, width)
         log_z += w.max()
         weights.append(np.exp(w - w.max()).ravel())
     forward = [np.diag(weights[0])]
@@ -181,7 +181,7 @@ def periodic_inference(U, L):
     return float(log_z), P
 
 
-def first_and_last_pair(L, width):
+def _first_and_last_pair(L, width):
     """L between the last and the first pixel of a row, over the states of the row."""
     q = len(L)
     ends = [q if k in (0, width - 1) else 1 for k in range(width)]

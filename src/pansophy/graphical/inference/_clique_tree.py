@@ -26,7 +26,7 @@ RESCALE_EVERY = 8  # products after which a table is rescaled, so that none unde
 
 
 @compiled
-def multiply_table(T, t0, dims, d0, k, S, s0, strides, q0, digit):
+def _multiply_table(T, t0, dims, d0, k, S, s0, strides, q0, digit):
     """T *= S along the axes of T."""
     if k == 0:
         T[t0] *= S[s0]
@@ -58,7 +58,7 @@ def multiply_table(T, t0, dims, d0, k, S, s0, strides, q0, digit):
 
 
 @compiled
-def marginalize_table(S, s0, size, T, t0, dims, d0, k, strides, q0, digit):
+def _marginalize_table(S, s0, size, T, t0, dims, d0, k, strides, q0, digit):
     """S = the sum of T over the axes that S lacks."""
     S[s0 : s0 + size] = 0.0
     if k == 0:
@@ -92,7 +92,7 @@ def marginalize_table(S, s0, size, T, t0, dims, d0, k, strides, q0, digit):
 
 
 @compiled
-def rescale_table(T, start, end):
+def _rescale_table(T, start, end):
     """Divide a table by its largest value and return its logarithm."""
     top = 0.0
     for i in range(start, end):
@@ -120,12 +120,12 @@ def load_factors(T, geometry, factors, codes, digit, n_products):
             cell += observed_stride[e] * codes[observed[e]]
         d0 = dim_ptr[c]
         k = dim_ptr[c + 1] - d0
-        multiply_table(
+        _multiply_table(
             T, table_ptr[c], dims, d0, k, values, cell, strides, stride_ptr[f], digit
         )
         n_products[c] += 1
         if n_products[c] % RESCALE_EVERY == 0:
-            scale += rescale_table(T, table_ptr[c], table_ptr[c + 1])
+            scale += _rescale_table(T, table_ptr[c], table_ptr[c + 1])
     return scale
 
 
@@ -159,19 +159,19 @@ def pass_messages(T, geometry, M, links, schedule, message, digit, n_products, c
             a0 = far_ptr[e]
             B = near
             b0 = near_ptr[e]
-        marginalize_table(
+        _marginalize_table(
             message, first, size, T, table_ptr[a], dims, da, ka, A, a0, digit
         )
-        scale += rescale_table(message, first, size)
+        scale += _rescale_table(message, first, size)
         m0 = sep_ptr[e]
         for i in range(size):
             new, old = message[i], M[m0 + i]
             M[m0 + i] = new
             message[i] = new / old if old > 0.0 else 0.0
-        multiply_table(T, table_ptr[b], dims, db, kb, message, first, B, b0, digit)
+        _multiply_table(T, table_ptr[b], dims, db, kb, message, first, B, b0, digit)
         n_products[b] += 1
         if n_products[b] % RESCALE_EVERY == 0:
-            scale += rescale_table(T, table_ptr[b], table_ptr[b + 1])
+            scale += _rescale_table(T, table_ptr[b], table_ptr[b + 1])
     return scale
 
 
@@ -186,7 +186,7 @@ def read_marginals(out, T, geometry, output, digit):
         d0, s0 = dim_ptr[c], out_ptr[o]
         k, size = dim_ptr[c + 1] - d0, out_ptr[o + 1] - s0
         q0 = out_stride_ptr[o]
-        marginalize_table(
+        _marginalize_table(
             out, s0, size, T, table_ptr[c], dims, d0, k, out_strides, q0, digit
         )
         total = 0.0
@@ -259,7 +259,7 @@ def multiply_likelihoods(T, geometry, homes, likelihood, like_ptr, observed, dig
         d0 = dim_ptr[c]
         k = dim_ptr[c + 1] - d0
         unit[axis] = 1
-        multiply_table(
+        _multiply_table(
             T, table_ptr[c], dims, d0, k, likelihood, like_ptr[v], unit, first, digit
         )
         unit[axis] = 0

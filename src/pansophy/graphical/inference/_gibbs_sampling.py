@@ -9,7 +9,7 @@ from ...core.loops.compiled import compiled
 
 
 @compiled
-def cumulative_conditional(g, v, x, w):
+def _cumulative_conditional(g, v, x, w):
     """Cumulative sums of p(x_v | rest), up to a factor, from the factors of v."""
     n = g.sizes[v]
     for a in range(n):
@@ -58,7 +58,7 @@ def gibbs_chain(g, plan, x, state, burn_in, thin, largest, out):
                 while a < last and cumulative[cell + a] <= u:
                     a += 1
             else:
-                u *= cumulative_conditional(g, v, x, w)
+                u *= _cumulative_conditional(g, v, x, w)
                 while a < last and w[a] <= u:
                     a += 1
             x[v] = a

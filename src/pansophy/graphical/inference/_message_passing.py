@@ -88,7 +88,7 @@ def factor_to_variable(g, e, kind, M, u, r, q, w, out):
 
 
 @compiled
-def normalise_and_damp(g, e, kind, M, damping, out):
+def _normalise_and_damp(g, e, kind, M, damping, out):
     """Normalise and damp a new message; returns its distance from the old one."""
     n, m = g.sizes[g.variable[e]], g.message[e]
     top = -np.inf
@@ -124,7 +124,7 @@ def message_sweep(g, order, kind, M, new, u, r, damping, loopy, buffers):
         e = order[k]
         factor_to_variable(g, e, kind, M, u, r, q, w, out)
         if loopy:
-            gap = max(gap, normalise_and_damp(g, e, kind, M, damping, out))
+            gap = max(gap, _normalise_and_damp(g, e, kind, M, damping, out))
         m = g.message[e]
         for x in range(g.sizes[g.variable[e]]):
             new[m + x] = out[x]
@@ -132,7 +132,7 @@ def message_sweep(g, order, kind, M, new, u, r, damping, loopy, buffers):
 
 
 @compiled
-def update_residual(residuals, leaf, value):
+def _update_residual(residuals, leaf, value):
     """Set a residual in a tournament tree of maxima (leaves in the second half)."""
     k = leaf + len(residuals) // 2
     residuals[k] = value
@@ -155,10 +155,10 @@ def residual_sweep(
     if is_first:
         for e in range(len(g.variable)):
             factor_to_variable(g, e, kind, M, u, r, q, w, out)
-            gap = normalise_and_damp(g, e, kind, M, damping, out)
+            gap = _normalise_and_damp(g, e, kind, M, damping, out)
             for x in range(g.sizes[g.variable[e]]):
                 pending[g.message[e] + x] = out[x]
-            update_residual(residuals, e, gap)
+            _update_residual(residuals, e, gap)
     for _ in range(count):
         k = 1
         while k < half:
@@ -169,7 +169,7 @@ def residual_sweep(
         v = g.variable[e]
         for x in range(g.message[e], g.message[e + 1]):
             M[x] = pending[x]
-        update_residual(residuals, e, 0.0)
+        _update_residual(residuals, e, 0.0)
         for j in range(g.begin[v], g.begin[v + 1]):
             f = g.factor[g.edges[j]]
             for o in range(g.first[f], g.first[f + 1]):
@@ -178,10 +178,10 @@ def residual_sweep(
                 if g.variable[o] == v and o != e:
                     continue
                 factor_to_variable(g, o, kind, M, u, r, q, w, out)
-                gap = normalise_and_damp(g, o, kind, M, damping, out)
+                gap = _normalise_and_damp(g, o, kind, M, damping, out)
                 for x in range(g.sizes[g.variable[o]]):
                     pending[g.message[o] + x] = out[x]
-                update_residual(residuals, o, gap)
+                _update_residual(residuals, o, gap)
     return residuals[1]
 
 

@@ -46,7 +46,7 @@ class GaussianBeliefs:
         return self.run.converged
 
 
-def check_precision_system(J, h):
+def _check_precision_system(J, h):
     """J as a symmetric CSR array and h; raises if they do not fit."""
     J = csr_array(J, dtype=float)
     h = np.asarray(h, dtype=float)
@@ -96,7 +96,7 @@ def gaussian_bp(
     (array([0.666667, 0.333333]), array([0.666667, 0.666667]), array([0.333333]))
     """
     check_propagation_options(damping, max_iter, tol)
-    J, h = check_precision_system(precision, potential)
+    J, h = _check_precision_system(precision, potential)
     entries = J.tocoo()
     is_off_diagonal = (entries.row != entries.col) & (entries.data != 0)
     d = len(h)

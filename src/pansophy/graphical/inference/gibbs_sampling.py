@@ -71,7 +71,7 @@ class GibbsDraws:
         return f"GibbsDraws({m} chains of {n} rows, {d} variables)"
 
 
-def tabulate_conditionals(graph: FactorGraph, free):
+def _tabulate_conditionals(graph: FactorGraph, free):
     """Eq. (1) of each free variable as cumulative sums: the `plan` of `gibbs_chain`."""
     factors_at: list[list] = [[] for _ in graph.sizes]
     for f in graph.factors:
@@ -186,7 +186,7 @@ def gibbs_sample(
             stacklevel=2,
         )
     free = [v for v in range(len(graph.sizes)) if v not in observed]
-    plan = tabulate_conditionals(graph, free)
+    plan = _tabulate_conditionals(graph, free)
     with np.errstate(divide="ignore"):
         flat = graph.flat._replace(table=np.log(graph.flat.table))
     largest = max(graph.sizes)

@@ -113,7 +113,7 @@ def loopy_bp(
     u = log_evidence_vector(graph, evidence)
     M = uniform_messages(flat)
     r = np.ones(len(flat.variable))
-    step = propagation_step(flat, schedule, int(kind == "max"), M, u, r, damping)
+    step = _propagation_step(flat, schedule, int(kind == "max"), M, u, r, damping)
     run = iterate(
         step, FixedPointState(M, np.inf), max_iter=max_iter, tol=tol, change=last_change
     )
@@ -122,13 +122,13 @@ def loopy_bp(
     log_z = log_constant_of(graph)
     top = np.maximum.reduceat(b, flat.start[:-1])
     if np.isfinite(top).all():
-        log_z += bethe_log_partition(flat, M, u, r, int(kind == "max"))
+        log_z += _bethe_log_partition(flat, M, u, r, int(kind == "max"))
     if not (np.isfinite(top).all() and log_z > -np.inf):
         raise zero_probability_error(evidence or {})
     return Beliefs(graph, flat, M, u, r, log_z, run)
 
 
-def propagation_step(flat, schedule, kind, M, u, r, damping):
+def _propagation_step(flat, schedule, kind, M, u, r, damping):
     """The step function of an iteration over messages M, for the driver."""
     buffers = message_buffers(flat)
     E = len(flat.variable)
@@ -165,7 +165,7 @@ def propagation_step(flat, schedule, kind, M, u, r, damping):
     return step
 
 
-def bethe_log_partition(flat, M, u, r, kind=0) -> float:
+def _bethe_log_partition(flat, M, u, r, kind=0) -> float:
     """The right-hand side of eq. (1)."""
     w, q, out = message_buffers(flat)
     combine = np.logaddexp.reduce if kind == 0 else np.max

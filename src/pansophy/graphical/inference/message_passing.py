@@ -140,7 +140,7 @@ def message_buffers(flat: FlatFactorGraph):
     return np.empty(cells), np.empty(largest), np.empty(largest)
 
 
-def tree_factor_graph(model, evidence) -> FactorGraph:
+def _tree_factor_graph(model, evidence) -> FactorGraph:
     """The factor graph, reduced by the evidence if it has loops."""
     graph = to_factor_graph(model)
     if graph.is_tree:
@@ -153,7 +153,7 @@ def tree_factor_graph(model, evidence) -> FactorGraph:
     return reduced
 
 
-def tree_messages(graph: FactorGraph, evidence, root, kind):
+def _tree_messages(graph: FactorGraph, evidence, root, kind):
     """All messages of a tree, eq. (2): flat graph, schedule, roots, M, u, weights."""
     flat = graph.flat
     u = log_evidence_vector(graph, evidence)
@@ -196,8 +196,8 @@ def sum_product(model, evidence=None, *, root=0) -> Beliefs:
     >>> b["x2"].round(6), round(float(b.unnormalised["x0"].sum()), 6)
     (array([0.487014, 0.512986]), 0.473817)
     """
-    graph = tree_factor_graph(model, evidence)
-    flat, _, roots, M, u, r = tree_messages(graph, evidence, root, 0)
+    graph = _tree_factor_graph(model, evidence)
+    flat, _, roots, M, u, r = _tree_messages(graph, evidence, root, 0)
     b = log_beliefs(flat, M, u, r)
     log_z = log_constant_of(graph)
     for v in roots:
@@ -207,10 +207,10 @@ def sum_product(model, evidence=None, *, root=0) -> Beliefs:
     return Beliefs(graph, flat, M, u, r, log_z)
 
 
-def best_assignment(model, evidence, root, kind) -> Assignment:
+def _best_assignment(model, evidence, root, kind) -> Assignment:
     """The best assignment of a tree by the messages of a kind (1 or 2)."""
-    graph = tree_factor_graph(model, evidence)
-    flat, order, roots, M, u, r = tree_messages(graph, evidence, root, kind)
+    graph = _tree_factor_graph(model, evidence)
+    flat, order, roots, M, u, r = _tree_messages(graph, evidence, root, kind)
     b = log_beliefs(flat, M, u, r)
     top = log_constant_of(graph)
     top += sum(b[flat.start[v] : flat.start[v + 1]].max() for v in roots)
@@ -236,7 +236,7 @@ def max_product(model, evidence=None, *, root=0) -> Assignment:
     >>> max_product(graph).states
     {'a': 1, 'b': 1}
     """
-    return best_assignment(model, evidence, root, 1)
+    return _best_assignment(model, evidence, root, 1)
 
 
 def min_sum(model, evidence=None, *, root=0) -> Assignment:
@@ -250,4 +250,4 @@ def min_sum(model, evidence=None, *, root=0) -> Assignment:
     >>> min_sum(graph)
     Assignment(states={'a': 1, 'b': 1}, log_value=2.07...)
     """
-    return best_assignment(model, evidence, root, 2)
+    return _best_assignment(model, evidence, root, 2)

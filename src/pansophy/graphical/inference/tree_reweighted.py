@@ -69,7 +69,7 @@ def edge_appearance_probabilities(n: int, edges) -> np.ndarray:
     return np.maximum(used, 0.5) / N_SAMPLED_TREES
 
 
-def merge_factors_by_scope(graph: FactorGraph) -> FactorGraph:
+def _merge_factors_by_scope(graph: FactorGraph) -> FactorGraph:
     """An equal graph with one factor for each set of at most two variables."""
     by_scope: dict = {}
     for f in graph.factors:
@@ -116,7 +116,7 @@ def tree_reweighted_bp(
     True
     """
     check_propagation_options(damping, max_iter, tol)
-    graph = merge_factors_by_scope(to_factor_graph(model).reduced(evidence or {}))
+    graph = _merge_factors_by_scope(to_factor_graph(model).reduced(evidence or {}))
     pair = [len(f.variables) == 2 for f in graph.factors]
     ends = [f.variables for f in graph.factors if len(f.variables) == 2]
     share = np.ones(len(graph.factors))

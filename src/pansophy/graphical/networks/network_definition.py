@@ -67,16 +67,16 @@ def parse_definition(tables: Mapping[str, Any], states=None) -> NetworkDefinitio
         value = parsed[names[i]][1]
         parent_names = [names[p] for p in parents[i]]
         if isinstance(value, (LinearGaussian, ConditionalLinearGaussian)):
-            nodes[i] = check_gaussian_node(value, names[i], parent_names, parent_sizes)
+            nodes[i] = _check_gaussian_node(value, names[i], parent_names, parent_sizes)
             continue
         value = value.prob if isinstance(value, ConditionalTable) else value
-        nodes[i], labels[i] = complete_table(
+        nodes[i], labels[i] = _complete_table(
             value, names[i], parent_names, parent_sizes, own_states
         )
     space = VariableSpace(names, tuple(labels))
     for i, node in enumerate(nodes):
         if isinstance(node, ConditionalTable):
-            check_probability_rows(node.prob, i, parents, space)
+            _check_probability_rows(node.prob, i, parents, space)
     return NetworkDefinition(space, parents, tuple(nodes))
 
 
@@ -103,7 +103,7 @@ def check_network_parts(space: VariableSpace, parents, nodes) -> NetworkDefiniti
         parent_names = [names[p] for p in parents[i]]
         if space.is_discrete(i):
             value = node.prob if isinstance(node, ConditionalTable) else node
-            complete_table(
+            _complete_table(
                 value,
                 names[i],
                 parent_names,
@@ -111,13 +111,13 @@ def check_network_parts(space: VariableSpace, parents, nodes) -> NetworkDefiniti
                 space.states[i],
                 compact=False,
             )
-            check_probability_rows(value, i, parents, space)
+            _check_probability_rows(value, i, parents, space)
         else:
-            check_gaussian_node(node, names[i], parent_names, parent_sizes)
+            _check_gaussian_node(node, names[i], parent_names, parent_sizes)
     return NetworkDefinition(space, parents, nodes)
 
 
-def complete_table(value, name, parent_names, parent_sizes, states, *, compact=True):
+def _complete_table(value, name, parent_names, parent_sizes, states, *, compact=True):
     """A table with the last state filled in, and the states of the variable."""
     if 0 in parent_sizes:
         continuous = parent_names[parent_sizes.index(0)]
@@ -152,7 +152,7 @@ def complete_table(value, name, parent_names, parent_sizes, states, *, compact=T
     return ConditionalTable(prob), tuple(range(size)) if states is None else states
 
 
-def check_probability_rows(prob, i, parents, space: VariableSpace) -> None:
+def _check_probability_rows(prob, i, parents, space: VariableSpace) -> None:
     """Raise an error about the first row that is not a distribution."""
     name, node_parents = space.names[i], parents[i]
     total = prob.sum(axis=-1)
@@ -176,7 +176,7 @@ def check_probability_rows(prob, i, parents, space: VariableSpace) -> None:
     )
 
 
-def check_gaussian_node(node, name, parent_names, parent_sizes):
+def _check_gaussian_node(node, name, parent_names, parent_sizes):
     """A continuous node, if its shape fits its parents."""
     if not isinstance(node, (LinearGaussian, ConditionalLinearGaussian)):
         raise ValueError(
@@ -207,18 +207,18 @@ def check_gaussian_node(node, name, parent_names, parent_sizes):
     return node
 
 
-def table_key(i, parents, space: VariableSpace) -> str:
+def _table_key(i, parents, space: VariableSpace) -> str:
     """The key "C | A, B" of node i."""
     parent_names = ", ".join(str(space.names[p]) for p in parents[i])
     return f"{space.names[i]} | {parent_names}" if parent_names else str(space.names[i])
 
 
-def format_table(prob, i, parents, space: VariableSpace, limit: int = 24) -> str:
+def _format_table(prob, i, parents, space: VariableSpace, limit: int = 24) -> str:
     """A table as text, a row for each configuration of the parents."""
     node_parents = parents[i]
     head = "  ".join(f"{s!s:>8}" for s in space.states[i])
     rows = math.prod(prob.shape[:-1])
-    lines = [table_key(i, parents, space), f"  {'':<20} {head}"]
+    lines = [_table_key(i, parents, space), f"  {'':<20} {head}"]
     for z in range(min(rows, limit)):
         cell = np.unravel_index(z, prob.shape[:-1]) if node_parents else ()
         row = ", ".join(
@@ -233,7 +233,7 @@ def describe_network(model) -> str:
     texts = []
     for i, node in enumerate(model.nodes):
         if isinstance(node, ConditionalTable):
-            texts.append(format_table(node.prob, i, model.parents, model.space))
+            texts.append(_format_table(node.prob, i, model.parents, model.space))
         else:
-            texts.append(f"{table_key(i, model.parents, model.space)}: {node}")
+            texts.append(f"{_table_key(i, model.parents, model.space)}: {node}")
     return "\n".join(texts)

@@ -18,7 +18,7 @@ ARROW_HEAD = (
 NODE_FILLS = {True: "#e8f0fe", False: "#fff3e0"}  # discrete, continuous
 
 
-def quote_dot_name(name) -> str:
+def _quote_dot_name(name) -> str:
     """A name in quotes, as DOT requires."""
     text = str(name).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'
@@ -30,12 +30,12 @@ def network_dot(model) -> str:
     lines = ["digraph network {", "  node [shape=box, style=rounded];"]
     for i, name in enumerate(space.names):
         shape = "" if space.is_discrete(i) else " [shape=ellipse]"
-        lines.append(f"  {quote_dot_name(name)}{shape};")
+        lines.append(f"  {_quote_dot_name(name)}{shape};")
     for i, node_parents in enumerate(model.parents):
         for p in node_parents:
             parent, child = (
-                quote_dot_name(space.names[p]),
-                quote_dot_name(space.names[i]),
+                _quote_dot_name(space.names[p]),
+                _quote_dot_name(space.names[i]),
             )
             lines.append(f"  {parent} -> {child};")
     return "\n".join([*lines, "}"]) + "\n"

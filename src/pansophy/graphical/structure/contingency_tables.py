@@ -46,7 +46,7 @@ def for_each_item(function, items, work: float):
         pass
 
 
-def check_codes(codes, sizes) -> np.ndarray:
+def _check_codes(codes, sizes) -> np.ndarray:
     """Codes (n, d) if each is a state of its column or -1; the loops rely on it."""
     codes = np.asarray(codes)
     if codes.ndim != 2 or codes.shape[1] != len(sizes):
@@ -91,7 +91,7 @@ class ContingencyTables:
     """
 
     def __init__(self, codes, sizes, weights=None):
-        codes = check_codes(codes, sizes)
+        codes = _check_codes(codes, sizes)
         top = max(sizes, default=0)
         small = np.int8 if top <= 127 else np.int32
         self.columns = np.ascontiguousarray(codes.T, dtype=small)  # (d, n)

@@ -95,7 +95,7 @@ class Skeleton(NamedTuple):
     done: bool = False
 
 
-def test_round(tests, adjacent, size, alpha) -> dict:
+def _test_round(tests, adjacent, size, alpha) -> dict:
     """Pairs that some S of this size separates, eq. (1), with their best S."""
 
     def tests_of_node(y):
@@ -245,7 +245,7 @@ class PC(Estimator):
 
         def step(state: Skeleton) -> Skeleton:
             size = state.size + 1
-            separated = test_round(tests, state.adjacent, size, self.alpha)
+            separated = _test_round(tests, state.adjacent, size, self.alpha)
             adjacent = state.adjacent.copy()
             for x, y in separated:
                 adjacent[x, y] = adjacent[y, x] = False

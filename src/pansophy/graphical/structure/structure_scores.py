@@ -195,7 +195,7 @@ class CachedFamilyScores:
         return np.array([self.memory[key] for key in keys])
 
 
-def family_scores_of(data, kind, *, weights=None, equivalent_size=10.0, columns=None):
+def _family_scores_of(data, kind, *, weights=None, equivalent_size=10.0, columns=None):
     """The family scores of a table for a score by name, and its variables."""
     if kind in GAUSSIAN_SCORES:
         X, space = continuous_columns(data, columns)
@@ -240,7 +240,7 @@ def structure_score(
     >>> round(structure_score(rows, [(), (0,)], "log_likelihood"), 6)
     -9.462488
     """
-    families, space = family_scores_of(
+    families, space = _family_scores_of(
         data, score, weights=weights, equivalent_size=equivalent_size
     )
     parents = parse_parents(graph, space.names)

@@ -41,14 +41,14 @@ BACKWARD = ConvTiling(128, 8, 128)
 
 
 @triton.jit
-def quick_sigmoid(p):
+def _quick_sigmoid(p):
     """1 / (1 + exp(-p)); the square of a reciprocal root is quicker than a division."""
     r = tl.rsqrt(1.0 + tl.exp2(-1.4426950408889634 * p))
     return r * r
 
 
 @triton.jit
-def load_rows(
+def _load_rows(
     ptr, row, first, c, length, channels, step, ROWS: tl.constexpr
 ):  # fmt: skip
     """Rows first, ..., first + ROWS - 1 as a tuple; 0 outside the sequence."""
@@ -85,14 +85,14 @@ def silu_conv_kernel(
     x_step = x_units * X_UNIT
     w = load_weights(w_ptr, c, channels, W)
     b = tl.load(b_ptr + c, mask=inside, other=0.0).to(tl.float32)
-    past = load_rows(x_ptr, row, first - (W - 1), c, length, channels, x_step, W - 1)
+    past = _load_rows(x_ptr, row, first - (W - 1), c, length, channels, x_step, W - 1)
     for start in range(first, tl.minimum(first + SPAN, length), GROUP):
-        x = past + load_rows(x_ptr, row, start, c, length, channels, x_step, GROUP)
+        x = past + _load_rows(x_ptr, row, start, c, length, channels, x_step, GROUP)
         for g in tl.static_range(GROUP):
             p = b
             for k in tl.static_range(W):
                 p += w[k] * x[g + k].to(tl.float32)
-            y = p * quick_sigmoid(p)
+            y = p * _quick_sigmoid(p)
             offsets = (row * length + start + g) * (y_units * Y_UNIT) + c
             is_valid = inside & (start + g < length)
             tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty), mask=is_valid)
@@ -115,7 +115,7 @@ def silu_conv_gradient_kernel(
     dy_step = dy_units * Y_UNIT
     w = load_weights(w_ptr, c, channels, W)
     b = tl.load(b_ptr + c, mask=inside, other=0.0).to(tl.float32)
-    past = load_rows(x_ptr, row, first - (W - 1), c, length, channels, x_step, W - 1)
+    past = _load_rows(x_ptr, row, first - (W - 1), c, length, channels, x_step, W - 1)
     zero = tl.zeros((CHANNELS,), tl.float32)
     past_dp = ()
     dw = (zero,)
@@ -124,14 +124,14 @@ def silu_conv_gradient_kernel(
         dw = dw + (zero,)
     db = zero
     for start in range(first, last + (W - 1), GROUP):
-        x = past + load_rows(x_ptr, row, start, c, length, channels, x_step, GROUP)
-        dy = load_rows(dy_ptr, row, start, c, length, channels, dy_step, GROUP)
+        x = past + _load_rows(x_ptr, row, start, c, length, channels, x_step, GROUP)
+        dy = _load_rows(dy_ptr, row, start, c, length, channels, dy_step, GROUP)
         dp = past_dp
         for g in tl.static_range(GROUP):
             p = b
             for k in tl.static_range(W):
                 p += w[k] * x[g + k].to(tl.float32)
-            gate = quick_sigmoid(p)
+            gate = _quick_sigmoid(p)
             dp_t = dy[g].to(tl.float32) * gate * (1 + p * (1 - gate))
             dp = dp + (dp_t,)
             dp_own = tl.where(start + g < last, dp_t, 0.0)

@@ -21,7 +21,7 @@ from ._ssd_triton import SSDSaved, ssd_backward, ssd_forward
 from .mamba import MambaParameters, selective_decays
 
 
-def convolved_parts(mixed, heads, states):
+def _convolved_parts(mixed, heads, states):
     """u (n, L, H, P), B and C of the convolved columns, in place."""
     inner = mixed.shape[-1] - 2 * states
     u, B, C = mixed.split((inner, states, states), dim=-1)
@@ -49,7 +49,7 @@ class TritonMambaCore(torch.autograd.Function):
         n, length = projected.shape[:2]
         mixed = projected.new_empty(n, length, channels)
         silu_conv(unmixed, kernel_rows(p.kernel), p.kernel_bias, mixed)
-        u, B, C = convolved_parts(mixed, heads, states)
+        u, B, C = _convolved_parts(mixed, heads, states)
         h0 = u.new_zeros(n, heads, inner // heads, states, dtype=torch.float32)
         y, _, saved = ssd_forward(u, log_a, B, C, step_gain, h0, p.D.float())
         y = y.flatten(-2)
@@ -71,9 +71,9 @@ class TritonMambaCore(torch.autograd.Function):
         dz, dbefore, ddt = dprojected.split(sizes, dim=-1)
         dy, dgain = gated_norm_gradient(y, z, p.gain, dout.contiguous(), dz, ctx.eps)
         states = before_chunks.shape[-1]
-        u, B, C = convolved_parts(mixed, heads, states)
+        u, B, C = _convolved_parts(mixed, heads, states)
         dmixed = torch.empty_like(mixed)
-        du, dB, dC = convolved_parts(dmixed, heads, states)
+        du, dB, dC = _convolved_parts(dmixed, heads, states)
         dlast = sums.new_zeros(len(u), heads, inner // heads, states)
         g = ssd_backward(
             u, B, C, p.D.float(), SSDSaved(sums, before_chunks),

@@ -339,7 +339,7 @@ def gradient_kernel(
     tl.store(dbc_ptr + parts * rows * length * N + place_n, dC, mask=is_valid)
 
 
-def step_stride(x):
+def _step_stride(x):
     """Numbers between a step of x (n, L, ...) and the next, if its steps are rows.
 
     The numbers of a step must lie side by side, and a row of the batch must follow
@@ -356,9 +356,9 @@ def step_stride(x):
     return row
 
 
-def rows_in_place(x):
+def _rows_in_place(x):
     """x itself where the kernels can read it in place, else a copy."""
-    return x.contiguous() if step_stride(x) is None else x
+    return x.contiguous() if _step_stride(x) is None else x
 
 
 class Launch:
@@ -405,7 +405,7 @@ class Launch:
         """Launch a kernel that goes through heads; `rows` are x and B."""
         function[(self.chunks, self.n, self.parts(kernel))](
             *tensors, self.length, self.heads, self.share(kernel),
-            *map(step_stride, rows), SKIP=skip, **self.options(kernel),
+            *map(_step_stride, rows), SKIP=skip, **self.options(kernel),
         )  # fmt: skip
 
     def by_steps(self, function, *tensors, **options):
@@ -436,7 +436,7 @@ class Launch:
             rows //= 2
         states_kernel[(self.P // rows, self.heads, self.n)](
             x, sums, B, first, states, last, self.length, self.heads, self.chunks,
-            step_stride(x), step_stride(B), REVERSE=reverse, ROWS=rows,
+            _step_stride(x), _step_stride(B), REVERSE=reverse, ROWS=rows,
             **self.options("states"),
         )  # fmt: skip
         return states, last
@@ -460,7 +460,7 @@ class SSDOutput(NamedTuple):
 def ssd_forward(x, log_a, B, C, gain, h0, skip) -> SSDOutput:
     """y (n, L, H, P), the state after the last step, and what `ssd_backward` needs.
 
-    x, B and C may be columns of a tensor (see `step_stride`), all others are whole.
+    x, B and C may be columns of a tensor (see `_step_stride`), all others are whole.
     The skip is a tensor (H,) or None.
     """
     launch = Launch(x, B)
@@ -515,10 +515,10 @@ class TritonSSD(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, log_a, B, C, gain, h0, skip):
-        x = rows_in_place(x)
-        B = rows_in_place(B.to(x.dtype))
-        C = rows_in_place(C.to(x.dtype))
-        if step_stride(C) != step_stride(B):
+        x = _rows_in_place(x)
+        B = _rows_in_place(B.to(x.dtype))
+        C = _rows_in_place(C.to(x.dtype))
+        if _step_stride(C) != _step_stride(B):
             B, C = B.contiguous(), C.contiguous()
         log_a, gain, h0 = (p.contiguous() for p in (log_a, gain, h0))
         y, last, saved = ssd_forward(x, log_a, B, C, gain, h0, skip)
@@ -529,7 +529,7 @@ class TritonSSD(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx, dy, dlast):
         x, B, C, skip, *saved = ctx.saved_tensors
-        if step_stride(x) != x[0, 0].numel():  # dx is a tensor of its own
+        if _step_stride(x) != x[0, 0].numel():  # dx is a tensor of its own
             x = x.contiguous()
         dx = torch.empty_like(x)
         g = ssd_backward(

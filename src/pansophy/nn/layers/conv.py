@@ -259,14 +259,14 @@ def convolve_channels(x, w, b=None, *, stride=1, padding=0, dilation=1, groups=1
             f"expected, got {tuple(x.shape)}."
         )
     sizes, kernel = tuple(x.shape[2:]), tuple(w.shape[2:])
-    added_zeros, layer_zeros = zeros_around(sizes, kernel, stride, padding, dilation)
+    added_zeros, layer_zeros = _zeros_around(sizes, kernel, stride, padding, dilation)
     if added_zeros:
         x = functional.pad(x, added_zeros)
     return CONVOLUTIONS[ndim](x, w, b, stride, layer_zeros, dilation, groups)
 
 
 @lru_cache(1024)
-def zeros_around(sizes, kernel, stride, padding, dilation):
+def _zeros_around(sizes, kernel, stride, padding, dilation):
     """Zeros to add to an input of these sizes before, and while, it is convolved.
 
     What has as many zeros before as after is left to the convolution itself.

@@ -73,7 +73,7 @@ def selective_decays(dt, dt_bias, log_A, mask=None) -> tuple[Tensor, Tensor]:
     return log_a, torch.expm1(log_a) / A
 
 
-def linear_map(W: Tensor) -> nn.Linear:
+def _linear_map(W: Tensor) -> nn.Linear:
     """A linear layer without bias that has these weights (outputs, inputs)."""
     layer = nn.utils.skip_init(nn.Linear, W.shape[1], W.shape[0], bias=False)
     layer.weight = nn.Parameter(W)
@@ -134,7 +134,7 @@ class Mamba(nn.Module):
         fan = 1 / math.sqrt(self.width)
         uniform = lambda *shape: torch.rand(*shape, generator=generator)
         total = self.inner + self.channels + self.heads
-        self.in_projection = linear_map((2 * uniform(total, self.width) - 1) * fan)
+        self.in_projection = _linear_map((2 * uniform(total, self.width) - 1) * fan)
         short = 1 / math.sqrt(convolution)
         kernel = (2 * uniform(self.channels, 1, convolution) - 1) * short
         self.kernel = nn.Parameter(kernel)
@@ -147,7 +147,7 @@ class Mamba(nn.Module):
         self.gain = nn.Parameter(torch.ones(self.inner))
         back = 1 / math.sqrt(self.inner)
         out = (2 * uniform(self.width, self.inner) - 1) * back
-        self.out_projection = linear_map(out)
+        self.out_projection = _linear_map(out)
 
     def _projected(self, x):
         """z, the channels of the convolution, and Delta before its bias."""

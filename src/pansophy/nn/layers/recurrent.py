@@ -245,7 +245,7 @@ class RecurrentLayer(nn.Module):
         return f"{self.d}, {self.h}, layers={self.layers}"
 
 
-def fused_loop(function, X, hidden, weights, bias):
+def _fused_loop(function, X, hidden, weights, bias):
     """One of torch's recurrent functions on one layer and direction."""
     with warnings.catch_warnings():  # cuDNN copies weights that are not in one piece
         warnings.filterwarnings("ignore", "RNN module weights are not part")
@@ -304,7 +304,7 @@ class RNN(RecurrentLayer):
         function = functions.get(self.activation)
         if function is None or self.recurrence == "identity":
             return None
-        H, h = fused_loop(function, X, state[0], weights, self.bias)
+        H, h = _fused_loop(function, X, state[0], weights, self.bias)
         return H, (h,)
 
 
@@ -332,7 +332,7 @@ class GRU(RecurrentLayer):
         return ((1 - z) * n + z * h,)  # (3)
 
     def fused(self, X, state, weights):
-        H, h = fused_loop(torch.gru, X, state[0], weights, self.bias)
+        H, h = _fused_loop(torch.gru, X, state[0], weights, self.bias)
         return H, (h,)
 
 
@@ -387,5 +387,5 @@ class LSTM(RecurrentLayer):
     def fused(self, X, state, weights):
         if self.gates < 4:
             return None
-        H, h, c = fused_loop(torch.lstm, X, state, weights, self.bias)
+        H, h, c = _fused_loop(torch.lstm, X, state, weights, self.bias)
         return H, (h, c)

@@ -43,11 +43,11 @@ from .positions import LearnedPositions, PositionalEncoding, Rotary
 from .recurrent import step_mask
 
 
-def squared_relu(z):
+def _squared_relu(z):
     return functional.relu(z).square()
 
 
-def tanh_gelu(z):
+def _tanh_gelu(z):
     """GELU by the hyperbolic tangent, as GPT-2 has it."""
     return functional.gelu(z, approximate="tanh")
 
@@ -55,8 +55,8 @@ def tanh_gelu(z):
 FEED_FORWARD_ACTIVATIONS = {
     "relu": functional.relu,
     "gelu": functional.gelu,
-    "gelu_tanh": tanh_gelu,
-    "relu2": squared_relu,
+    "gelu_tanh": _tanh_gelu,
+    "relu2": _squared_relu,
     "swiglu": functional.silu,
 }
 

@@ -28,7 +28,7 @@ def activate_values(z, rectified):
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def activate_layer(Z, b, rectified, last):
+def _activate_layer(Z, b, rectified, last):
     """g(Z + b) in place, for rows Z; without g in the last layer."""
     n, k = Z.shape
     for i in range(n):
@@ -51,7 +51,7 @@ def mlp_forward(w, layers, X, H):
         b = w[layers.biases[i] : layers.biases[i] + k]
         Z = H[offset : offset + n * k].reshape(n, k)
         np.dot(inputs, W, Z)
-        activate_layer(Z, b, layers.rectified, i == n_layers - 1)
+        _activate_layer(Z, b, layers.rectified, i == n_layers - 1)
         inputs = Z
         offset += n * k
     return inputs
@@ -99,7 +99,7 @@ def slope_times(D, H, rectified):
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def sum_rows(D, out):
+def _sum_rows(D, out):
     """Sums of the columns of D."""
     out[:] = np.float32(0.0)
     for i in range(D.shape[0]):
@@ -120,7 +120,7 @@ def mlp_backward(w, g, layers, X, H, D, spare):
         W = w[layers.weights[i] : layers.weights[i] + m * k].reshape(m, k)
         G = g[layers.weights[i] : layers.weights[i] + m * k].reshape(m, k)
         d = D[: n * k].reshape(n, k)
-        sum_rows(d, g[layers.biases[i] : layers.biases[i] + k])
+        _sum_rows(d, g[layers.biases[i] : layers.biases[i] + k])
         if i == 0:
             np.dot(X.T, d, G)
             break

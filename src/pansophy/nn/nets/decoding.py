@@ -71,7 +71,7 @@ class TokenModel(nn.Module):
         if isinstance(self.layer, TransformerEncoder):
             segments = begins.cumsum(1)
             return self.layer(X, return_state=False, segments=segments)[0]
-        X, lengths = unpacked_documents(X, begins)
+        X, lengths = _unpacked_documents(X, begins)
         H, _ = self.layer(X, lengths, return_state=False)
         return H[step_mask(lengths, X.shape[1])].view(*tokens.shape, -1)
 
@@ -102,7 +102,7 @@ class TokenModel(nn.Module):
         return n * self.length * work
 
 
-def unpacked_documents(X: Tensor, begins: Tensor) -> tuple[Tensor, Tensor]:
+def _unpacked_documents(X: Tensor, begins: Tensor) -> tuple[Tensor, Tensor]:
     """Documents packed into rows X (n, L, d), as padded rows of their own, and lengths.
 
     `begins` (n, L) is True where a document begins; what a row begins with is the rest

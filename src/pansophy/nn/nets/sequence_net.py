@@ -84,7 +84,7 @@ class EmbeddedTokens(nn.Module):
         return self.layer(E, lengths, state, return_state=return_state)
 
 
-def recurrent_layer(make) -> Callable[[LayerSize], nn.Module]:
+def _recurrent_layer(make) -> Callable[[LayerSize], nn.Module]:
     """A row of `ARCHITECTURES` for RNN, GRU or LSTM."""
     return lambda size: make(
         size.d,
@@ -95,7 +95,7 @@ def recurrent_layer(make) -> Callable[[LayerSize], nn.Module]:
     )
 
 
-def transformer_layer(size: LayerSize) -> nn.Module:
+def _transformer_layer(size: LayerSize) -> nn.Module:
     """A transformer whose steps see all others, or with one direction the past."""
     heads = min(size.heads, size.hidden)
     if size.hidden % heads:
@@ -176,7 +176,7 @@ class BothDirections(nn.Module):
         return torch.cat([A, reverse_sequences(B, lengths)], -1), None
 
 
-def state_space_layer(make) -> Callable[[LayerSize], nn.Module]:
+def _state_space_layer(make) -> Callable[[LayerSize], nn.Module]:
     """A row of `ARCHITECTURES` for layers of the form `make(width)`."""
 
     def one_way(size):
@@ -194,19 +194,19 @@ def state_space_layer(make) -> Callable[[LayerSize], nn.Module]:
     return made
 
 
-def mamba_layer(width: int) -> Mamba:
+def _mamba_layer(width: int) -> Mamba:
     """Mamba with the largest heads up to 16 channels that divide the inner ones."""
     head = next(h for h in (16, 8, 4, 2, 1) if 2 * width % h == 0)
     return Mamba(width, head_size=head)
 
 
 ARCHITECTURES: dict[str, Callable[[LayerSize], nn.Module]] = {
-    "rnn": recurrent_layer(RNN),
-    "gru": recurrent_layer(GRU),
-    "lstm": recurrent_layer(LSTM),
-    "transformer": transformer_layer,
-    "s4d": state_space_layer(S4D),
-    "mamba": state_space_layer(mamba_layer),
+    "rnn": _recurrent_layer(RNN),
+    "gru": _recurrent_layer(GRU),
+    "lstm": _recurrent_layer(LSTM),
+    "transformer": _transformer_layer,
+    "s4d": _state_space_layer(S4D),
+    "mamba": _state_space_layer(_mamba_layer),
 }
 
 POOLS = ("last", "sum", "mean")

@@ -78,7 +78,7 @@ class Augmentation(NamedTuple):
                 images, grid, padding_mode="border", align_corners=False
             )
         if self.brightness:
-            brightness = symmetric_uniform(images, self.brightness)
+            brightness = _symmetric_uniform(images, self.brightness)
             images = images * (1 + brightness.view(-1, 1, 1, 1))
         if self.noise:
             images = images + self.noise * torch.randn_like(images)
@@ -87,20 +87,20 @@ class Augmentation(NamedTuple):
     def affine_maps(self, images):
         """Eq. (1) in coordinates from -1 to 1: one 2 x 3 matrix for each image."""
         h, w = images.shape[2:]
-        angle = symmetric_uniform(images, math.radians(self.rotation))
-        size = 1 + symmetric_uniform(images, self.scale)
+        angle = _symmetric_uniform(images, math.radians(self.rotation))
+        size = 1 + _symmetric_uniform(images, self.scale)
         mirror = torch.ones_like(size)
         if self.flip:
-            mirror = 1 - 2 * (symmetric_uniform(images, 1.0) > 0).to(size)
+            mirror = 1 - 2 * (_symmetric_uniform(images, 1.0) > 0).to(size)
         cos, sin = torch.cos(angle) / size, torch.sin(angle) / size
-        shift_x = symmetric_uniform(images, 2 * self.shift / w)
-        shift_y = symmetric_uniform(images, 2 * self.shift / h)
+        shift_x = _symmetric_uniform(images, 2 * self.shift / w)
+        shift_y = _symmetric_uniform(images, 2 * self.shift / h)
         first = torch.stack([cos * mirror, -sin * (h / w), shift_x], 1)
         second = torch.stack([sin * (w / h) * mirror, cos, shift_y], 1)
         return torch.stack([first, second], 1)
 
 
-def symmetric_uniform(images, bound):
+def _symmetric_uniform(images, bound):
     """One number from -bound to bound for each image."""
     draw = torch.rand(len(images), dtype=images.dtype, device=images.device)
     return bound * (2 * draw - 1)

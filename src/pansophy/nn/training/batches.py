@@ -23,7 +23,7 @@ from .prefetch import prefetched
 CHUNK_BYTES = 1 << 25
 
 
-def to_tensor(array, device, *, non_blocking=False) -> torch.Tensor:
+def _to_tensor(array, device, *, non_blocking=False) -> torch.Tensor:
     """The array as a tensor on the device, without a copy where that is safe."""
     if not isinstance(array, torch.Tensor):
         array = np.require(array, requirements=["C", "W"])  # torch wants both
@@ -39,7 +39,7 @@ class TensorRows:
             data = (data,)
         self.keys = list(data) if isinstance(data, dict) else None
         parts = data.values() if isinstance(data, dict) else data
-        self.parts = [to_tensor(a, device) for a in parts]
+        self.parts = [_to_tensor(a, device) for a in parts]
         self.n = len(self.parts[0])
         if any(len(a) != self.n for a in self.parts):
             lengths = [len(a) for a in self.parts]
@@ -167,7 +167,7 @@ class Batches:
         """A pass of a source that has an order of its own."""
         source: Any = self.source
         for batch in source.read_pass(rng, self.batch_size, skip):
-            rows = first_length(batch)
+            rows = _first_length(batch)
             is_own_size = hasattr(source, "per_pass")  # batches cut by the source
             if self.drop_last and rows < self.batch_size and not is_own_size:
                 continue
@@ -186,7 +186,7 @@ class Batches:
     def _placed(self, batch):
         """A batch on the device, or in page-locked memory on the way to it."""
         if self.prefetch and torch.device(self.device).type == "cuda":
-            return pinned_batch(batch)
+            return _pinned_batch(batch)
         return batch_to_device(batch, self.device)
 
     def _parts(self, order, begin):
@@ -240,13 +240,13 @@ class Batches:
         """The position of the stream, as values that JSON can hold."""
         if self.read_ahead is not None:
             position, state = self.read_ahead
-            rng = {} if state is None else {"rng": json_state(state)}
+            rng = {} if state is None else {"rng": _json_state(state)}
             return {"position": position, **rng}
         position = self.position % self.per_pass
         if self.rng is None:
             return {"position": position}
         state = self.started if position else self.rng.bit_generator.state
-        return {"position": position, "rng": json_state(state)}
+        return {"position": position, "rng": _json_state(state)}
 
     def load_state_dict(self, values: dict) -> None:
         """Continue where `state_dict` was called."""
@@ -257,7 +257,7 @@ class Batches:
 
 def batch_to_device(batch, device, *, non_blocking=False):
     """Every array of a batch on the device."""
-    place = lambda a: to_tensor(a, device, non_blocking=non_blocking)
+    place = lambda a: _to_tensor(a, device, non_blocking=non_blocking)
     if isinstance(batch, dict):
         return {key: place(a) for key, a in batch.items()}
     if isinstance(batch, tuple):
@@ -265,25 +265,25 @@ def batch_to_device(batch, device, *, non_blocking=False):
     return place(batch)
 
 
-def pinned_batch(batch):
+def _pinned_batch(batch):
     """Every array of a batch in page-locked memory, from which copies need no wait."""
-    pin = lambda a: to_tensor(a, "cpu").pin_memory()
+    pin = lambda a: _to_tensor(a, "cpu").pin_memory()
     if isinstance(batch, dict):
         return {key: pin(a) for key, a in batch.items()}
     return tuple(map(pin, batch)) if isinstance(batch, tuple) else pin(batch)
 
 
-def first_length(batch) -> int:
+def _first_length(batch) -> int:
     """Rows of a batch."""
     if isinstance(batch, dict):
         return len(next(iter(batch.values())))
     return len(batch[0]) if isinstance(batch, tuple) else len(batch)
 
 
-def json_state(state):
+def _json_state(state):
     """A generator's state with arrays as lists, for JSON."""
     if isinstance(state, dict):
-        return {key: json_state(value) for key, value in state.items()}
+        return {key: _json_state(value) for key, value in state.items()}
     if isinstance(state, np.ndarray):
         return state.tolist()
     return int(state) if isinstance(state, np.integer) else state

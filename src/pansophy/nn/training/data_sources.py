@@ -106,7 +106,7 @@ class RaggedRows:
 
     def take(self, rows):
         part = self.X[rows]
-        aligned = (padded_rows(a[rows]) for a in self.aligned)
+        aligned = (_padded_rows(a[rows]) for a in self.aligned)
         return part.padded()[0], part.lengths, *aligned
 
     def parts(self) -> list[np.ndarray]:
@@ -117,7 +117,7 @@ class RaggedRows:
         return flat
 
 
-def padded_rows(a):
+def _padded_rows(a):
     """Rows of an array as they are, of a Ragged padded."""
     return a.padded()[0] if isinstance(a, Ragged) else a
 
@@ -214,7 +214,7 @@ class ParquetRows:
         self.target = target
         self.dtype = np.dtype(dtype)
         self.buffer_groups = buffer_groups
-        self.files = [pq.ParquetFile(path) for path in parquet_files(paths)]
+        self.files = [pq.ParquetFile(path) for path in _parquet_files(paths)]
         names = self.files[0].schema_arrow.names
         wanted = [*(columns or []), *([] if target is None else [target])]
         for name in wanted:
@@ -285,7 +285,7 @@ class ParquetRows:
         return [X, y]
 
 
-def parquet_files(paths) -> list[Path]:
+def _parquet_files(paths) -> list[Path]:
     """Files from a path, a folder of files, or several of them."""
     if isinstance(paths, (str, Path)):
         paths = [paths]

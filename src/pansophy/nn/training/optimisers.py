@@ -109,7 +109,7 @@ def spared_parameters(net) -> list[torch.nn.Parameter]:
     return spared
 
 
-def subtract_scaled(w: Tensor, g: Tensor, eta) -> None:
+def _subtract_scaled(w: Tensor, g: Tensor, eta) -> None:
     """w <- w - eta g, where eta is a number or a 0-dimensional tensor."""
     if isinstance(eta, Tensor):
         w.addcmul_(g, -eta.to(g.dtype))
@@ -134,13 +134,13 @@ class SGD(NamedTuple):
         if self.decay:
             p.w[: p.n_decayed].mul_(1 - eta * self.decay)
         if not mu:
-            subtract_scaled(p.w, p.g, eta)
+            _subtract_scaled(p.w, p.g, eta)
             return
         u = state["u"].mul_(mu)
-        subtract_scaled(u, p.g, eta)
+        _subtract_scaled(u, p.g, eta)
         if self.nesterov:
             p.w.add_(u, alpha=mu)
-            subtract_scaled(p.w, p.g, eta)
+            _subtract_scaled(p.w, p.g, eta)
         else:
             p.w.add_(u)
 
@@ -215,7 +215,7 @@ class Lion(NamedTuple):
         if self.decay:
             p.w[: p.n_decayed].mul_(1 - eta * self.decay)
         m = state["m"]
-        subtract_scaled(p.w, torch.lerp(m, p.g, 1 - self.beta1).sign_(), eta)
+        _subtract_scaled(p.w, torch.lerp(m, p.g, 1 - self.beta1).sign_(), eta)
         m.lerp_(p.g, 1 - self.beta2)
 
 
@@ -263,7 +263,7 @@ class Muon(NamedTuple):
             update = orthogonalised(stack, self.iterations).to(u.dtype)
             size = 0.2 * max(shape) ** 0.5
             for cut, change in zip(cuts, update):
-                subtract_scaled(p.w[cut], change.reshape(-1).mul(size), eta)
+                _subtract_scaled(p.w[cut], change.reshape(-1).mul(size), eta)
         if n < len(p.w):
             self.vectors.step(self.without_matrices(p), state, scale)
 

@@ -28,15 +28,15 @@ Schedule = Callable[[TrainingProgress], float]
 
 def warmup_cosine(warmup: int = 0, floor: float = 0.0) -> Schedule:
     """Rise linearly for `warmup` steps, then fall along a half cosine to `floor`."""
-    return warmup_then(cosine_decay, warmup, floor)
+    return _warmup_then(cosine_decay, warmup, floor)
 
 
 def warmup_linear(warmup: int = 0, floor: float = 0.0) -> Schedule:
     """Rise linearly for `warmup` steps, then fall linearly to `floor`."""
-    return warmup_then(linear_decay, warmup, floor)
+    return _warmup_then(linear_decay, warmup, floor)
 
 
-def warmup_then(curve, warmup: int, floor: float) -> Schedule:
+def _warmup_then(curve, warmup: int, floor: float) -> Schedule:
     """Rise linearly for `warmup` steps, then follow a curve of
     `core.drivers.schedules`.
     """

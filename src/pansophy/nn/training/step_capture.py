@@ -59,7 +59,7 @@ class CapturedStep:
 
     def __call__(self, batches, scale) -> None:
         ((batch, rows),) = batches
-        parts = batch_tensors(batch)
+        parts = _batch_tensors(batch)
         if self.failure or parts is None:
             self.failure = self.failure or "batches are not tuples or dicts of tensors"
             self.step(batches, scale)
@@ -146,7 +146,7 @@ class StepState:
         torch.set_rng_state(self.random_cpu)
 
 
-def batch_tensors(batch) -> list[Tensor] | None:
+def _batch_tensors(batch) -> list[Tensor] | None:
     """The tensors of a batch, or None if it holds something else."""
     if isinstance(batch, Tensor):
         return [batch]

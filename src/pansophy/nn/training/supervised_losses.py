@@ -170,7 +170,7 @@ class SupervisedLosses:
         target = cast_target(target, output)
         value = self.loss(output, target)
         if weight is not None:
-            value = weighted_mean(value, weight)
+            value = _weighted_mean(value, weight)
         self.measure(output, target)
         return {"loss": value if value.ndim == 0 else value.mean()}
 
@@ -212,7 +212,7 @@ def cast_target(target, output):
     return target
 
 
-def weighted_mean(value, weight):
+def _weighted_mean(value, weight):
     """The weighted mean of a loss per row."""
     if value.ndim == 0:
         raise ValueError(

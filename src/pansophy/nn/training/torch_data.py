@@ -31,7 +31,7 @@ class DatasetRows:
         return len(self.dataset)
 
     def take(self, rows):
-        return plain_batch(default_collate([self.dataset[int(i)] for i in rows]))
+        return _plain_batch(default_collate([self.dataset[int(i)] for i in rows]))
 
 
 class BatchIterable:
@@ -61,7 +61,7 @@ class BatchIterable:
         number = -1
         for number, batch in enumerate(self.batches):
             if number >= skip:
-                yield plain_batch(batch)
+                yield _plain_batch(batch)
         if number < skip:
             raise ValueError(
                 "the iterable of batches has ended and gives none when it is begun "
@@ -70,7 +70,7 @@ class BatchIterable:
             )
 
 
-def plain_batch(batch):
+def _plain_batch(batch):
     """A batch as `nn.train` hands it on: lists become tuples."""
     return tuple(batch) if isinstance(batch, list) else batch
 

@@ -36,7 +36,7 @@ class State(NamedTuple):
     values: np.ndarray = np.empty(0)  # and f there
 
 
-def best_of_points(
+def _best_of_points(
     f, points, *, vectorised=False, batch_size=None, max_iter=None, task=SILENT
 ):
     """Evaluate the points in order, keeping the best; the earliest wins ties."""
@@ -94,15 +94,15 @@ def exhaustive_search(
         space = search_space(candidates)
         if np.any(space.levels == 0):
             raise ValueError("exhaustive needs whole values; see grid for reals.")
-        candidates = grid_points(space, space.levels)
+        candidates = _grid_points(space, space.levels)
     elif not isinstance(candidates, np.ndarray):
         candidates = list(candidates)
-    return best_of_points(
+    return _best_of_points(
         f, candidates, vectorised=vectorised, batch_size=batch_size, task=task
     )
 
 
-def grid_points(where, steps):
+def _grid_points(where, steps):
     """Points of a regular grid with `steps` values per coordinate.
 
     Real ranges include both ends (one step: the middle); of discrete values all are
@@ -141,8 +141,8 @@ def grid_search(
     >>> run.state.position + 0.0, run.state.evaluations
     (array([0., 0.]), 15)
     """
-    points = grid_points(where, steps)
-    return best_of_points(
+    points = _grid_points(where, steps)
+    return _best_of_points(
         f, points, vectorised=vectorised, batch_size=batch_size, task=task
     )
 
@@ -194,12 +194,12 @@ def random_search(
         points = latin_hypercube(space, n, random_state=rng)
     else:
         points = space.points(rng.random((n, space.d)))
-    return best_of_points(
+    return _best_of_points(
         f, points, vectorised=vectorised, batch_size=batch_size, task=task
     )
 
 
-def neighbours_of(where, step) -> Callable:
+def _neighbours_of(where, step) -> Callable:
     """Function x -> neighbours, which differ in one coordinate by `step` or a value."""
 
     def around(x):
@@ -250,7 +250,7 @@ def local_search(
     """
     space = None if where is None else search_space(where)
     neighbours_at = (
-        neighbours if callable(neighbours) else neighbours_of(space, neighbours)
+        neighbours if callable(neighbours) else _neighbours_of(space, neighbours)
     )
     if not callable(neighbours):
         x = np.array(x, dtype=float) if space is None or space.number else list(x)

@@ -33,7 +33,7 @@ class Dimension(NamedTuple):
         return self.values is None or all(isinstance(v, kinds) for v in self.values)
 
 
-def dimension_from_spec(j, spec) -> Dimension:
+def _dimension_from_spec(j, spec) -> Dimension:
     """A dimension from its specification by the user for coordinate j."""
     if isinstance(spec, Dimension):
         return spec
@@ -139,7 +139,7 @@ def search_space(spec) -> SearchSpace:
     if isinstance(spec, SearchSpace):
         return spec
     if isinstance(spec, dict):
-        parts = tuple(dimension_from_spec(name, part) for name, part in spec.items())
+        parts = tuple(_dimension_from_spec(name, part) for name, part in spec.items())
         return SearchSpace(parts, tuple(spec))
     if isinstance(spec, np.ndarray) and spec.ndim == 2 and spec.shape[1] == 2:
         spec = [tuple(row) for row in spec]
@@ -147,7 +147,7 @@ def search_space(spec) -> SearchSpace:
         raise ValueError(
             f"a space is a list of ranges; for one coordinate: [{spec!r}]."
         )
-    parts = tuple(dimension_from_spec(j, part) for j, part in enumerate(spec))
+    parts = tuple(_dimension_from_spec(j, part) for j, part in enumerate(spec))
     if not parts:
         raise ValueError("a space needs at least one coordinate.")
     return SearchSpace(parts)

@@ -17,7 +17,7 @@ STAGGER = 24  # numbers between work arrays: equal offsets in a page would colli
 
 
 @compiled(inner=True, fastmath=FASTMATH_NO_NAN)
-def move_scores(score, Ki, Kj, move, blocked_high, blocked_low, begin, end):
+def _move_scores(score, Ki, Kj, move, blocked_high, blocked_low, begin, end):
     """Change the scores of begin..end by a pair step, eq. (3).
 
     Returns the largest score of those that may grow, and the smallest of those that
@@ -43,7 +43,7 @@ def move_scores(score, Ki, Kj, move, blocked_high, blocked_low, begin, end):
 
 
 @compiled(inner=True, fastmath=FASTMATH_NO_NAN)
-def place_of_score(score, blocked_high, top, begin, end):
+def _place_of_score(score, blocked_high, top, begin, end):
     """The first variable of begin..end that may grow and has this score."""
     values = score[begin:end]
     no_higher = blocked_high[begin:end]
@@ -54,7 +54,7 @@ def place_of_score(score, blocked_high, top, begin, end):
 
 
 @compiled(inner=True, fastmath=FASTMATH_NO_NAN)
-def best_partner(K, diagonal, score, blocked_low, first, begin, end):
+def _best_partner(K, diagonal, score, blocked_low, first, begin, end):
     """The partner of `first` among begin..end that promises most, eq. (5); -1 if none.
 
     The lowest bits of a gain make way for its place, so that one maximum gives both.
@@ -109,14 +109,14 @@ def optimize_pairs(K, low, high, split, beta, score, tol, n_steps):
         for begin, end in ((0, split), (split, k)):
             if begin == end:
                 continue
-            top, bottom = move_scores(
+            top, bottom = _move_scores(
                 score, Ki, Kj, move, blocked_high, blocked_low, begin, end
             )
             far = max(far, top - bottom)
             if top == -np.inf or step == n_steps:
                 continue
-            first = place_of_score(score, blocked_high, top, begin, end)
-            partner = best_partner(K, diagonal, score, blocked_low, first, begin, end)
+            first = _place_of_score(score, blocked_high, top, begin, end)
+            partner = _best_partner(K, diagonal, score, blocked_low, first, begin, end)
             if partner < 0:
                 continue
             gap = top - score[partner]

@@ -96,15 +96,17 @@ def lagrange_newton(
         values = evaluate_constraints(equalities, x)
         g = grad_f(x)
         p = np.linalg.lstsq(values.Jh.T, g, rcond=None)[0] if p is None else p
-        error = max(largest_magnitude(g - values.Jh.T @ p), largest_magnitude(values.h))
+        error = max(
+            _largest_magnitude(g - values.Jh.T @ p), _largest_magnitude(values.h)
+        )
         return LagrangePoint(x, float(f(x)), p, error)
 
     def step(s):
         values = evaluate_constraints(equalities, s.position)
         g = grad_f(s.position)
         W = numeric_jacobian(lambda u: grad_L(u, s.prices), s.position)
-        dx, p = newton_pair((W + W.T) / 2, values.Jh, g, values.h)
-        return merit_line_search(equalities, state, s, dx, p, g @ dx, values.h)
+        dx, p = _newton_pair((W + W.T) / 2, values.Jh, g, values.h)
+        return _merit_line_search(equalities, state, s, dx, p, g @ dx, values.h)
 
     change = lambda old, new: new.error
     run = iterate(step, state(x), max_iter=max_iter, tol=tol, change=change, task=task)
@@ -112,30 +114,30 @@ def lagrange_newton(
     return run._replace(reason="stalled") if stuck else run
 
 
-def largest_magnitude(v) -> float:
+def _largest_magnitude(v) -> float:
     """max |v_j|, 0 for an empty array."""
     return float(np.max(np.abs(v), initial=0.0))
 
 
-def newton_pair(W, J, g, h):
+def _newton_pair(W, J, g, h):
     """Newton step dx and multipliers p of eq. (1).
 
     W is shifted to be positive definite on the null space of J.
     """
     Z = scipy.linalg.null_space(J) if len(J) else np.eye(len(g))
     low = np.linalg.eigvalsh(Z.T @ W @ Z)[0] if Z.shape[1] else 1.0
-    floor = 1e-8 * max(largest_magnitude(W), 1.0)
+    floor = 1e-8 * max(_largest_magnitude(W), 1.0)
     if low < floor:
-        W = W + (floor - low + 1e-3 * max(largest_magnitude(W), 1.0)) * np.eye(len(g))
+        W = W + (floor - low + 1e-3 * max(_largest_magnitude(W), 1.0)) * np.eye(len(g))
     m = len(J)
     A = np.block([[W, -J.T], [J, np.zeros((m, m))]])
     out = np.linalg.lstsq(A, -np.concatenate([g, h]), rcond=None)[0]
     return out[: len(g)], out[len(g) :]
 
 
-def merit_line_search(equalities, state, s, dx, p, along, h) -> LagrangePoint:
+def _merit_line_search(equalities, state, s, dx, p, along, h) -> LagrangePoint:
     """The longest of dx, dx/2, ... that lowers the merit (2), or halves the error."""
-    m = 2 * max(largest_magnitude(p), largest_magnitude(s.prices)) + 1e-8
+    m = 2 * max(_largest_magnitude(p), _largest_magnitude(s.prices)) + 1e-8
 
     def infeasibility(x):
         return float(np.sum(np.abs(evaluate_constraints(equalities, x).h)))
@@ -210,13 +212,13 @@ def constrained(
         method = "slsqp" if len(x) < MANY else "trust-constr"
     started = time.perf_counter()
     grad_f = gradient or (lambda u: numeric_gradient(f, u))
-    solution, trace, reason = by_scipy(
+    solution, trace, reason = _by_scipy(
         f, x, constraints, grad_f, bounds, method, max_iter, tol, task
     )
     all_constraints = [*constraints, *bounds_as_constraints(bounds, len(x))]
     kkt = kkt_residuals(f, solution, all_constraints, gradient=grad_f)
     if reason != "interrupted" and kkt.worst > tol / 100:
-        solution, kkt = refine_on_active_set(f, solution, all_constraints, grad_f, kkt)
+        solution, kkt = _refine_on_active_set(f, solution, all_constraints, grad_f, kkt)
     if reason == "tolerance" and kkt.worst > tol:
         reason = "kkt"
     elif reason == "max_iter" and kkt.worst <= tol:
@@ -227,7 +229,7 @@ def constrained(
     return Result(state, len(trace), reason, {"objective": trace}, seconds)
 
 
-def by_scipy(f, x, constraints, gradient, bounds, method, max_iter, tol, task):
+def _by_scipy(f, x, constraints, gradient, bounds, method, max_iter, tol, task):
     """SciPy's solution, the objective after each step, and the reason for stopping."""
     from scipy.optimize import minimize
 
@@ -272,7 +274,7 @@ def by_scipy(f, x, constraints, gradient, bounds, method, max_iter, tol, task):
     return out.x, trace, "max_iter" if out.nit >= max_iter else "tolerance"
 
 
-def refine_on_active_set(f, x, constraints, gradient, kkt):
+def _refine_on_active_set(f, x, constraints, gradient, kkt):
     """x and its KKT residuals after `lagrange_newton` on the active constraints.
 
     Active constraints hold with equality and have a positive multiplier.

@@ -129,7 +129,7 @@ class KKT(NamedTuple):
         return ", ".join(f"{n} {v:.1e}" for n, v in zip(names, self[:4], strict=True))
 
 
-def best_prices(slope, held: ConstraintValues, tol) -> tuple[np.ndarray, np.ndarray]:
+def _best_prices(slope, held: ConstraintValues, tol) -> tuple[np.ndarray, np.ndarray]:
     """Multipliers p and a that minimise the residual of eq. (3).
 
     a = 0 for inactive constraints, g < -tol, and a >= 0 for active ones.
@@ -180,7 +180,7 @@ def kkt_residuals(
         [*constraints, *bounds_as_constraints(bounds, len(x))], x
     )
     if prices is None:
-        p, a = best_prices(g, held, active)
+        p, a = _best_prices(g, held, active)
     else:
         p, a = (np.atleast_1d(np.asarray(v, dtype=float)) for v in prices)
     largest = lambda v: float(np.max(v, initial=0.0)) + 0.0  # no -0.0

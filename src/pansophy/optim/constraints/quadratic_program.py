@@ -88,7 +88,7 @@ def largest_entry(v):
     return float(np.abs(v).max(initial=0.0))
 
 
-def assemble_program(P, q, A, b, G, h, lower, upper) -> Programme:
+def _assemble_program(P, q, A, b, G, h, lower, upper) -> Programme:
     """Check shapes and append the bounds to the rows of G."""
     q = np.atleast_1d(np.asarray(q, dtype=float))
     n = len(q)
@@ -97,8 +97,8 @@ def assemble_program(P, q, A, b, G, h, lower, upper) -> Programme:
         raise ValueError(f"P must have shape {(n, n)} to go with q, got {P.shape}.")
     if largest_entry(P - P.T) > 1e-10 * (1 + largest_entry(P)):
         raise ValueError("P must be symmetric.")
-    A, b = matrix_and_right_side(A, b, n, "A", "b")
-    G, h = matrix_and_right_side(G, h, n, "G", "h")
+    A, b = _matrix_and_right_side(A, b, n, "A", "b")
+    G, h = _matrix_and_right_side(G, h, n, "G", "h")
     eye = np.eye(n)
     lb = np.broadcast_to(-np.inf if lower is None else lower, (n,)).astype(float)
     ub = np.broadcast_to(np.inf if upper is None else upper, (n,)).astype(float)
@@ -119,7 +119,7 @@ def assemble_program(P, q, A, b, G, h, lower, upper) -> Programme:
     )
 
 
-def matrix_and_right_side(M, v, n, name, side):
+def _matrix_and_right_side(M, v, n, name, side):
     """A matrix and its right-hand side as arrays; empty ones if both are None."""
     if (M is None) != (v is None):
         raise ValueError(f"{name} and {side} go together.")
@@ -134,7 +134,7 @@ def matrix_and_right_side(M, v, n, name, side):
     return M, v
 
 
-def kkt_solver(prog, w):
+def _kkt_solver(prog, w):
     """A function that solves the system of eq. (2) for the ratios w = z / s."""
     from scipy import linalg as sl
 
@@ -156,7 +156,7 @@ def predictor_corrector_step(prog, t) -> State:
     n = len(x)
     dual, equal, inside = prog.residuals(x, nu, s, z)
     w = z / s if len(s) else z
-    solve = kkt_solver(prog, w)
+    solve = _kkt_solver(prog, w)
 
     def direction(products):
         """Newton's step where s z changes by -products."""
@@ -171,21 +171,21 @@ def predictor_corrector_step(prog, t) -> State:
     if len(s):
         mu = float(s @ z) / len(s)
         near = (
-            longest_feasible_step(s, move[2], 1.0),
-            longest_feasible_step(z, move[3], 1.0),
+            _longest_feasible_step(s, move[2], 1.0),
+            _longest_feasible_step(z, move[3], 1.0),
         )
         ahead = float((s + near[0] * move[2]) @ (z + near[1] * move[3])) / len(s)
         aim = mu * (ahead / mu) ** 3 if mu > 0 else 0.0
         move = direction(s * z + move[2] * move[3] - aim)
     length = min(
-        longest_feasible_step(s, move[2], SHORT),
-        longest_feasible_step(z, move[3], SHORT),
+        _longest_feasible_step(s, move[2], SHORT),
+        _longest_feasible_step(z, move[3], SHORT),
     )
     x, nu, s, z = (a + length * d for a, d in zip((x, nu, s, z), move, strict=True))
     return prog.state(x, nu, s, z)
 
 
-def longest_feasible_step(v, d, share):
+def _longest_feasible_step(v, d, share):
     """The longest step of at most 1 along d that keeps v > 0."""
     decreasing = d < 0
     if not decreasing.any():
@@ -193,10 +193,10 @@ def longest_feasible_step(v, d, share):
     return min(1.0, share * float(np.min(-v[decreasing] / d[decreasing])))
 
 
-def interior_start(prog) -> State:
+def _interior_start(prog) -> State:
     """Initial state with slacks and multipliers well inside the boundary."""
     k = len(prog.h)
-    out = kkt_solver(prog, np.ones(k))(
+    out = _kkt_solver(prog, np.ones(k))(
         np.concatenate([prog.G.T @ prog.h - prog.q, prog.b])
     )
     x = out[: len(prog.q)]
@@ -206,7 +206,7 @@ def interior_start(prog) -> State:
     return prog.state(x, nu, at_least_one(r), at_least_one(-r))
 
 
-def refine_on_active_rows(prog, t) -> State:
+def _refine_on_active_rows(prog, t) -> State:
     """Solve eq. (2) with the active rows as equalities, if that keeps all signs."""
     active = t.pressure > t.slack
     B = np.vstack([-prog.A, prog.G[active]])
@@ -263,7 +263,7 @@ def quadratic_program(
     >>> run.state.position.round(6) + 0.0, run.state.equality.round(6)
     (array([1., 0.]), array([-1.]))
     """
-    prog = assemble_program(P, q, A, b, G, h, lower, upper)
+    prog = _assemble_program(P, q, A, b, G, h, lower, upper)
 
     def change(old, new):
         return max(new.residual, new.gap / (1 + abs(new.objective)))
@@ -271,7 +271,7 @@ def quadratic_program(
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         run = iterate(
             lambda t: predictor_corrector_step(prog, t),
-            interior_start(prog),
+            _interior_start(prog),
             max_iter=max_iter,
             tol=tol,
             change=change,
@@ -279,5 +279,5 @@ def quadratic_program(
             task=task,
         )
     if run.reason == "tolerance":
-        run = run._replace(state=refine_on_active_rows(prog, run.state))
+        run = run._replace(state=_refine_on_active_rows(prog, run.state))
     return run

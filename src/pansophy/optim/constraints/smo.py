@@ -295,12 +295,12 @@ class RowCache:
         return out
 
 
-def increasable_and_decreasable(beta, low, high):
+def _increasable_and_decreasable(beta, low, high):
     """Masks of the variables that may grow, and that may fall."""
     return beta < high, beta > low
 
 
-def group_masks(group) -> list:
+def _group_masks(group) -> list:
     """The members of each group as masks; True for a single group."""
     return [group == 0, group == 1] if group.any() else [True]
 
@@ -308,9 +308,9 @@ def group_masks(group) -> list:
 def kkt_ends(scores, beta, problem, masks=None):
     """Both sides of eq. (4) for each group: largest and smallest score, (groups, 2)."""
     xp = arrays.namespace(scores)
-    may_rise, may_fall = increasable_and_decreasable(beta, problem.low, problem.high)
+    may_rise, may_fall = _increasable_and_decreasable(beta, problem.low, problem.high)
     ends = []
-    for mask in group_masks(problem.group) if masks is None else masks:
+    for mask in _group_masks(problem.group) if masks is None else masks:
         rising, falling = (
             (may_rise, may_fall) if mask is True else (may_rise & mask, may_fall & mask)
         )
@@ -329,7 +329,7 @@ def kkt_violation(ends) -> float:
 def group_multipliers(scores, beta, problem):
     """The multiplier of each group's sum: its free scores' mean, or the middle."""
     free = (beta > problem.low) & (beta < problem.high)
-    masks = group_masks(problem.group)
+    masks = _group_masks(problem.group)
     values = []
     for group, ends in zip(masks, kkt_ends(scores, beta, problem, masks), strict=True):
         is_free_here = free if group is True else free & group
@@ -341,7 +341,7 @@ def group_multipliers(scores, beta, problem):
     return values
 
 
-def largest_among(values, candidates, count):
+def _largest_among(values, candidates, count):
     """At most `count` places of the largest values among the candidates, a mask."""
     if arrays.is_foreign(values):
         xp = arrays.namespace(values)
@@ -363,8 +363,8 @@ def choose_working_set(scores, up, down, masks, previous, size):
     share = max((size // 4 if len(previous) else size // 2) // len(masks), 1)
     chosen = []
     for mask in masks:
-        chosen.append(largest_among(scores, up & mask, share))
-        chosen.append(largest_among(-scores, down & mask, share))
+        chosen.append(_largest_among(scores, up & mask, share))
+        chosen.append(_largest_among(-scores, down & mask, share))
     if len(previous):
         is_free = values_at(previous, up & down)[0]
         chosen += [previous[is_free], previous]
@@ -444,7 +444,7 @@ class DualSolver:
         self.place_of_scores = self.cache.asarray(place)
         self.masks = [
             mask if mask is True else self.cache.asarray(mask)
-            for mask in group_masks(active.group)
+            for mask in _group_masks(active.group)
         ]
 
     def initial_state(self, beta=None):
@@ -506,7 +506,7 @@ class DualSolver:
         scores = self.scores(s.products)
         active_beta = self.active_part(s.beta)
         bounds = self.vectors.low, self.vectors.high
-        may_rise, may_fall = increasable_and_decreasable(active_beta, *bounds)
+        may_rise, may_fall = _increasable_and_decreasable(active_beta, *bounds)
         if self.iteration % GROWTH_PERIOD == 0:
             n_free = int(arrays.namespace(may_rise).count_nonzero(may_rise & may_fall))
             if n_free > self.working:  # they need each other to converge
@@ -574,7 +574,7 @@ class DualSolver:
         slots = self.cache.slots_of(index)
         square = self.cache.square(index, slots, places)
         e = values_at(inside, self.scores(s.products))[0]
-        direction = newton_direction(square, e, p.group[inside])
+        direction = _newton_direction(square, e, p.group[inside])
         curved = square @ direction
         slope = float(e @ direction)
         curvature = float(direction @ curved)
@@ -799,7 +799,7 @@ class DualSolver:
         return result
 
 
-def newton_direction(K, e, group):
+def _newton_direction(K, e, group):
     """d with K d + (one multiplier a group) = e, whose sums over groups are 0.
 
     A singular K (equal rows, fewer columns than rows) gets a jitter, which bends the

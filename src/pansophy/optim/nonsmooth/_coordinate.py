@@ -39,7 +39,7 @@ def gram_epochs(G, q, w, order, kind, a, b, n_epochs):
 
 
 @compiled(fastmath=FASTMATH)
-def gram_gap(h, q, w, energy, positive, a, b):
+def _gram_gap(h, q, w, energy, positive, a, b):
     """The duality gap from Gram form, where |r|^2 = |y|^2 - w (h + q); a > 0."""
     l1 = 0.0
     square = energy
@@ -65,7 +65,7 @@ def gram_rounds(G, h, q, w, energy, order, kind, positive, a, b, tol, n_rounds):
     support = np.empty_like(order)
     one_epoch = np.intp(1)  # a number written in a call would be a type of its own
     for _ in range(n_rounds):
-        if gram_gap(h, q, w, energy, positive, a, b) <= tol:
+        if _gram_gap(h, q, w, energy, positive, a, b) <= tol:
             return True
         gram_epochs(G, q, w, order, kind, a, b, one_epoch)
         k = 0
@@ -74,7 +74,7 @@ def gram_rounds(G, h, q, w, energy, order, kind, positive, a, b, tol, n_rounds):
                 support[k] = j
                 k += 1
         gram_epochs(G, q, w, support[:k], kind, a, b, 4 * one_epoch)
-    return gram_gap(h, q, w, energy, positive, a, b) <= tol
+    return _gram_gap(h, q, w, energy, positive, a, b) <= tol
 
 
 @compiled(fastmath=FASTMATH)

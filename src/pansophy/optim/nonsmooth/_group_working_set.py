@@ -26,7 +26,7 @@ class GroupProblem(NamedTuple):
 
 
 @compiled(fastmath=FASTMATH)
-def group_prox(V, s, step, a, l1, b):
+def _group_prox(V, s, step, a, l1, b):
     """Prox of step (a |V| + l1 |V|_1 + b/2 |V|^2) on the first s columns, in place."""
     total = 0.0
     for m in range(s):
@@ -64,7 +64,7 @@ def gram_blocks(problem, Q, W, order, n_epochs):
                 j = members[low + m]
                 for t in range(T):
                     V[t, m] = W[t, j] + step * Q[t, j]
-            group_prox(V, s, step, a[g], l1, b)
+            _group_prox(V, s, step, a[g], l1, b)
             changed = False
             for m in range(s):
                 j = members[low + m]
@@ -84,7 +84,7 @@ def gram_blocks(problem, Q, W, order, n_epochs):
 
 
 @compiled(fastmath=FASTMATH)
-def block_gap(problem, H, Q, W, energy):
+def _block_gap(problem, H, Q, W, energy):
     """The duality gap from Gram form, without an L1 part."""
     _, members, starts, _, a, _, b, _ = problem
     square = energy
@@ -116,7 +116,7 @@ def block_rounds(problem, H, Q, W, energy, order, tol, n_rounds):
     """
     active = np.empty_like(order)
     for _ in range(n_rounds):
-        if block_gap(problem, H, Q, W, energy) <= tol:
+        if _block_gap(problem, H, Q, W, energy) <= tol:
             return True
         gram_blocks(problem, Q, W, order, 1)
         k = 0
@@ -125,7 +125,7 @@ def block_rounds(problem, H, Q, W, energy, order, tol, n_rounds):
                 active[k] = g
                 k += 1
         gram_blocks(problem, Q, W, active[:k], 4)
-    return block_gap(problem, H, Q, W, energy) <= tol
+    return _block_gap(problem, H, Q, W, energy) <= tol
 
 
 @compiled

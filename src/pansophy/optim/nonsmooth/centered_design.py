@@ -45,7 +45,7 @@ class Design:
     def times(self, v):
         """v X for the original X, neither weighted nor centred."""
         if not self.sparse:
-            return vector_matrix_product(self.X, v)
+            return _vector_matrix_product(self.X, v)
         out = np.empty((*v.shape[:-1], self.d), self.X.dtype)
         X = self.X
         all_columns = np.arange(self.d)
@@ -138,7 +138,7 @@ class Design:
         return G * self.p[0] if self.equal else G
 
 
-def vector_matrix_product(X, v, block=1024):
+def _vector_matrix_product(X, v, block=1024):
     """v X: columns in blocks on threads where they are contiguous, else rows."""
     n, d = X.shape
     if n * d < 1 << 20:

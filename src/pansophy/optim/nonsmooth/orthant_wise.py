@@ -51,7 +51,7 @@ def pseudo_gradient(x, g, c):
     return np.where(x != 0, g + c * np.sign(x), at_zero)
 
 
-def two_loop_direction(p, moves):
+def _two_loop_direction(p, moves):
     """Quasi-Newton direction -H p by the two-loop recursion over the last moves."""
     d = -p
     shares = []
@@ -116,7 +116,7 @@ def orthant_lbfgs(
 
     def step(s):
         x, value, g, p, moves, _ = s
-        d = two_loop_direction(p, moves)
+        d = _two_loop_direction(p, moves)
         if sparse:
             d[d * p >= 0] = 0.0
         if not (p @ d < 0):

@@ -49,7 +49,7 @@ class CGState(NamedTuple):
         return size_of(self.gradient)
 
 
-def hager_zhang(g, old, d) -> float:
+def _hager_zhang(g, old, d) -> float:
     """beta of Hager and Zhang, eq. (2)."""
     y = g - old
     dy = inner_product(d, y)
@@ -64,12 +64,12 @@ def hager_zhang(g, old, d) -> float:
     return max(beta, floor)
 
 
-def polak_ribiere(g, old, d) -> float:
+def _polak_ribiere(g, old, d) -> float:
     """beta of Polak and Ribiere, eq. (3)."""
     return max(0.0, inner_product(g, g - old) / inner_product(old, old))
 
 
-BETAS = {"hz": hager_zhang, "pr": polak_ribiere}
+BETAS = {"hz": _hager_zhang, "pr": _polak_ribiere}
 
 
 def conjugate_gradient(

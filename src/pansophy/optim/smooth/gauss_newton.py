@@ -95,7 +95,7 @@ def gauss_newton(
     def state_at(x, res, scale, damping) -> LMState:
         A = np.asarray(J(x), dtype=float)
         g = A.T @ res
-        R, c = jacobian_qr(A, res, g)
+        R, c = _jacobian_qr(A, res, g)
         norms = column_norms(R)
         scale = np.maximum(scale, norms)
         D = np.where(scale > 0, scale, 1.0)
@@ -106,12 +106,12 @@ def gauss_newton(
 
     res = r(x)
     s = state_at(x, res, np.zeros(len(x)), damping or 0.0)
-    move = marquardt_step if damping else newton_step
+    move = _marquardt_step if damping else newton_step
     step = lambda s: move(r, state_at, s)
     return iterate_until_stationary(step, s, max_iter=max_iter, tol=tol, task=task)
 
 
-def jacobian_qr(A, res, g):
+def _jacobian_qr(A, res, g):
     """R and Q^T r of the factorisation J = Q R."""
     m, d = A.shape
     if m > 4 * d:
@@ -132,7 +132,7 @@ def jacobian_qr(A, res, g):
     return T[:, :-1], T[:, -1]
 
 
-def marquardt_step(r, state_at, s) -> LMState:
+def _marquardt_step(r, state_at, s) -> LMState:
     """Levenberg-Marquardt step, eq. (3), with lambda raised until f decreases."""
     z, S, V = s.factor
     damping = s.damping

@@ -82,7 +82,7 @@ def newton(
     (array([2., 1.]), 1)
     """
 
-    hessian, x = function_and_start(hessian, x)
+    hessian, x = _function_and_start(hessian, x)
 
     def step(s):
         factor = s.factor
@@ -119,7 +119,7 @@ def newton(
     )
 
 
-def function_and_start(function, x):
+def _function_and_start(function, x):
     """A function and a starting point, in this order, whichever came first."""
     return (x, function) if callable(x) and not callable(function) else (function, x)
 
@@ -180,7 +180,7 @@ def newton_cg(
     True
     """
 
-    product, x = function_and_start(product, x)
+    product, x = _function_and_start(product, x)
 
     def step(s):
         M = precondition(s.position) if precondition else (lambda r: r)

@@ -67,7 +67,7 @@ def strong_wolfe(
     for _ in range(tries):
         new = state_at_position(f, state.position + t * direction, t)
         point = LinePoint(t, new.objective, inner_product(new.gradient, direction))
-        falls = falls_enough(point, first, slope, noise)
+        falls = _falls_enough(point, first, slope, noise)
         if not falls or point.p > low.p + noise:
             high = point
         else:
@@ -79,9 +79,9 @@ def strong_wolfe(
             low = point
             best = new
         if high is None:
-            t = extrapolated_step(first, low)
+            t = _extrapolated_step(first, low)
         else:
-            t = interpolated_step(low, high, noise, width)
+            t = _interpolated_step(low, high, noise, width)
             width = abs(high.t - low.t)
         if t in (low.t, high.t if high is not None else low.t):
             break  # the interval has no number inside
@@ -89,7 +89,7 @@ def strong_wolfe(
     return best if fell else state._replace(eta=0.0)
 
 
-def falls_enough(here: LinePoint, first: LinePoint, slope, noise) -> bool:
+def _falls_enough(here: LinePoint, first: LinePoint, slope, noise) -> bool:
     """The condition of sufficient decrease, eq. (1) or (2)."""
     if not (math.isfinite(here.p) and math.isfinite(here.slope)):
         return False
@@ -98,14 +98,14 @@ def falls_enough(here: LinePoint, first: LinePoint, slope, noise) -> bool:
     return here.p <= first.p + noise and here.slope <= (2 * slope - 1) * first.slope
 
 
-def extrapolated_step(first: LinePoint, low: LinePoint) -> float:
+def _extrapolated_step(first: LinePoint, low: LinePoint) -> float:
     """Next trial beyond `low`: the zero of the secant of the slopes, within bounds."""
     rise = low.slope - first.slope
     t = low.t - low.slope * (low.t - first.t) / rise if rise > 0 else math.inf
     return min(max(t, 1.5 * low.t), GROW * low.t)
 
 
-def interpolated_step(a: LinePoint, b: LinePoint, noise: float, width: float) -> float:
+def _interpolated_step(a: LinePoint, b: LinePoint, noise: float, width: float) -> float:
     """Next trial inside (a, b): the minimum of the interpolant, or the midpoint."""
     h = b.t - a.t
     middle = a.t + h / 2

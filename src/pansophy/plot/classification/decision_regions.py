@@ -89,11 +89,11 @@ def decision_regions(
     y = None if y is None else np.asarray(y)
     labels = np.unique(grid if y is None else np.concatenate([grid.ravel(), y.ravel()]))
     ax = get_axes(ax)
-    paint_regions(ax, np.searchsorted(labels, grid), a, b, len(labels))
+    _paint_regions(ax, np.searchsorted(labels, grid), a, b, len(labels))
     if margins:
         F, a, b = on_grid(model.decision_function)
         ax.contour(a, b, F, levels=[-1, 1], colors=INK, linestyles="--", linewidths=1.0)
-    scatter_by_class(
+    _scatter_by_class(
         ax, plane[: limit or ROWS], None if y is None else y[: limit or ROWS], labels
     )
     ax.set(xlim=limits[0], ylim=limits[1])
@@ -104,7 +104,7 @@ def decision_regions(
     return ax
 
 
-def paint_regions(ax, codes, a, b, k):
+def _paint_regions(ax, codes, a, b, k):
     """Fill the regions with pale colours and draw their borders."""
     from matplotlib.colors import ListedColormap, to_rgb
 
@@ -115,7 +115,7 @@ def paint_regions(ax, codes, a, b, k):
         ax.contour(a, b, codes >= c, levels=[0.5], colors=INK, linewidths=0.7)
 
 
-def scatter_by_class(ax, plane, y, labels):
+def _scatter_by_class(ax, plane, y, labels):
     """Scatter the rows with a colour and marker for each class, and a legend."""
     dots = {"s": 18, "edgecolors": "white", "linewidths": 0.5, "zorder": 3}
     if y is None:

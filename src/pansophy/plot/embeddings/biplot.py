@@ -95,11 +95,11 @@ def biplot(
     ax.set_aspect("equal", adjustable="datalim")
     if labels is not None:
         ax.legend()
-    name_tips(ax, tips, [str(names[j]) for j in longest])
+    _name_tips(ax, tips, [str(names[j]) for j in longest])
     return ax
 
 
-def name_tips(ax, tips, words):
+def _name_tips(ax, tips, words):
     """Label the arrow tips so that no label overlaps another.
 
     Positions at growing distances in 24 directions are scored in pixels. The best one
@@ -128,8 +128,8 @@ def name_tips(ax, tips, words):
             end + far[:, None] * inch * way + way * half
         )  # the middle of the label
         low, high = centers - half, centers + half
-        overlap = overlap_areas(low, high, placed).sum(axis=1)
-        outside = 4 * half.prod() - overlap_areas(low, high, walls[None])[:, 0]
+        overlap = _overlap_areas(low, high, placed).sum(axis=1)
+        outside = 4 * half.prod() - _overlap_areas(low, high, walls[None])[:, 0]
         inside = (shafts > low[:, None]) & (shafts < high[:, None])
         cross = inside.all(axis=2).sum(axis=1)
         bend = 1 - way @ (end - zero) / max(float(np.hypot(*(end - zero))), 1e-9)
@@ -143,7 +143,7 @@ def name_tips(ax, tips, words):
             ax.plot(*line.T, color=GREY, lw=0.6, zorder=3)
 
 
-def overlap_areas(low, high, boxes):
+def _overlap_areas(low, high, boxes):
     """Overlap areas (m, k) of m boxes low, high (m, 2) with k boxes (k, 4)."""
     wide = np.minimum(high[:, None], boxes[:, 2:]) - np.maximum(
         low[:, None], boxes[:, :2]

@@ -47,7 +47,7 @@ def samples(
     >>> plot.samples(points).get_xlabel()
     'x0'
     """
-    drawn = drawn_samples(model, n_samples, y, image_shape, random_state)
+    drawn = _drawn_samples(model, n_samples, y, image_shape, random_state)
     if drawn.ndim > FEW_COLUMNS:
         if drawn.ndim == 4 and drawn.shape[3] == 1:
             drawn = drawn[..., 0]
@@ -78,7 +78,7 @@ def samples(
     return ax
 
 
-def drawn_samples(model, n_samples, y, image_shape, random_state):
+def _drawn_samples(model, n_samples, y, image_shape, random_state):
     """Rows (n, d) or images, drawn from a model or taken from an array."""
     if hasattr(model, "sample"):
         images = image_shape or getattr(model, "image_shape_", None)

@@ -52,7 +52,7 @@ def label_grid(pictures, *, titles=None, model=None, ax=None):
             colours = "Blues"
         else:
             limits = (p.min(), max(p.max(), p.min() + 1))
-            colours = "Greys_r" if len(np.unique(p)) <= 2 else label_colors(p)
+            colours = "Greys_r" if len(np.unique(p)) <= 2 else _label_colors(p)
         a.imshow(p, cmap=colours, vmin=limits[0], vmax=limits[1], interpolation="none")
         a.set(xticks=[], yticks=[])
         if titles is not None:
@@ -62,7 +62,7 @@ def label_grid(pictures, *, titles=None, model=None, ax=None):
     return panels if is_list else panels[0]
 
 
-def label_colors(p):
+def _label_colors(p):
     """Colours of the labels from the least to the largest of a picture."""
     from matplotlib.colors import ListedColormap
 

@@ -8,7 +8,7 @@ from ..style import BLUE, GREY, INK, ORANGE, draw_styled
 RADIUS = 0.42  # of a variable
 
 
-def factor_graph_layout(n_variables, scopes):
+def _factor_graph_layout(n_variables, scopes):
     """Places of variables and factors: columns from the first one on, or a ring.
 
     A tree goes from left to right by the number of steps from the first variable; a
@@ -66,7 +66,7 @@ def factor_graph_layout(n_variables, scopes):
     return V, F
 
 
-def message_text(message):
+def _message_text(message):
     """A message as a few numbers that sum to 1."""
     p = message / max(message.sum(), 1e-300)
     shown = " ".join(f"{v:.2f}" for v in p[:3])
@@ -106,7 +106,7 @@ def message_passing(beliefs, *, ax=None):
     graph = beliefs.graph
     names = graph.space.names
     scopes = [f.variables for f in graph.factors]
-    V, F = factor_graph_layout(len(names), scopes)
+    V, F = _factor_graph_layout(len(names), scopes)
     nodes = np.concatenate([V, F])
     low, high = nodes.min(axis=0) - 0.7, nodes.max(axis=0) + 0.7
     if ax is None:  # one unit of the layout is an inch
@@ -125,8 +125,8 @@ def message_passing(beliefs, *, ax=None):
             f + 0.12 * direction + v - RADIUS * direction
         ) / 2  # of what can be seen
         for text, way, side, colour in (
-            (message_text(m.to_variable), direction, 1, BLUE),
-            (message_text(m.to_factor), -direction, -1, ORANGE),
+            (_message_text(m.to_variable), direction, 1, BLUE),
+            (_message_text(m.to_factor), -direction, -1, ORANGE),
         ):
             p = middle + 0.09 * side * normal
             ax.annotate(
@@ -148,7 +148,7 @@ def message_passing(beliefs, *, ax=None):
         ax.add_patch(Rectangle((x - 0.12, y - 0.12), 0.24, 0.24, color=INK))
     for v, name in enumerate(names):
         ax.add_patch(Circle(V[v], RADIUS, facecolor="white", edgecolor=INK))
-        label = f"{name}\n{message_text(beliefs[name])}"
+        label = f"{name}\n{_message_text(beliefs[name])}"
         ax.text(*V[v], label, ha="center", va="center", fontsize=7)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     ax.set_aspect("equal")

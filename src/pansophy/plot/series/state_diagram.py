@@ -42,9 +42,9 @@ def state_diagram(chain, *, states=None, least=0.005, ax=None):
     for i, j in zip(*np.nonzero(least <= P)):
         if i == j:
             out = circles[i] if k > 1 else np.array([0.0, 1.0])
-            draw_self_transition(ax, circles[i], out, size, P[i, i])
+            _draw_self_transition(ax, circles[i], out, size, P[i, i])
         else:
-            draw_transition(
+            _draw_transition(
                 ax,
                 circles[i],
                 circles[j],
@@ -62,7 +62,7 @@ def state_diagram(chain, *, states=None, least=0.005, ax=None):
     return ax
 
 
-def draw_transition(ax, a, b, size, p, bend):
+def _draw_transition(ax, a, b, size, p, bend):
     """Arrow from circle a to circle b, with its probability beside the middle."""
     direction = (b - a) / np.linalg.norm(b - a)
     side = np.array(
@@ -73,10 +73,10 @@ def draw_transition(ax, a, b, size, p, bend):
     style["connectionstyle"] = f"arc3,rad={bend}"
     ax.annotate("", end, start, arrowprops={"color": BLUE, **style})
     length = np.linalg.norm(end - start)
-    draw_probability(ax, (start + end) / 2 + side * (bend * length / 2 + 0.09), p)
+    _draw_probability(ax, (start + end) / 2 + side * (bend * length / 2 + 0.09), p)
 
 
-def draw_probability(ax, at, p):
+def _draw_probability(ax, at, p):
     """Write a probability at a point, on a white background."""
     background = {"fc": "white", "ec": "none", "pad": 0.5}
     ax.text(
@@ -91,7 +91,7 @@ def draw_probability(ax, at, p):
     )
 
 
-def draw_self_transition(ax, at, out, size, p):
+def _draw_self_transition(ax, at, out, size, p):
     """Arrow from a circle to itself, on the side that points outwards."""
     from matplotlib.patches import Arc
 
@@ -100,4 +100,4 @@ def draw_self_transition(ax, at, out, size, p):
     ring = Arc(center, 1.4 * size, 1.4 * size, angle=angle, theta1=-150, theta2=150)
     ring.set(color=BLUE, lw=0.5 + 3 * p)
     ax.add_patch(ring)
-    draw_probability(ax, at + out * size * 2.8, p)
+    _draw_probability(ax, at + out * size * 2.8, p)

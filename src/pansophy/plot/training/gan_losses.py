@@ -49,11 +49,11 @@ def gan_losses(model, *, objective=None, ax=None):
         if len(axes) < n_panels:
             raise ValueError(f"{n_panels} axes are needed, but {len(axes)} were given.")
         axes = axes[:n_panels]
-    draw_measured(axes[0], history, LOSSES)
+    _draw_measured(axes[0], history, LOSSES)
     axes[0].axhline(report.balance, color=GREY, lw=1, ls=":")
     axes[0].set_ylabel("loss")
     if measured_names:
-        draw_measured(axes[1], history, measured_names)
+        _draw_measured(axes[1], history, measured_names)
         if "real_accuracy" in measured_names:
             axes[1].axhline(0.5, color=GREY, lw=1, ls=":")
     for alarm in report.alarms:
@@ -67,7 +67,7 @@ def gan_losses(model, *, objective=None, ax=None):
     return axes
 
 
-def draw_measured(ax, history, names):
+def _draw_measured(ax, history, names):
     """One line for each name, over epochs from 1."""
     for k, name in enumerate(names):
         values = np.asarray(history[name], float)

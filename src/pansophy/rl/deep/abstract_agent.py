@@ -81,12 +81,12 @@ def vector_environments(env, n):
     layout = observation_layout(copies[0].observation_space)
     if layout.kind == "parts":
         copies = [
-            with_row_observations(checked_environment(copy), layout) for copy in copies
+            _with_row_observations(checked_environment(copy), layout) for copy in copies
         ]
     return as_vector_env(copies)
 
 
-def with_row_observations(env, layout):
+def _with_row_observations(env, layout):
     """An environment whose observations are rows of a layout."""
     import gymnasium
 
@@ -129,12 +129,12 @@ class PausedRun(NamedTuple):
         """Whether the learner has the parameters and environments of an agent."""
         current = agent._run_parameters()
         is_unchanged = all(
-            equal_parameters(current[k], self.parameters.get(k)) for k in current
+            _equal_parameters(current[k], self.parameters.get(k)) for k in current
         )
         return is_unchanged and envs.num_envs == self.envs.num_envs
 
 
-def equal_parameters(one, two) -> bool:
+def _equal_parameters(one, two) -> bool:
     """Whether two values of a parameter are the same."""
     try:
         return one is two or bool(one == two)

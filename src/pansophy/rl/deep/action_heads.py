@@ -169,16 +169,16 @@ class SquashedNormalHead(NamedTuple):
         m, log_s = self.split(F)
         u = m + log_s.exp() * noise
         log_prob = -(0.5 * noise.square() + log_s + HALF_LOG_TAU).sum(1)
-        return torch.tanh(u), log_prob - log_slope_of_tanh(u).sum(1)
+        return torch.tanh(u), log_prob - _log_slope_of_tanh(u).sum(1)
 
     def log_prob(self, F, u) -> Tensor:
         """log p(tanh u), eq. (4)."""
         m, log_s = self.split(F)
         z = (u - m) * torch.exp(-log_s)
         log_prob = -(0.5 * z.square() + log_s + HALF_LOG_TAU).sum(1)
-        return log_prob - log_slope_of_tanh(u).sum(1)
+        return log_prob - _log_slope_of_tanh(u).sum(1)
 
 
-def log_slope_of_tanh(u: Tensor) -> Tensor:
+def _log_slope_of_tanh(u: Tensor) -> Tensor:
     """log(1 - tanh(u)^2) without cancellation."""
     return 2 * (math.log(2) - u - functional.softplus(-2 * u))

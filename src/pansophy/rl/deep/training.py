@@ -148,7 +148,7 @@ def train_agent(
                         break
                 if n_done - copied_at >= STATE_COPIES or n_done >= n_steps:
                     state_copy = learner.copy_state()
-                    if not is_finite_state(state_copy):
+                    if not _is_finite_state(state_copy):
                         learner.restore_state(state)
                         reason = "diverged"
                         break
@@ -172,6 +172,6 @@ def train_agent(
     return TrainingRun(history, n_done, reason, seconds, position if known else None)
 
 
-def is_finite_state(state) -> bool:
+def _is_finite_state(state) -> bool:
     """Whether all numbers of a learner's state, a dict of tensors, are finite."""
     return all(bool(value.isfinite().all()) for value in state.values())

@@ -57,7 +57,7 @@ def sines(theta, s, c):
 
 
 @compiled(inner=True)
-def accelerations(omega, action, s, c):
+def _accelerations(omega, action, s, c):
     """theta'' and x'' of the module text, in place of sin and cos."""
     for i in range(len(omega)):
         sin = s[i]
@@ -72,7 +72,7 @@ def accelerations(omega, action, s, c):
 
 
 @compiled(inner=True)
-def euler_step(place, speed):
+def _euler_step(place, speed):
     """Move every place by its speed."""
     for i in range(len(place)):
         place[i] += TAU * speed[i]
@@ -94,19 +94,19 @@ def step_cart_poles(state, action, outcome, lo, hi):
         theta = state[2, begin:end]
         omega = state[3, begin:end]
         sines(theta, s, c)
-        accelerations(omega, action[begin:end], s, c)
-        euler_step(x, v)
-        euler_step(v, c)
-        euler_step(theta, omega)
-        euler_step(omega, s)
-        write_cart_poles(x, v, theta, omega, outcome.observation[begin:end])
-        judge_cart_poles(
+        _accelerations(omega, action[begin:end], s, c)
+        _euler_step(x, v)
+        _euler_step(v, c)
+        _euler_step(theta, omega)
+        _euler_step(omega, s)
+        _write_cart_poles(x, v, theta, omega, outcome.observation[begin:end])
+        _judge_cart_poles(
             x, theta, outcome.reward[begin:end], outcome.terminated[begin:end]
         )
 
 
 @compiled(inner=True)
-def write_cart_poles(x, v, theta, omega, observation):
+def _write_cart_poles(x, v, theta, omega, observation):
     """Observations of a piece, in single precision."""
     for i in range(len(x)):
         observation[i, 0] = x[i]
@@ -116,7 +116,7 @@ def write_cart_poles(x, v, theta, omega, observation):
 
 
 @compiled(inner=True)
-def judge_cart_poles(x, theta, reward, terminated):
+def _judge_cart_poles(x, theta, reward, terminated):
     """Rewards of a piece, and which poles have fallen."""
     for i in range(len(x)):
         reward[i] = 1.0

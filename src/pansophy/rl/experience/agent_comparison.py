@@ -171,7 +171,7 @@ def compare_agents(
     if not agents or RANDOM in agents:
         raise ValueError(f"give at least one agent, and none called {RANDOM!r}.")
     evaluation = (every, n_episodes, random_state)
-    runs, interrupted = run_agents(agents, env, n_seeds, evaluation, report, finished)
+    runs, interrupted = _run_agents(agents, env, n_seeds, evaluation, report, finished)
     curves = {
         name: [run.curve for run in agent_runs] for name, agent_runs in runs.items()
     }
@@ -236,7 +236,7 @@ def equal_agents_p_value(x, y) -> float:
     return float(test.pvalue)
 
 
-def run_agents(agents, env, n_seeds, evaluation, report, finished):
+def _run_agents(agents, env, n_seeds, evaluation, report, finished):
     """Runs of every agent by name, and whether Ctrl-C ended them.
 
     `evaluation` is (every, n_episodes, random_state).
@@ -249,7 +249,7 @@ def run_agents(agents, env, n_seeds, evaluation, report, finished):
                 kept = "" if run is None else ", which had finished"
                 report(f"{name}: run {i + 1} of {n_seeds}{kept}")
             if run is None:
-                run = fit_one_run(agent, env, evaluation[2] + i, *evaluation)
+                run = _fit_one_run(agent, env, evaluation[2] + i, *evaluation)
                 if getattr(run.agent, "interrupted_", False):
                     if not runs:
                         runs[name].append(run)
@@ -260,7 +260,7 @@ def run_agents(agents, env, n_seeds, evaluation, report, finished):
     return dict(runs), False
 
 
-def fit_one_run(agent, env, seed, every, n_episodes, random_state) -> AgentRun:
+def _fit_one_run(agent, env, seed, every, n_episodes, random_state) -> AgentRun:
     """Fit a clone, with its curve, its score at the end, and the seconds it took."""
     run = clone(agent).set_params(random_state=int(seed))
     start_time = time.perf_counter()

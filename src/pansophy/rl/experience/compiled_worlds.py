@@ -49,7 +49,7 @@ def compiled_world(env):
             return None
         env = gymnasium.make(env)
     if hasattr(env, "step_batch"):
-        return env if steps_as_its_batch(env) else None
+        return env if _steps_as_its_batch(env) else None
     spec = getattr(env, "spec", None)
     if spec is None or spec.id not in COMPILED_WORLDS or spec.kwargs:
         return None
@@ -65,7 +65,7 @@ def compiled_world(env):
     return getattr(envs, COMPILED_WORLDS[spec.id])(max_steps=time_limit(env))
 
 
-def steps_as_its_batch(world) -> bool:
+def _steps_as_its_batch(world) -> bool:
     """Whether a world's own `step` and `reset` are those that its batches make.
 
     A subclass that overrides one of them, or an instance on which one was replaced,
@@ -89,12 +89,14 @@ def is_unchanged(core, name) -> bool:
     current, default = vars(core), vars(new)
     names = (current.keys() | default.keys()) - EPISODE_STATE
     return all(
-        key in current and key in default and equal_settings(current[key], default[key])
+        key in current
+        and key in default
+        and _equal_settings(current[key], default[key])
         for key in names
     )
 
 
-def equal_settings(one, two) -> bool:
+def _equal_settings(one, two) -> bool:
     """Whether two attributes are equal; False where that cannot be told."""
     if type(one) is not type(two):
         return False

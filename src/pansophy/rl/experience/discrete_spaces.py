@@ -34,18 +34,18 @@ def space_sizes(space) -> tuple[list[int], list[int]]:
     )
 
 
-def flatten_values(value):
+def _flatten_values(value):
     """The numbers in a number, array, tuple or tuple of those."""
     if isinstance(value, (tuple, list)) or np.ndim(value):
         for component in value:
-            yield from flatten_values(component)
+            yield from _flatten_values(component)
     else:
         yield value
 
 
 def encode_observation(sizes, starts, value) -> int:
     """The number of a value of a space of several parts."""
-    values = list(flatten_values(value))
+    values = list(_flatten_values(value))
     if len(values) != len(sizes):
         raise ValueError(
             f"the observation {short_repr(value)} has {len(values)} values, but those "
@@ -57,7 +57,7 @@ def encode_observation(sizes, starts, value) -> int:
     return code
 
 
-def whole_number(value) -> int | None:
+def _whole_number(value) -> int | None:
     """The whole number that a float or an array of one number is; None if none."""
     try:
         number = np.asarray(value)
@@ -73,7 +73,7 @@ def part_index(n, first, value) -> int:
     try:
         i = operator.index(value) - first
     except TypeError:  # such as 1.0 or an array of one number
-        integer = whole_number(value)
+        integer = _whole_number(value)
         i = -1 if integer is None else integer - first
     if not 0 <= i < n:
         raise ValueError(

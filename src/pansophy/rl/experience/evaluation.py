@@ -116,14 +116,14 @@ def evaluate_agent(
     rng = make_rng(random_state)
     memory = copy.copy(getattr(agent, "memory_state_", None))
     try:
-        world = batched_world(env) if hasattr(agent, "act_batch") else None
+        world = _batched_world(env) if hasattr(agent, "act_batch") else None
         played = made_environment(env) if world is None else world
         longest = max_episode_steps or episode_limit(played)
         if world is not None:
-            evaluation = evaluate_batch(agent, world, n_episodes, rng, longest)
+            evaluation = _evaluate_batch(agent, world, n_episodes, rng, longest)
         else:
             seeds = [draw_seed(rng) for _ in range(n_episodes)]
-            evaluation = evaluate_one_by_one(agent, played, seeds, longest)
+            evaluation = _evaluate_one_by_one(agent, played, seeds, longest)
     finally:
         if hasattr(agent, "memory_state_"):
             agent.memory_state_ = memory
@@ -138,7 +138,7 @@ def evaluate_agent(
     return evaluation
 
 
-def evaluate_one_by_one(agent, env, seeds, longest) -> Evaluation:
+def _evaluate_one_by_one(agent, env, seeds, longest) -> Evaluation:
     """An episode for each seed."""
     runs = [
         rollout(
@@ -171,14 +171,14 @@ def made_environment(env):
     return env if hasattr(env, "step") else env()
 
 
-def batched_world(env):
+def _batched_world(env):
     """The world on compiled loops that an environment is or equals, or None."""
     from .compiled_worlds import compiled_world
 
     return compiled_world(env if isinstance(env, str) else environment_of_name(env))
 
 
-def evaluate_batch(agent, world, n_episodes, rng, longest=None) -> Evaluation:
+def _evaluate_batch(agent, world, n_episodes, rng, longest=None) -> Evaluation:
     """The first episode of each of n worlds that are stepped together.
 
     Episodes of `longest` steps are cut off.
@@ -277,7 +277,7 @@ def evaluate_every(
     (array([  0, 200, 400]), np.float64(1.0))
     """
     every = check_count("every", every)
-    other_env = other_environment(env) if evaluation_env is None else evaluation_env
+    other_env = _other_environment(env) if evaluation_env is None else evaluation_env
     if not isinstance(random_state, (int, np.integer)):
         random_state = draw_seed(make_rng(random_state))
     steps, returns = [], []
@@ -308,7 +308,7 @@ def evaluate_every(
     return ReturnCurve(np.array(steps), np.array(returns))
 
 
-def other_environment(env):
+def _other_environment(env):
     """What to evaluate in while an agent learns in an environment."""
     return copy_environments(env, 2)[1] if hasattr(env, "step") else env
 
@@ -316,7 +316,7 @@ def other_environment(env):
 # -- statistics over runs ----------------------------------------------------------
 
 
-def check_scores(scores) -> np.ndarray:
+def _check_scores(scores) -> np.ndarray:
     """Finite scores as (runs, tasks)."""
     S = np.asarray(scores, float)
     S = S[:, None] if S.ndim == 1 else S
@@ -336,7 +336,7 @@ def interquartile_mean(scores) -> float:
     >>> interquartile_mean([0, 1, 2, 3, 4, 5, 6, 1000])
     3.5
     """
-    return float(stats.trim_mean(check_scores(scores), 0.25, axis=None))
+    return float(stats.trim_mean(_check_scores(scores), 0.25, axis=None))
 
 
 class StatisticInterval(NamedTuple):
@@ -375,7 +375,7 @@ def stratified_bootstrap(
         raise ValueError("scores are needed, of one method or of several.")
     check_count("n_resamples", n_resamples)
     check_argument("level", level, OpenFraction)
-    checked = [check_scores(S) for S in scores]
+    checked = [_check_scores(S) for S in scores]
     rng = make_rng(random_state)
     values = np.empty(n_resamples)
     for b in range(n_resamples):
@@ -398,7 +398,7 @@ def performance_profile(scores, thresholds) -> np.ndarray:
     >>> performance_profile([1.0, 2.0, 3.0, 4.0], [0.0, 2.5, 5.0])
     array([1. , 0.5, 0. ])
     """
-    S = np.sort(check_scores(scores).ravel())
+    S = np.sort(_check_scores(scores).ravel())
     n_above = len(S) - np.searchsorted(S, np.asarray(thresholds, float), side="right")
     return n_above / len(S)
 
@@ -412,7 +412,7 @@ def probability_of_improvement(x, y) -> float:
     >>> probability_of_improvement([2, 3], [1, 2])
     0.875
     """
-    X, Y = check_scores(x), check_scores(y)
+    X, Y = _check_scores(x), _check_scores(y)
     if X.shape[1] != Y.shape[1]:
         raise ValueError(
             f"both methods need the same tasks, got {X.shape[1]} and {Y.shape[1]}."

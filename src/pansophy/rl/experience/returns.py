@@ -29,7 +29,7 @@ from ...params import Count, check_argument
 from . import _returns as loops
 
 
-def check_step_arrays(reward, *others) -> list[np.ndarray]:
+def _check_step_arrays(reward, *others) -> list[np.ndarray]:
     """Arrays (T, N) of one shape; vectors (T,) are one environment."""
     arrays = [np.asarray(a) for a in (reward, *others)]
     shapes = {a.shape for a in arrays}
@@ -68,7 +68,7 @@ def generalized_advantages(
     array([5.23, 4.7 , 3.  ])
     """
     shape = np.shape(reward)
-    r, V, next_V, ended, cut = check_step_arrays(
+    r, V, next_V, ended, cut = _check_step_arrays(
         reward, value, next_value, terminated, truncated
     )
     delta = r + gamma * np.where(ended, 0.0, next_V) - V  # (1)
@@ -99,7 +99,9 @@ def n_step_returns(
     """
     check_argument("n", n, Count)
     shape = np.shape(reward)
-    r, next_V, ended, cut = check_step_arrays(reward, next_value, terminated, truncated)
+    r, next_V, ended, cut = _check_step_arrays(
+        reward, next_value, terminated, truncated
+    )
     G = np.empty(r.shape)
     values = next_V.astype(float)
     loops.n_step_recursion(

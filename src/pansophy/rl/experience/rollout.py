@@ -194,16 +194,16 @@ class Policy:
 
 def takes_mask(function) -> bool:
     """Whether a function or method has a parameter `mask`."""
-    return has_mask_parameter(getattr(function, "__func__", function))
+    return _has_mask_parameter(getattr(function, "__func__", function))
 
 
 @lru_cache(maxsize=64)
-def has_mask_parameter(function) -> bool:
+def _has_mask_parameter(function) -> bool:
     """`takes_mask` of a plain function; signatures take longer to read than steps."""
     return "mask" in inspect.signature(function).parameters
 
 
-def check_rollout_limits(n_steps, n_episodes, max_episode_steps) -> None:
+def _check_rollout_limits(n_steps, n_episodes, max_episode_steps) -> None:
     """Raise if a rollout would never stop, or a limit is none."""
     if n_steps is None and n_episodes is None:
         raise ValueError("give n_steps or n_episodes: when should the run stop?")
@@ -212,7 +212,7 @@ def check_rollout_limits(n_steps, n_episodes, max_episode_steps) -> None:
     check_argument("max_episode_steps", max_episode_steps, Count | None)
 
 
-def own_observation(observation):
+def _own_observation(observation):
     """An observation that stays as it is when the environment goes on.
 
     Some environments hand out their state, which the next step changes.
@@ -226,7 +226,7 @@ def own_observation(observation):
     return observation
 
 
-def begin_episode(env, own, begin, seed=None) -> tuple:
+def _begin_episode(env, own, begin, seed=None) -> tuple:
     """First observation, of which the agent is told, and the mask of its actions."""
     observation, info = reset_environment(env, seed)
     observation = own(observation)
@@ -239,7 +239,7 @@ def begin_run(env, own, begin, rng, position) -> EpisodePosition:
     if position is not None and not position.ended:
         return position
     seed = draw_seed(rng) if position is None else None
-    observation, mask = begin_episode(env, own, begin, seed)
+    observation, mask = _begin_episode(env, own, begin, seed)
     return EpisodePosition(observation, mask, 0.0, 0, False)
 
 
@@ -288,7 +288,7 @@ def rollout(
     Experience
         Returns and lengths of the episodes, and the transitions if kept.
     """
-    check_rollout_limits(n_steps, n_episodes, max_episode_steps)
+    _check_rollout_limits(n_steps, n_episodes, max_episode_steps)
     start_time = time.perf_counter()
     env = environment_of_name(env)
     learn = hasattr(agent, "update") if learn is None else learn
@@ -304,7 +304,9 @@ def rollout(
         sys.maxsize if n is None else int(n) for n in (n_steps, max_episode_steps)
     )
     try:
-        own_form = own_observation if learn or keep else lambda observation: observation
+        own_form = (
+            _own_observation if learn or keep else lambda observation: observation
+        )
         observation, mask, total, length, _ = begin_run(
             env, own_form, begin, rng, position
         )
@@ -354,7 +356,7 @@ def rollout(
                         reason = "episodes"
                         break
                     if n_done < limit:
-                        observation, mask = begin_episode(env, own_form, begin)
+                        observation, mask = _begin_episode(env, own_form, begin)
             reason = (
                 reason
                 or ("callback" if watch.ends_run(agent, n_done) else "")

@@ -74,11 +74,11 @@ def as_mdp(P, R=None) -> MDP:
     if tabular or isinstance(P, MDP):
         if R is not None:
             raise ValueError("R must be left out: P has the rewards already.")
-        return mdp_from_table(as_transition_table(P)) if tabular else P
+        return _mdp_from_table(as_transition_table(P)) if tabular else P
     if R is None:
         raise ValueError("R is needed: rewards of shape (S,), (S, A) or (A, S, S).")
-    T = check_transitions(P)
-    r = expected_rewards(R, T)
+    T = _check_transitions(P)
+    r = _expected_rewards(R, T)
     if not np.isfinite(r).all():
         raise ValueError("R contains NaN or infinity.")
     return MDP(T, np.ascontiguousarray(r), ends=False)
@@ -109,10 +109,10 @@ def mdp_from_function(outcomes, n_states, n_actions) -> MDP:
         s: {a: [full(outcome) for outcome in outcomes(s, a)] for a in range(n_actions)}
         for s in range(n_states)
     }
-    return mdp_from_table(as_transition_table(P))
+    return _mdp_from_table(as_transition_table(P))
 
 
-def check_transitions(P):
+def _check_transitions(P):
     """T, checked: probabilities, each row summing to 1."""
     if sparse.issparse(P):
         A = P.shape[0] // max(P.shape[1], 1)
@@ -136,7 +136,7 @@ def check_transitions(P):
                 "P must have shape (A, S, S), but its rows have different lengths."
             ) from None
         if T.ndim == 2 and np.issubdtype(T.dtype, np.integer):
-            return deterministic_transitions(T)
+            return _deterministic_transitions(T)
         allowed = rounding_of_sums(T.dtype)
         T = np.ascontiguousarray(T, dtype=float)
         if T.ndim != 3:
@@ -167,7 +167,7 @@ def rounding_of_sums(dtype) -> float:
     return 1e3 * float(np.finfo(dtype).eps) if single else 1e-8
 
 
-def deterministic_transitions(next_state):
+def _deterministic_transitions(next_state):
     """T of a world without chance, next_state (S, A)."""
     S, A = next_state.shape
     if S == 0 or A == 0 or next_state.min() < 0 or next_state.max() >= S:
@@ -180,7 +180,7 @@ def deterministic_transitions(next_state):
     ]
 
 
-def expected_rewards(R, T):
+def _expected_rewards(R, T):
     """r(s, a), from rewards of states, of actions or of transitions."""
     S = T[0].shape[0]
     A = len(T)
@@ -204,7 +204,7 @@ def expected_rewards(R, T):
     )
 
 
-def mdp_from_table(outcomes: TransitionTable) -> MDP:
+def _mdp_from_table(outcomes: TransitionTable) -> MDP:
     """The MDP of a table of outcomes; those that end the episode lead nowhere."""
     S, A = outcomes.n_states, outcomes.n_actions
     row = np.repeat(np.arange(S * A), np.diff(outcomes.offset))
@@ -338,17 +338,17 @@ def evaluate_policy(P, policy, R=None, *, gamma, method="solve", tol=1e-10):
         for a in range(A):
             T = T + sparse.diags_array(w[:, a]) @ model.T[a]
     if method == "sweeps":
-        return sweep_policy(T, r, gamma, tol)
+        return _sweep_policy(T, r, gamma, tol)
     if method != "solve":
         raise ValueError(f"method must be 'solve' or 'sweeps', got {method!r}.")
     if gamma == 1:
-        return undiscounted_values(T, r)
+        return _undiscounted_values(T, r)
     if isinstance(T, np.ndarray):
         return np.linalg.solve(np.eye(S) - gamma * T, r)
     return linalg.splu((sparse.eye_array(S) - gamma * T).tocsc()).solve(r)
 
 
-def undiscounted_values(T, r) -> np.ndarray:
+def _undiscounted_values(T, r) -> np.ndarray:
     """V = r + T V without a discount; states that are never left must pay nothing.
 
     The system is singular on a class of states that is never left. Rounding hides that
@@ -405,7 +405,7 @@ def policy_weights(policy, S, A) -> np.ndarray:
     return w
 
 
-def sweep_policy(T, r, gamma, tol):
+def _sweep_policy(T, r, gamma, tol):
     """V <- r + gamma T V until it is within tol of its limit."""
     V = np.zeros(len(r))
     stop = tol * (1 - gamma) / gamma if 0 < gamma < 1 else tol

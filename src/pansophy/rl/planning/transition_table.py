@@ -122,7 +122,7 @@ def is_mdp(model) -> bool:
     return type(model).__name__ == "MDP" and hasattr(model, "ends")
 
 
-def table_from_mdp(model) -> TransitionTable:
+def _table_from_mdp(model) -> TransitionTable:
     """A table of an `MDP`: its expected rewards, first states drawn evenly.
 
     What the rows of T lack to 1 is the chance that the episode ends.
@@ -177,7 +177,7 @@ def as_transition_table(env) -> TransitionTable:
     if isinstance(env, dict):
         return table_from_dict(env)
     if is_mdp(env):
-        return table_from_mdp(env)
+        return _table_from_mdp(env)
     env = environment_of_name(env)
     reason = reason_not_tabular(env)
     if reason is not None:
@@ -218,7 +218,7 @@ def reason_not_tabular(env) -> str | None:
         if not hasattr(layer, needed):
             return f"it does not show {needed}"
     for method in ("step", "reset"):
-        if method in vars(layer) or overrides_known_world(type(layer), method):
+        if method in vars(layer) or _overrides_known_world(type(layer), method):
             return f"its {method} is not that of the class that shows P"
     for space in (env.observation_space, env.action_space):
         if not hasattr(space, "n") or getattr(space, "start", 0) != 0:
@@ -246,7 +246,7 @@ def overrides_method(kind, method, needed) -> bool:
     return False
 
 
-def overrides_known_world(kind, method) -> bool:
+def _overrides_known_world(kind, method) -> bool:
     """Whether a class changes a method of a world of Gymnasium or of `rl.envs`."""
     for base in kind.__mro__:
         known = base.__module__.startswith(KNOWN_WORLDS)

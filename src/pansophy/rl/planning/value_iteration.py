@@ -132,7 +132,7 @@ def value_iteration(
     iterates: list[np.ndarray] = []
 
     def step(state):
-        evaluated = evaluate_between_sweeps(model, state, gamma, evaluations)
+        evaluated = _evaluate_between_sweeps(model, state, gamma, evaluations)
         improved = bellman_sweep(model, evaluated, gamma)
         if not n_evaluations and (len(iterates) + 1) * S <= MOST_ITERATES:
             iterates.append(improved.BV)
@@ -244,7 +244,7 @@ def bellman_sweep(model: MDP, V, gamma) -> SweepState:
     return SweepState(V, BV, Q, policy, low, high, half)
 
 
-def evaluate_between_sweeps(model, state, gamma, n):
+def _evaluate_between_sweeps(model, state, gamma, n):
     """V after up to n sweeps with the present policy, from the V of the last sweep."""
     V = state.BV.copy()
     if n == 0 or state.policy is None:
@@ -262,12 +262,12 @@ def evaluate_between_sweeps(model, state, gamma, n):
                 break
         return V
     loops.policy_sweeps(
-        *policy_rows(model.T, policy), r, V, np.empty_like(V), gamma, n, target
+        *_policy_rows(model.T, policy), r, V, np.empty_like(V), gamma, n, target
     )
     return V
 
 
-def policy_rows(T, policy):
+def _policy_rows(T, policy):
     """CSR arrays of the rows that a policy takes from the actions' matrices."""
     ends = np.bincount(policy, minlength=len(T)).cumsum()
     states = np.split(np.argsort(policy, kind="stable"), ends[:-1])  # by action
@@ -311,7 +311,7 @@ def policy_iteration(
     if policy is not None:
         pi = policy_weights(policy, *model.r.shape).argmax(axis=1)
     elif gamma == 1:
-        pi = first_proper_policy(model, pi)
+        pi = _first_proper_policy(model, pi)
     history: list[np.ndarray] = []
     converged = False
     while not converged and len(history) < max_iter:
@@ -332,7 +332,7 @@ def policy_iteration(
     )
 
 
-def first_proper_policy(model, policy):
+def _first_proper_policy(model, policy):
     """A policy whose undiscounted values are finite: the one given, or that of sweeps.
 
     After as many sweeps as there are states, every state from which the end can be

@@ -67,7 +67,7 @@ def draw_index(cumulative, u):
 
 
 @compiled(inner=True)
-def upper_confidence_action(visits, values, c):
+def _upper_confidence_action(visits, values, c):
     """Eq. (1) of `pomcp`; the first untried action if there is one."""
     total = 0
     for a in range(len(visits)):
@@ -86,7 +86,7 @@ def upper_confidence_action(visits, values, c):
 
 
 @compiled(inner=True)
-def random_return(model, s, depth, max_depth, stream):
+def _random_return(model, s, depth, max_depth, stream):
     """Discounted rewards of random actions from state s."""
     n_actions = model.r.shape[1]
     total = 0.0
@@ -100,7 +100,7 @@ def random_return(model, s, depth, max_depth, stream):
 
 
 @compiled(inner=True)
-def filter_belief(model, b, a, o, after):
+def _filter_belief(model, b, a, o, after):
     """The belief after action a and observation o, eq. (1) of `pomdp`."""
     S = len(b)
     total = 0.0
@@ -115,7 +115,7 @@ def filter_belief(model, b, a, o, after):
 
 
 @compiled(inner=True)
-def greedy_belief_action(vectors, b):
+def _greedy_belief_action(vectors, b):
     """The action of the vector that is best at a belief."""
     best = -np.inf
     best_action = 0
@@ -130,7 +130,7 @@ def greedy_belief_action(vectors, b):
 
 
 @compiled(inner=True)
-def expected_reward(model, b, a):
+def _expected_reward(model, b, a):
     """The mean reward of an action at a belief."""
     total = 0.0
     for s in range(len(b)):
@@ -139,7 +139,7 @@ def expected_reward(model, b, a):
 
 
 @compiled(inner=True)
-def greedy_return(model, s, b, steps, stream, scratch):
+def _greedy_return(model, s, b, steps, stream, scratch):
     """Discounted rewards of the greedy policy of beliefs, which begins with b."""
     current, following = scratch[0], scratch[1]
     for i in range(len(b)):
@@ -147,18 +147,18 @@ def greedy_return(model, s, b, steps, stream, scratch):
     total = 0.0
     discount = 1.0
     for _ in range(steps):
-        a = greedy_belief_action(model.vectors, current)
-        total += discount * expected_reward(model, current, a)
+        a = _greedy_belief_action(model.vectors, current)
+        total += discount * _expected_reward(model, current, a)
         s = draw_index(model.T[a, s], random_uniform(stream))
         o = draw_index(model.Z[a, s], random_uniform(stream))
-        filter_belief(model, current, a, o, following)
+        _filter_belief(model, current, a, o, following)
         current, following = following, current
         discount *= model.gamma
     return total
 
 
 @compiled(inner=True)
-def most_visited(visits):
+def _most_visited(visits):
     """Number of the action that was taken most."""
     best = 0
     for a in range(1, len(visits)):
@@ -168,7 +168,7 @@ def most_visited(visits):
 
 
 @compiled(inner=True)
-def back_up(tree, path, depth, tail, gamma, mean_backup):
+def _back_up(tree, path, depth, tail, gamma, mean_backup):
     """Update the nodes of one simulation from its end, eq. (2) or (3) of `pomcp`.
 
     tail is the value of what follows the last step.
@@ -191,7 +191,7 @@ def back_up(tree, path, depth, tail, gamma, mean_backup):
             tree.after[node, a] += tree.count[child] * tree.value[child] - return_before
             tree.values[node, a] = tree.paid[node, a] + gamma * tree.after[node, a] / n
             path.value[d] = tree.value[node]
-            tree.value[node] = tree.values[node, most_visited(tree.visits[node])]
+            tree.value[node] = tree.values[node, _most_visited(tree.visits[node])]
 
 
 @compiled
@@ -217,13 +217,13 @@ def grow_search_tree(model, tree, belief, leaf, stream, limits):
         depth = 0
         new = False
         while depth < limits.max_depth and not new:
-            a = upper_confidence_action(
+            a = _upper_confidence_action(
                 tree.visits[node], tree.values[node], limits.exploration
             )
             path.node[depth] = node
             path.action[depth] = a
             path.reward[depth] = (
-                expected_reward(model, tree.belief[node], a)
+                _expected_reward(model, tree.belief[node], a)
                 if played
                 else model.r[s, a]
             )
@@ -237,20 +237,20 @@ def grow_search_tree(model, tree, belief, leaf, stream, limits):
                 n_nodes += 1
                 new = True
                 if played:
-                    filter_belief(model, tree.belief[node], a, o, tree.belief[child])
+                    _filter_belief(model, tree.belief[node], a, o, tree.belief[child])
             node = child
         if len(leaf):
             tail = leaf[s]
         elif played:
-            tail = greedy_return(
+            tail = _greedy_return(
                 model, s, tree.belief[node], limits.max_depth - depth, stream, scratch
             )
         else:
-            tail = random_return(model, s, depth, limits.max_depth, stream)
+            tail = _random_return(model, s, depth, limits.max_depth, stream)
         path.node[depth] = node
         path.value[depth] = tree.value[node]
         # a leaf's value is the mean of what followed it
         seen = tree.count[node]
         tree.value[node] += (tail - tree.value[node]) / (seen + 1)
-        back_up(tree, path, depth, tail, model.gamma, limits.mean_backup)
+        _back_up(tree, path, depth, tail, model.gamma, limits.mean_backup)
     return n_nodes

@@ -87,11 +87,11 @@ def belief_value_iteration(
     check_argument("max_iter", max_iter, Count)
 
     def step(state):
-        new = backup_vectors(model, state.solution, gamma, prune=prune)
-        moved = greatest_move(state.solution.vectors, new.vectors)
+        new = _backup_vectors(model, state.solution, gamma, prune=prune)
+        moved = _greatest_move(state.solution.vectors, new.vectors)
         return BeliefValueState(new, gamma * moved / (1 - gamma))
 
-    start = BeliefValueState(no_steps_left(model), np.inf)
+    start = BeliefValueState(_no_steps_left(model), np.inf)
     bound = lambda old, new: new.objective
     run = iterate(step, start, max_iter=max_iter, tol=tol, change=bound, task=task)
     if not run.converged:
@@ -112,18 +112,18 @@ def finite_horizon_vectors(
     """Alpha vectors for 1, 2, ..., `horizon` steps to go."""
     check_argument("horizon", horizon, Count)
     check_argument("gamma", gamma, Fraction)
-    backups = [no_steps_left(model)]
+    backups = [_no_steps_left(model)]
     for _ in range(horizon):
-        backups.append(backup_vectors(model, backups[-1], gamma, prune=prune))
+        backups.append(_backup_vectors(model, backups[-1], gamma, prune=prune))
     return backups[1:]
 
 
-def no_steps_left(model: POMDP) -> AlphaVectors:
+def _no_steps_left(model: POMDP) -> AlphaVectors:
     """The value 0 everywhere."""
     return AlphaVectors(np.zeros((1, model.n_states)), np.zeros(1, np.int64))
 
 
-def backup_vectors(
+def _backup_vectors(
     model: POMDP, later: AlphaVectors, gamma, *, prune=True
 ) -> AlphaVectors:
     """Alpha vectors for one step more, eq. (1) and (2)."""
@@ -145,7 +145,7 @@ def backup_vectors(
     return AlphaVectors(all_vectors[kept], np.concatenate(actions)[kept])
 
 
-def greatest_move(old, new) -> float:
+def _greatest_move(old, new) -> float:
     """Bound on the change of V anywhere: each vector to the nearest of the others."""
     apart = np.abs(new[:, None, :] - old[None, :, :]).max(axis=2)
     return float(max(apart.min(axis=1).max(), apart.min(axis=0).max()))
@@ -158,10 +158,10 @@ def envelope(vectors) -> np.ndarray:
     # in units of the largest value, since the tolerances of programs are absolute
     vectors = vectors / (float(np.abs(vectors).max()) or 1.0)
     if vectors.shape[1] == 2:
-        return np.sort(line_envelope(vectors, SLACK))
+        return np.sort(_line_envelope(vectors, SLACK))
     order = np.lexsort(vectors.T[::-1])[::-1]  # greatest first: of equals, the first
     rows = order[undominated(vectors[order], SLACK)]
-    return np.sort(rows[lark_filter(vectors[rows], SLACK)])
+    return np.sort(rows[_lark_filter(vectors[rows], SLACK)])
 
 
 def undominated(vectors, slack) -> np.ndarray:
@@ -173,7 +173,7 @@ def undominated(vectors, slack) -> np.ndarray:
     return np.array(kept)
 
 
-def line_envelope(vectors, slack) -> np.ndarray:
+def _line_envelope(vectors, slack) -> np.ndarray:
     """Numbers of the lines v_0 (1 - b) + v_1 b that are greatest for some b in [0, 1].
 
     In the order of falling v_0 a line counts only if its v_1 exceeds all before; then
@@ -201,7 +201,7 @@ def hidden(left, middle, right, slack) -> bool:
     )
 
 
-def lark_filter(vectors, slack) -> np.ndarray:
+def _lark_filter(vectors, slack) -> np.ndarray:
     """Numbers of the rows on the upper envelope, eq. (3) for each candidate."""
     corners = {int(np.argmax(vectors[:, s])) for s in range(vectors.shape[1])}
     kept = sorted(corners)

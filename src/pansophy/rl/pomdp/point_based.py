@@ -94,11 +94,11 @@ def point_based_value_iteration(
     sweeps = 0
     while sweeps < max_iter and not converged:
         previous_values = vectors.value(beliefs)
-        vectors = backup_at(model, vectors, beliefs, gamma)
+        vectors = _backup_at(model, vectors, beliefs, gamma)
         sweeps += 1
         change = float((vectors.value(beliefs) - previous_values).max())
         if not grown:
-            wider = expand_beliefs(model, beliefs, n_beliefs, rng)
+            wider = _expand_beliefs(model, beliefs, n_beliefs, rng)
             grown = len(wider) in (len(beliefs), n_beliefs)
             beliefs = wider
         else:
@@ -125,7 +125,7 @@ def blind_policies(model: POMDP, gamma) -> AlphaVectors:
     return AlphaVectors(np.array(rows), actions)
 
 
-def backup_at(model: POMDP, later: AlphaVectors, beliefs, gamma) -> AlphaVectors:
+def _backup_at(model: POMDP, later: AlphaVectors, beliefs, gamma) -> AlphaVectors:
     """The best vector of each belief, eq. (1); a belief keeps its old one if better."""
     n, S = beliefs.shape
     best_value = np.full(n, -np.inf)
@@ -150,7 +150,7 @@ def backup_at(model: POMDP, later: AlphaVectors, beliefs, gamma) -> AlphaVectors
     return AlphaVectors(best[np.sort(first)], actions[np.sort(first)])
 
 
-def expand_beliefs(model: POMDP, beliefs, most, rng):
+def _expand_beliefs(model: POMDP, beliefs, most, rng):
     """Up to twice the beliefs: from each the farthest of its drawn successors."""
     grown = list(beliefs)
     for b in beliefs:

@@ -136,13 +136,13 @@ class LinearValue(Estimator):
         rng = make_rng(self.random_state)
         theta = np.zeros(phi.shape[1])
         batch = self.mode == "batch"
-        size = largest_eigenvalue(phi) if batch else (phi**2).sum(axis=1).mean()
+        size = _largest_eigenvalue(phi) if batch else (phi**2).sum(axis=1).mean()
         alpha = self.learning_rate / max(float(size), 1e-300)
         losses = []
         for k in range(1, self.n_passes + 1):
             rate = alpha * k**-self.decay
             if batch:
-                theta = theta + rate * mean_step(phi, next_phi, reward, theta)
+                theta = theta + rate * _mean_step(phi, next_phi, reward, theta)
             else:
                 order = np.arange(len(phi))
                 order = rng.permutation(len(phi)) if self.shuffle else order
@@ -159,7 +159,7 @@ class LinearValue(Estimator):
         self.theta_ = theta / scale
         self.n_iter_ = self.n_passes
         self.history_ = {"loss": np.array(losses)}
-        correlation = error_correlation(phi, next_phi, reward, theta)
+        correlation = _error_correlation(phi, next_phi, reward, theta)
         self.converged_ = bool(correlation <= self.tol)
         if not self.converged_:
             scaling = "" if self.scale_features else ", set scale_features=True"
@@ -187,17 +187,17 @@ def errors_of(phi, after, reward, theta) -> np.ndarray:
     return target - phi @ theta
 
 
-def mean_step(phi, after, reward, theta) -> np.ndarray:
+def _mean_step(phi, after, reward, theta) -> np.ndarray:
     """Mean of the steps (1) of all rows."""
     return phi.T @ errors_of(phi, after, reward, theta) / len(phi)
 
 
-def largest_eigenvalue(phi) -> float:
+def _largest_eigenvalue(phi) -> float:
     """Largest eigenvalue of the mean of phi phi^T."""
     return float(np.linalg.norm(phi, 2) ** 2 / len(phi))
 
 
-def error_correlation(phi, after, reward, theta) -> float:
+def _error_correlation(phi, after, reward, theta) -> float:
     """Greatest |phi_j . e| / (|phi_j| |target|) over features: 0 at the fixed point."""
     e = errors_of(phi, after, reward, theta)
     size = np.linalg.norm(e + phi @ theta) * np.linalg.norm(phi, axis=0)

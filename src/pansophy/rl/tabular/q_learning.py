@@ -132,7 +132,7 @@ class PausedTable(NamedTuple):
 
         An environment that has to be stepped is the same if nobody has used it.
         """
-        if not equal_dicts(run_parameters(model), self.parameters):
+        if not _equal_dicts(run_parameters(model), self.parameters):
             return False
         if isinstance(world, TransitionTable):
             mine = isinstance(self.world, TransitionTable)
@@ -148,7 +148,7 @@ def run_parameters(model) -> dict:
     return {name: value for name, value in params.items() if name not in free}
 
 
-def equal_dicts(one, two) -> bool:
+def _equal_dicts(one, two) -> bool:
     """Whether two dicts of parameters have the same values."""
     has_same_keys = one.keys() == two.keys()
     return has_same_keys and all(one[k] is two[k] or one[k] == two[k] for k in one)
@@ -164,7 +164,7 @@ def learn_in_table(
     start_time = time.perf_counter()
     rate, power = split_learning_rate(model.learning_rate)
     part = as_exploration(model.exploration)
-    position, total = new_carry() if carry is None else carry
+    position, total = _new_carry() if carry is None else carry
     parts = []
     n_done, episodes = 0, 0
     view = TableView(Q, visits)
@@ -209,7 +209,7 @@ def learn_in_table(
     return join_episodes(parts, n_done, reason, time.perf_counter() - start_time)
 
 
-def new_carry():
+def _new_carry():
     """Position and total of `q_learning_steps` before the first episode."""
     return np.array([-1, 0]), np.zeros(1)
 
@@ -462,7 +462,7 @@ class QLearning(AbstractTabularLearner):
         return QLearner(self)
 
     def _learn_in_table(self, world, rng, task, watch, state):
-        carry = new_carry() if state is None else state
+        carry = _new_carry() if state is None else state
         tables = self.Q_, self.visits_, self.n_steps_
         return learn_in_table(world, self, *tables, rng, task, watch, carry), carry
 

@@ -238,7 +238,7 @@ class TDControl(AbstractTabularLearner):
 
     def _learn_in_table(self, world, rng, task, watch, state):
         run = TableRun.new(self._tables(), rng) if state is None else state
-        experience = td_in_table(world, self, run, task, watch)
+        experience = _td_in_table(world, self, run, task, watch)
         self._keep(run)
         return experience, run
 
@@ -270,7 +270,7 @@ class TableRun(NamedTuple):
         return self.tables.visits
 
 
-def td_in_table(world: TransitionTable, model, run, task, watch) -> Experience:
+def _td_in_table(world: TransitionTable, model, run, task, watch) -> Experience:
     """Run the compiled loop in blocks; the parts of the run change in place."""
     start_time = time.perf_counter()
     rule = model.make_rule()

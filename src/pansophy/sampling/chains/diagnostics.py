@@ -119,17 +119,17 @@ def chain_effective_size(x):
     return m * n / max(tau, 1 / np.log10(m * n))
 
 
-def per_parameter(x, function):
+def _per_parameter(x, function):
     """Apply a function to the draws (m, n) of every parameter; NaN if undefined."""
     x = np.asarray(x, dtype=float)
     if x.ndim not in (2, 3):
         raise ValueError(f"draws must have shape (chains, draws[, d]), got {x.shape}.")
     if x.ndim == 2:
-        return float(or_nan(x, function))
-    return np.array([or_nan(x[:, :, j], function) for j in range(x.shape[2])])
+        return float(_or_nan(x, function))
+    return np.array([_or_nan(x[:, :, j], function) for j in range(x.shape[2])])
 
 
-def or_nan(x, function):
+def _or_nan(x, function):
     """function(x), or NaN for too few, constant or non-finite draws."""
     constant = x.size == 0 or np.ptp(x) == 0
     if x.shape[1] < 4 or constant or not np.isfinite(x).all():
@@ -154,17 +154,17 @@ def r_hat(x):
         scores = rank_normal_scores(split_chains(x)), rank_normal_scores(folded)
         return max(scale_reduction(s) for s in scores)
 
-    return per_parameter(x, both)
+    return _per_parameter(x, both)
 
 
 def ess_mean(x):
     """Effective sample size of the mean of the draws themselves."""
-    return per_parameter(x, lambda x: chain_effective_size(split_chains(x)))
+    return _per_parameter(x, lambda x: chain_effective_size(split_chains(x)))
 
 
 def ess_bulk(x):
     """Effective sample size of the normal scores: the bulk of the distribution."""
-    return per_parameter(
+    return _per_parameter(
         x, lambda x: chain_effective_size(rank_normal_scores(split_chains(x)))
     )
 
@@ -178,12 +178,12 @@ def ess_tail(x):
         )
         return min(chain_effective_size(cut) if np.ptp(cut) else np.nan for cut in cuts)
 
-    return per_parameter(x, tails)
+    return _per_parameter(x, tails)
 
 
 def mcse_mean(x):
     """Monte Carlo standard error of the mean, eq. (5)."""
-    return per_parameter(
+    return _per_parameter(
         x, lambda x: x.std(ddof=1) / np.sqrt(chain_effective_size(split_chains(x)))
     )
 
@@ -200,7 +200,7 @@ def mcse_sd(x):
         )
         return of_variance / (2 * x.std(ddof=1))
 
-    return per_parameter(x, error)
+    return _per_parameter(x, error)
 
 
 def bfmi(energy):

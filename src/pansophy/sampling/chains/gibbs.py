@@ -52,7 +52,7 @@ class GibbsTuning(NamedTuple):
     has_moved: np.ndarray
 
 
-def parse_blocks(conditionals, d):
+def _parse_blocks(conditionals, d):
     """(index, function) of each block; every coordinate must be in one."""
     pairs = conditionals.items() if isinstance(conditionals, dict) else conditionals
     if not isinstance(conditionals, dict) and all(callable(c) for c in conditionals):
@@ -135,10 +135,10 @@ class Gibbs(Estimator):
         check_params(self)
         x = np.array(position)
         x = x.astype(float) if x.dtype.kind in "iub" and self.log_prob is None else x
-        blocks = parse_blocks(self.conditionals, x.shape[1])
+        blocks = _parse_blocks(self.conditionals, x.shape[1])
         batched = self.batched
         if batched is None:
-            batched = all(accepts_batch(c, x, index) for index, c in blocks)
+            batched = all(_accepts_batch(c, x, index) for index, c in blocks)
         return GibbsState(x, self.value(x), blocks, batched)
 
     def value(self, x):
@@ -196,7 +196,7 @@ class Gibbs(Estimator):
         return state, trace, GibbsTuning(first, has_moved)
 
 
-def accepts_batch(conditional, x, index) -> bool:
+def _accepts_batch(conditional, x, index) -> bool:
     """Whether a conditional maps (m, d) to blocks of m chains, tried with m != d."""
     m = max(len(x), 2)
     m += m == x.shape[1]

@@ -70,7 +70,7 @@ def simplex(size) -> ParameterBlock:
     return ParameterBlock("simplex", size)
 
 
-def stick_breaking(xp, u):
+def _stick_breaking(xp, u):
     """Stick breaking: z, r (..., k - 1), the last part, and log of z (1 - z) r."""
     k = u.shape[-1] + 1
     v = u - xp.asarray(np.log(np.arange(k - 1, 0, -1)), dtype=u.dtype)
@@ -81,7 +81,7 @@ def stick_breaking(xp, u):
     return z, xp.exp(log_r), xp.exp(log_left[..., -1]), log_less + log_r - log1pexp(-v)
 
 
-def to_constrained(part, u):
+def _to_constrained(part, u):
     """x and log |det| (...,) of one block, NumPy or torch."""
     xp = namespace(u)
     if part.kind == "real":
@@ -92,11 +92,11 @@ def to_constrained(part, u):
         width = part.high - part.low
         log = np.log(width) - log1pexp(u) - log1pexp(-u)
         return part.low + width * sigmoid(u), xp.sum(log, axis=-1)
-    z, r, last, log = stick_breaking(xp, u)
+    z, r, last, log = _stick_breaking(xp, u)
     return xp.concat([r * z, last[..., None]], axis=-1), xp.sum(log, axis=-1)
 
 
-def unconstrained_gradient(part, u, g):
+def _unconstrained_gradient(part, u, g):
     """Gradient (2) in u of one block from that in x, NumPy."""
     if part.kind == "real":
         return g
@@ -105,7 +105,7 @@ def unconstrained_gradient(part, u, g):
     s = sigmoid(u)
     if part.kind == "interval":
         return g * (part.high - part.low) * s * (1 - s) + 1 - 2 * s
-    z, r, last, _ = stick_breaking(namespace(u), u)
+    z, r, last, _ = _stick_breaking(namespace(u), u)
     k = part.size
     x = np.concatenate([r * z, last[..., None]], axis=-1)
     # a larger z_i reduces all later parts: d x_j / d u_i = -z_i x_j for j > i
@@ -143,7 +143,7 @@ class UnconstrainedDensity:
         start = 0
         results = []
         for p in self.parts:
-            results.append(to_constrained(p, u[..., start : start + p.free]))
+            results.append(_to_constrained(p, u[..., start : start + p.free]))
             start += p.free
         x = xp.concat([x for x, _ in results], axis=-1)
         return x, sum(log for _, log in results)
@@ -163,7 +163,7 @@ class UnconstrainedDensity:
         x_start = 0
         out = []
         for p in self.parts:
-            part = unconstrained_gradient(
+            part = _unconstrained_gradient(
                 p, u[..., start : start + p.free], g[..., x_start : x_start + p.size]
             )
             out.append(part)

@@ -32,14 +32,14 @@ GRADIENT_NEEDED = (
 )
 
 
-def is_log_density(f) -> bool:
+def _is_log_density(f) -> bool:
     """Whether f can be used as a log density."""
     return callable(f) or any(hasattr(f, a) for a in ("log_prob", "as_target", "value"))
 
 
 # parameter rules of samplers
 LogProb = Annotated[
-    Any, ParameterRule("a function, a distribution or a target", is_log_density)
+    Any, ParameterRule("a function, a distribution or a target", _is_log_density)
 ]
 GradientFunction = Annotated[
     Any,
@@ -61,7 +61,7 @@ def takes_batch(log_prob, x) -> bool:
         return False
 
 
-def as_scalar(value) -> float:
+def _as_scalar(value) -> float:
     """A float from an array of one number."""
     value = np.asarray(value, dtype=float)
     if value.size != 1:
@@ -102,7 +102,7 @@ class NumpyTarget:
             f = lambda x, *data: self.log_prob(x, *data)[0]
         if self.batched:
             return self.shaped(np.asarray(f(x, *data), dtype=float), x)
-        return np.array([as_scalar(f(row, *data)) for row in x])
+        return np.array([_as_scalar(f(row, *data)) for row in x])
 
     def value_and_grad(self, x):
         """log pi (m,) and its gradient (m, d)."""
@@ -117,7 +117,7 @@ class NumpyTarget:
             v, g = (np.asarray(a, dtype=float) for a in evaluate_rows(x))
         else:
             pairs = [evaluate_rows(row) for row in x]
-            v = np.array([as_scalar(v) for v, _ in pairs])
+            v = np.array([_as_scalar(v) for v, _ in pairs])
             g = np.array([np.asarray(g, dtype=float) for _, g in pairs])
         if g.shape != x.shape:
             expected, shape = (
@@ -220,7 +220,7 @@ class CompiledTarget:
 TargetDensity = NumpyTarget | TorchTarget | CompiledTarget
 
 
-def log_prob_of(distribution, x):
+def _log_prob_of(distribution, x):
     """log p of rows or tensors, whatever the parameters of p are kept in."""
     if is_torch(x):
         distribution = with_tensors(distribution, x)
@@ -284,7 +284,7 @@ def as_target_density(
     if hasattr(log_prob, "as_target"):
         return log_prob.as_target()
     if not callable(log_prob) and is_dataclass(log_prob):
-        log_prob = partial(log_prob_of, log_prob)
+        log_prob = partial(_log_prob_of, log_prob)
     elif not callable(log_prob):
         log_prob = getattr(log_prob, "log_prob", None)
     if not callable(log_prob) or not (grad is None or grad is True or callable(grad)):

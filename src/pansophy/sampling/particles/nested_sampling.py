@@ -76,14 +76,14 @@ class LikelihoodOnCube(NamedTuple):
         return x, nan_to_minus_inf(self.density.value(x))
 
 
-def in_unit_cube(u):
+def _in_unit_cube(u):
     """Mask of the points that are inside the unit cube."""
     return np.all((u > 0) & (u < 1), axis=1)
 
 
-def points_above_level(within, u, level):
+def _points_above_level(within, u, level):
     """Points above the level: indices, positions, likelihoods; evaluations made."""
-    in_cube = in_unit_cube(u)
+    in_cube = _in_unit_cube(u)
     if not in_cube.any():
         return np.empty(0, np.intp), 0.0, 0.0, 0
     x, L = within.value(u[in_cube])
@@ -117,7 +117,7 @@ class ConstrainedSlice:
             lower = left[active]
             t = lower + (right[active] - lower) * rng.random(len(active))
             y = u[active] + t[:, None] * v[active]
-            hits, y_x, y_L, n_calls = points_above_level(self.within, y, level)
+            hits, y_x, y_L, n_calls = _points_above_level(self.within, y, level)
             calls += n_calls
             is_rejected = np.ones(len(active), dtype=bool)
             is_rejected[hits] = False
@@ -177,7 +177,7 @@ class ConstrainedWalk:
         calls = 0
         for i in range(1, self.n_moves + 1):
             y = u + scale * rng.standard_normal(u.shape) @ root.T
-            hits, y_x, y_L, n_calls = points_above_level(self.within, y, level)
+            hits, y_x, y_L, n_calls = _points_above_level(self.within, y, level)
             u[hits] = y[hits]
             x[hits] = y_x
             L[hits] = y_L
@@ -287,7 +287,7 @@ def evidence_of_points(log_like, log_x):
     return log_z, p, float(p[used] @ (log_like[used] - log_z))
 
 
-def evidence_std_error(log_like, m, rng):
+def _evidence_std_error(log_like, m, rng):
     """Standard deviation of log Z over simulated volumes, eq. (2)."""
     log_t = -rng.standard_exponential((N_VOLUME_SIMULATIONS, len(m))) / m
     terms = log_like + log_volume_widths(np.cumsum(log_t, axis=1))
@@ -446,7 +446,7 @@ class NestedSampling(Estimator):
         )
         log_x = -np.cumsum(1.0 / m)
         log_z, p, H = evidence_of_points(L, log_x)
-        error = evidence_std_error(L, m, rng)
+        error = _evidence_std_error(L, m, rng)
         return NestedResult(
             x,
             p,

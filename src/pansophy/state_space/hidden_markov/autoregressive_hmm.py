@@ -62,7 +62,7 @@ from .hmm_initialization import (
 Letters = Annotated[str, letters_rule("stmc")]
 
 
-def with_lags(X, ends, p: int):
+def _with_lags(X, ends, p: int):
     """X with its p rows before beside it (n, (p + 1) d), NaN where there are none."""
     n, d = X.shape
     out = np.full((n, (p + 1) * d), np.nan)
@@ -291,7 +291,7 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
     def _sequences(self, X, lengths, *, reset=False):
         """Rows with their lags beside them, and where the sequences end."""
         X, ends = super()._sequences(X, lengths, reset=reset)
-        return with_lags(X, ends, self.order), ends
+        return _with_lags(X, ends, self.order), ends
 
     def _check_columns(self, X, fitting):
         is_given = not fitting or "m" not in self.init_params
@@ -339,7 +339,7 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         for j, run in enumerate(runs):
             R[run, j] = 1.0
         tried = replace(first, slopes=np.zeros((len(runs), d, p * d)),
-                        noise=shared_noise(first.noise, len(runs)))  # fmt: skip
+                        noise=_shared_noise(first.noise, len(runs)))  # fmt: skip
         result = tried.learn(tried.stats(X, R), None, "m")
         maps = np.c_[result.noise.normal.mean, result.slopes.reshape(len(runs), -1)]
         scale = np.where(maps.std(axis=0) > 0, maps.std(axis=0), 1.0)
@@ -409,7 +409,7 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         return NormalPrior(0.0, 0.0, *covariance_prior(self, q.k, q.d, q.shape))
 
 
-def shared_noise(noise: NormalEmission, k: int) -> NormalEmission:
+def _shared_noise(noise: NormalEmission, k: int) -> NormalEmission:
     """One noise repeated for k states of mean 0."""
     q = noise.normal
     C = np.diagonal(q.dense[0])

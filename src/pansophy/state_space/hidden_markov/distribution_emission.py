@@ -156,7 +156,7 @@ class DistributionEmission:
         distribution = replace(
             new,
             **{
-                n: keep_old_parameters(old, new, n, stay)
+                n: _keep_old_parameters(old, new, n, stay)
                 for n, _ in batched_parameters(new)
             },
         )
@@ -208,7 +208,7 @@ def one_coordinate(distribution, a):
     )
 
 
-def keep_old_parameters(old, new, name, stay):
+def _keep_old_parameters(old, new, name, stay):
     """A parameter as learned, but as it was where it is to stay."""
     old_value, value = getattr(old, name), getattr(new, name)
     return (

@@ -209,10 +209,10 @@ class NormalEmission:
         mean = np.where(empty[:, None], q.mean, mean)
         notes = list(empty_state_notes(empty, self.names))
         if learn_covariances:
-            cov, raised = raise_to_floor(cov, stats.shape, self.floor)
-            cov = keep_empty_covariances(cov, q, empty, stats.shape)
+            cov, raised = _raise_to_floor(cov, stats.shape, self.floor)
+            cov = _keep_empty_covariances(cov, q, empty, stats.shape)
             raised = raised if stats.shape == "tied" else raised & ~empty
-            notes += variance_floor_notes(raised, stats.shape, self.names)
+            notes += _variance_floor_notes(raised, stats.shape, self.names)
             if q.shape == "low_rank":
                 psi = q.cov[..., -1]
                 rank = q.cov.shape[-1] - 1
@@ -235,7 +235,7 @@ class NormalEmission:
         return {"m": q.k * q.d, "c": q.free - q.k * q.d}
 
 
-def marked_states(which, names):
+def _marked_states(which, names):
     """The Normals marked, in words."""
     states = np.flatnonzero(which)
     return (
@@ -247,17 +247,17 @@ def marked_states(which, names):
 
 def empty_state_notes(empty, names=()):
     if empty.any():
-        states = marked_states(empty, names)
+        states = _marked_states(empty, names)
         yield f"no row belongs to {states}, which keeps its old parameters."
 
 
-def variance_floor_notes(raised, shape, names=()):
+def _variance_floor_notes(raised, shape, names=()):
     if raised.any():
-        owner = "tied" if shape == "tied" else f"of {marked_states(raised, names)}"
+        owner = "tied" if shape == "tied" else f"of {_marked_states(raised, names)}"
         yield f"covariance {owner} has collapsed and is kept at the floor, min_covar."
 
 
-def keep_empty_covariances(cov, old: Normal, empty, shape):
+def _keep_empty_covariances(cov, old: Normal, empty, shape):
     """Covariances, those of states without rows as they were."""
     if not empty.any():
         return cov
@@ -267,7 +267,7 @@ def keep_empty_covariances(cov, old: Normal, empty, shape):
     return np.where(empty.reshape(-1, *[1] * (cov.ndim - 1)), old_cov, cov)
 
 
-def raise_to_floor(cov, shape, floor):
+def _raise_to_floor(cov, shape, floor):
     """The most likely covariances above diag(floor), and for which that mattered."""
     k = 1 if shape == "tied" else len(cov)
     if not floor.any():

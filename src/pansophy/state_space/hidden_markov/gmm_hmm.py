@@ -68,14 +68,14 @@ class MixturePrior(NamedTuple):
     normals: NormalPrior  # with leading axes (k, m), or (k,) for psi where tied
 
 
-def flatten_prior(prior: NormalPrior, tied: bool) -> NormalPrior:
+def _flatten_prior(prior: NormalPrior, tied: bool) -> NormalPrior:
     """The prior of all k m Normals as one batch."""
     join = lambda a: np.reshape(a, (-1, *np.shape(a)[2:]))
     psi = None if prior.psi is None or tied else join(prior.psi)
     return NormalPrior(join(prior.m0), join(prior.kappa), psi, join(prior.extra))
 
 
-def mixture_emission(weights, normal: Normal, min_covar, tied) -> "MixtureEmission":
+def _mixture_emission(weights, normal: Normal, min_covar, tied) -> "MixtureEmission":
     """Mixtures with these weights (k, m) of these k m Normals."""
     k, m = weights.shape
     names = tuple(
@@ -149,7 +149,7 @@ class MixtureEmission:
         if {"m", "c", "e"} & own_letters:
             learn = self.tied_learn if self.tied else self.inner.learn
             inner = learn(
-                stats, normals if self.tied else flat_prior_or_none(prior), own_letters
+                stats, normals if self.tied else _flat_prior_or_none(prior), own_letters
             )
         inner = replace(inner, log_weights=safe_log(w).reshape(-1))
         return replace(self, weights=w, inner=inner, notes=inner.notes, last=[])
@@ -179,7 +179,7 @@ class MixtureEmission:
                 stats.scatter[components].sum(axis=0),
                 "tied",
             )
-            new = self.state(j).learn(state_stats, prior_of_state(prior, j), letters)
+            new = self.state(j).learn(state_stats, _prior_of_state(prior, j), letters)
             means.append(new.normal.mean)
             covs += [new.normal.cov] * m
             notes += [n.replace("covariance tied", f"covariance of state {j}")
@@ -197,10 +197,10 @@ class MixtureEmission:
         )
         if not self.tied:
             return out + normal_log_prior(
-                self.inner.normal, flatten_prior(prior.normals, False)
+                self.inner.normal, _flatten_prior(prior.normals, False)
             )
         state_priors = (
-            normal_log_prior(self.state(j).normal, prior_of_state(prior.normals, j))
+            normal_log_prior(self.state(j).normal, _prior_of_state(prior.normals, j))
             for j in range(len(self.weights))
         )
         return out + sum(state_priors)
@@ -222,11 +222,11 @@ class MixtureEmission:
         return {**counts, "w": k * (m - 1)}
 
 
-def flat_prior_or_none(prior) -> NormalPrior | None:
-    return None if prior is None else flatten_prior(prior.normals, False)
+def _flat_prior_or_none(prior) -> NormalPrior | None:
+    return None if prior is None else _flatten_prior(prior.normals, False)
 
 
-def prior_of_state(prior: NormalPrior, j) -> NormalPrior:
+def _prior_of_state(prior: NormalPrior, j) -> NormalPrior:
     """Prior of the Normals of one state."""
     entry_of = lambda a: a if np.ndim(a) == 0 else a[j]
     psi = None if prior.psi is None else prior.psi[j]
@@ -238,7 +238,7 @@ def prior_of_state(prior: NormalPrior, j) -> NormalPrior:
 Letters = Annotated[str, letters_rule("stmcw")]
 
 
-def covars_shape(shape: str, k: int, m: int, d: int) -> tuple:
+def _covars_shape(shape: str, k: int, m: int, d: int) -> tuple:
     """The shape of `covars_`."""
     return {
         "full": (k, m, d, d),
@@ -248,7 +248,7 @@ def covars_shape(shape: str, k: int, m: int, d: int) -> tuple:
     }[shape]
 
 
-def mixture_prior(model, k, m, d) -> MixturePrior:
+def _mixture_prior(model, k, m, d) -> MixturePrior:
     """Prior of the mixtures, from the parameters of a GMMHMM."""
     shape, a, b = model.covariance_type, model.covars_prior, model.covars_weight
     m0 = broadcast_prior(np.asarray(model.means_prior, float), (k, m, d), "means_prior")
@@ -263,7 +263,7 @@ def mixture_prior(model, k, m, d) -> MixturePrior:
             a = np.asarray(0.0 if a is None else a, float)
             b = np.asarray(-(m_shared + d + 1.0) if b is None else b, float)
             a = a * np.eye(d) if a.ndim == 0 else a
-            psi = broadcast_prior(a, covars_shape(shape, k, m, d), "covars_prior")
+            psi = broadcast_prior(a, _covars_shape(shape, k, m, d), "covars_prior")
             b = b[:, None] if shape == "tied" and b.ndim == 1 else b
             extra = (
                 m_shared + d + 1 + broadcast_prior(b, (k, m), "covars_weight")
@@ -272,7 +272,7 @@ def mixture_prior(model, k, m, d) -> MixturePrior:
             width = d if shape == "spherical" else 1
             a = np.asarray(-(width + 2) / 2 if a is None else a, float)
             b = np.asarray(0.0 if b is None else b, float)
-            psi = 2 * broadcast_prior(b, covars_shape(shape, k, m, d), "covars_weight")
+            psi = 2 * broadcast_prior(b, _covars_shape(shape, k, m, d), "covars_weight")
             extra = 1 + 2 * (broadcast_prior(a, (k, m), "covars_prior") + 1) / width
     alpha = broadcast_prior(
         np.asarray(model.weights_prior, float), (k, m), "weights_prior"
@@ -413,9 +413,9 @@ class GMMHMM(AbstractHMM, Estimator):
             )
         d = M.shape[2]
         C = np.asarray(self.covars_, dtype=float)
-        if C.shape != covars_shape(shape, k, m, d):
+        if C.shape != _covars_shape(shape, k, m, d):
             raise ValueError(
-                f"{shape} covars_ must have shape {covars_shape(shape, k, m, d)}, got "
+                f"{shape} covars_ must have shape {_covars_shape(shape, k, m, d)}, got "
                 f"{C.shape}."
             )
         component_shape, count = ("full", k) if shape == "tied" else (shape, k * m)
@@ -423,7 +423,7 @@ class GMMHMM(AbstractHMM, Estimator):
         C = stored_covariances(flat, component_shape, count, d)
         C = np.repeat(C, m, axis=0) if shape == "tied" else C
         normal = Normal(M.reshape(k * m, d), C, component_shape)
-        return mixture_emission(w, normal, self.min_covar, shape == "tied")
+        return _mixture_emission(w, normal, self.min_covar, shape == "tied")
 
     def _initial_emission(self, X, rng):
         k, m, shape = self.n_components, self.n_mix, self.covariance_type
@@ -439,7 +439,7 @@ class GMMHMM(AbstractHMM, Estimator):
             data_covariance(X, self.min_covar), component_shape, k * m
         )
         normal = Normal(M, np.array(C), component_shape)
-        return mixture_emission(
+        return _mixture_emission(
             np.full((k, m), 1 / m), normal, self.min_covar, shape == "tied"
         )
 
@@ -455,4 +455,4 @@ class GMMHMM(AbstractHMM, Estimator):
 
     def _emission_prior(self, emission):
         k, m = emission.weights.shape
-        return mixture_prior(self, k, m, emission.inner.normal.d)
+        return _mixture_prior(self, k, m, emission.inner.normal.d)

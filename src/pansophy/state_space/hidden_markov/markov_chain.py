@@ -63,7 +63,7 @@ class MarkovTest(NamedTuple):
         return self.p_value >= 0.05
 
 
-def label_sequences(X, lengths=None):
+def _label_sequences(X, lengths=None):
     """Labels one after the other (n,), and where each sequence ends.
 
     X is one sequence of labels (a text is one of letters), a list of sequences, all of
@@ -83,7 +83,7 @@ def label_sequences(X, lengths=None):
     return x, sequence_ends(len(x), lengths)
 
 
-def state_codes(x, states=None):
+def _state_codes(x, states=None):
     """Numbers of the states (n,), -1 where one is missing, and the states."""
     is_present = ~missing_mask(x)
     held = x[is_present].tolist()
@@ -106,7 +106,7 @@ def state_codes(x, states=None):
     return codes, states
 
 
-def context_codes(codes, at, begins, p, k):
+def _context_codes(codes, at, begins, p, k):
     """Number of the p states before each row `at` of sequences that begin at `begins`,
     -1 where fewer than p are there or one is missing."""
     c = np.zeros(len(at), np.int64)
@@ -130,19 +130,19 @@ def count_transitions(codes, ends, p, k) -> TransitionCounts:
     """Count the transitions from each context to each state."""
     begins = np.r_[0, ends[:-1]]
     sizes = ends - begins
-    c = context_codes(codes, np.arange(len(codes)), np.repeat(begins, sizes), p, k)
+    c = _context_codes(codes, np.arange(len(codes)), np.repeat(begins, sizes), p, k)
     ok = (c >= 0) & (codes >= 0)
     N = np.bincount(c[ok] * k + codes[ok], minlength=k ** (p + 1))
 
     def edge(at):
-        result = context_codes(codes, at, begins, p, k)
+        result = _context_codes(codes, at, begins, p, k)
         return np.bincount(result[result >= 0], minlength=k**p).astype(float)
 
     first = edge(np.minimum(begins + p, ends))
     return TransitionCounts(N.reshape(-1, k).astype(float), first, edge(ends))
 
 
-def transition_frequencies(N, stops, a, learn_stop):
+def _transition_frequencies(N, stops, a, learn_stop):
     """Frequencies with pseudo-counts a: transitions (c, k), stops (c,)."""
     masses = np.column_stack([N, stops]) if learn_stop else N
     masses = masses + a
@@ -152,7 +152,7 @@ def transition_frequencies(N, stops, a, learn_stop):
     return (P[:, :-1], P[:, -1]) if learn_stop else (P, np.zeros(len(P)))
 
 
-def markov_order_test(codes, ends, p, k) -> MarkovTest:
+def _markov_order_test(codes, ends, p, k) -> MarkovTest:
     """Test of p earlier states against p + 1, eq. (3)."""
     N = count_transitions(codes, ends, p + 1, k).next.reshape(k, -1, k)  # b, c, j
     pair, successor_counts, middle_counts = (
@@ -195,8 +195,8 @@ def choose_order(X, lengths=None, *, orders=(1, 2, 3)) -> OrderChoice:
     >>> choose_order(chain.sample(2000, random_state=0)).best
     1
     """
-    x, ends = label_sequences(X, lengths)
-    codes, states = state_codes(x)
+    x, ends = _label_sequences(X, lengths)
+    codes, states = _state_codes(x)
     k = len(states)
     top = max(orders)
     if float(k) ** (top + 1) > MAX_TABLE_CELLS:
@@ -352,8 +352,8 @@ class MarkovChain(Estimator):
         self : object
         """
         check_params(self)
-        x, ends = label_sequences(X, lengths)
-        codes, states = state_codes(x)
+        x, ends = _label_sequences(X, lengths)
+        codes, states = _state_codes(x)
         k = len(states)
         p = self.order
         a = self.alpha
@@ -366,7 +366,7 @@ class MarkovChain(Estimator):
             )
         self.states_ = states
         N = count_transitions(codes, ends, p, k)
-        P, stop = transition_frequencies(N.next, N.last, a, self.stop)
+        P, stop = _transition_frequencies(N.next, N.last, a, self.stop)
         first = N.first + a
         start = safe_divide(first, first.sum() + 0 * first, 1 / len(first))
         sides = (k,) * p
@@ -378,20 +378,20 @@ class MarkovChain(Estimator):
     def log_prob(self, X, lengths=None):
         """Log-probability of each sequence, eq. (1); missing states are left out."""
         P, start, stop = self._given()
-        x, ends = label_sequences(X, lengths)
-        codes, _ = state_codes(x, self.states_)
+        x, ends = _label_sequences(X, lengths)
+        codes, _ = _state_codes(x, self.states_)
         k = len(self.states_)
         p = self.order
         begins = np.r_[0, ends[:-1]]
         owner = np.repeat(np.arange(len(ends)), ends - begins)
-        c = context_codes(codes, np.arange(len(codes)), begins[owner], p, k)
+        c = _context_codes(codes, np.arange(len(codes)), begins[owner], p, k)
         ok = (c >= 0) & (codes >= 0)
         steps = safe_log(P[c[ok], codes[ok]])
         out = np.bincount(owner[ok], steps, minlength=len(ends)).astype(float)
-        first = context_codes(codes, np.minimum(begins + p, ends), begins, p, k)
+        first = _context_codes(codes, np.minimum(begins + p, ends), begins, p, k)
         out += np.where(first >= 0, safe_log(start[first]), 0.0)
         if self.stop:
-            last = context_codes(codes, ends, begins, p, k)
+            last = _context_codes(codes, ends, begins, p, k)
             out += np.where(last >= 0, safe_log(stop[last]), 0.0)
         return out
 
@@ -422,10 +422,10 @@ class MarkovChain(Estimator):
             path = list(np.unravel_index(context, (k,) * p))
         else:
             past = as_column([start] if np.isscalar(start) else start)
-            codes, _ = state_codes(past, self.states_)
+            codes, _ = _state_codes(past, self.states_)
             if len(codes) != p or (codes < 0).any():
                 raise ValueError(f"start must be {p} of the chain's states.")
-            context = int(context_codes(codes, np.array([p]), np.array([0]), p, k)[0])
+            context = int(_context_codes(codes, np.array([p]), np.array([0]), p, k)[0])
             path = []
         path = [np.array(path, np.int64)]
         left = np.inf if n is None else n - len(path[0])
@@ -497,7 +497,7 @@ class MarkovChain(Estimator):
         if self.order > 1:
             raise ValueError("hitting_times is for chains of order 1.")
         return transition_matrix.hitting_times(
-            self.matrix(), state_codes(wanted, self.states_)[0]
+            self.matrix(), _state_codes(wanted, self.states_)[0]
         )
 
     def mean_length(self):
@@ -517,11 +517,11 @@ class MarkovChain(Estimator):
     def check_markov(self, X, lengths=None) -> MarkovTest:
         """Test on sequences whether `order` earlier states are enough."""
         check_params(self)
-        x, ends = label_sequences(X, lengths)
-        codes, states = state_codes(x)
+        x, ends = _label_sequences(X, lengths)
+        codes, states = _state_codes(x)
         if float(len(states)) ** (self.order + 2) > MAX_TABLE_CELLS:
             raise ValueError(f"{len(states)} states are too many for this test.")
-        return markov_order_test(codes, ends, self.order, len(states))
+        return _markov_order_test(codes, ends, self.order, len(states))
 
     @property
     def n_parameters(self) -> int:

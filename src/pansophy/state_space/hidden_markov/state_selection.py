@@ -72,7 +72,7 @@ def held_out_rows(ends, folds: int):
         yield np.concatenate(runs[f::folds])
 
 
-def piece_lengths(ends, chosen):
+def _piece_lengths(ends, chosen):
     """Lengths of the sequences that chosen rows are cut into, in their order."""
     sequence = np.searchsorted(ends, chosen, side="right")
     breaks = (np.diff(chosen) != 1) | (np.diff(sequence) != 0)
@@ -80,7 +80,7 @@ def piece_lengths(ends, chosen):
     return np.diff(cuts, prepend=0)
 
 
-def fit_n_states(model, k, n_init, X, lengths):
+def _fit_n_states(model, k, n_init, X, lengths):
     """The most likely of several fits with k states."""
     model_copy = clone(model).set_params(n_components=k)
     with warnings.catch_warnings():
@@ -137,7 +137,7 @@ def choose_states(
     results = []
     columns = {"bic": [], "aic": [], "held_out": [], "log_likelihood": []}
     for k in tried:
-        best = fit_n_states(model, k, n_init, X, sizes)
+        best = _fit_n_states(model, k, n_init, X, sizes)
         results.append(best)
         columns["log_likelihood"].append(best.score(X, sizes))
         columns["bic"].append(best.bic(X, sizes))
@@ -145,10 +145,10 @@ def choose_states(
         total = 0.0 if folds else np.nan
         for out in held_out_rows(ends, folds):
             kept = np.setdiff1d(np.arange(len(X)), out)
-            part = fit_n_states(model, k, n_init, X[kept], piece_lengths(ends, kept))
+            part = _fit_n_states(model, k, n_init, X[kept], _piece_lengths(ends, kept))
             if len(ends) < folds:  # a stretch begins anywhere
                 part.startprob_ = part.get_stationary_distribution()
-            total += part.score(X[out], piece_lengths(ends, out))
+            total += part.score(X[out], _piece_lengths(ends, out))
         columns["held_out"].append(total / len(X))
     table = {name: np.array(values) for name, values in columns.items()}
     sign = -1 if criterion == "held_out" else 1

@@ -60,7 +60,7 @@ class DiffuseStep(NamedTuple):
     loglik: float
 
 
-def diffuse_update(x, h, r, a, A, B, scale):
+def _diffuse_update(x, h, r, a, A, B, scale):
     """Eq. (1) and (2) for one number; `scale` is g had nothing been seen."""
     e, g, f = x - h @ a, h @ A @ h, h @ B @ h + r
     if g > ROUNDING * scale:
@@ -90,7 +90,9 @@ def diffuse_filter(model, seen, begin, end):
         loglik = 0.0
         for i in np.flatnonzero(~np.isnan(seen.x[t])):
             scale = H[i] ** 2 @ np.diag(free)
-            item, a, A, B, ll = diffuse_update(seen.x[t, i], H[i], r[i], a, A, B, scale)
+            item, a, A, B, ll = _diffuse_update(
+                seen.x[t, i], H[i], r[i], a, A, B, scale
+            )
             items += [item] if item else []
             loglik += ll
         edge = np.sqrt(np.diag(free))
@@ -118,7 +120,7 @@ class DiffuseAdjoint(NamedTuple):
     N2: np.ndarray
 
 
-def adjoint_before_update(item: DiffuseUpdate, j: DiffuseAdjoint) -> DiffuseAdjoint:
+def _adjoint_before_update(item: DiffuseUpdate, j: DiffuseAdjoint) -> DiffuseAdjoint:
     """Eq. (3) and (4)."""
     h, e, g, f, K0, K1 = item
     L0 = np.eye(len(h)) - np.outer(K0, h)
@@ -182,7 +184,7 @@ def diffuse_smoother(model, steps, r, N, end):
             seen = 1 / item.f if item.g == 0 else 0.0
             D = seen + item.K0 @ j.N0 @ item.K0
             row_adjoints.append((item.e * seen - item.K0 @ j.r0, D))
-            j = adjoint_before_update(item, j)
+            j = _adjoint_before_update(item, j)
         out.append(
             DiffuseSmoothed(z, V, j.r0, symmetrize(j.N0), row_adjoints[::-1], lag, by_F)
         )

@@ -84,7 +84,7 @@ def check_control(control, n, name="control"):
     return u
 
 
-def check_observation(x, model):
+def _check_observation(x, model):
     """One observation (p,), NaN where it is masked."""
     x = np.ma.filled(np.ma.asarray(x, dtype=float), np.nan).reshape(-1)
     p = model.H.shape[-2]
@@ -114,7 +114,7 @@ DEFAULT_LEARNED = (
 )
 
 
-def parameter_letters(names, start) -> str:
+def _parameter_letters(names, start) -> str:
     """The letters of parameter names."""
     if names == "all":
         return "FQHRcd" + ("mP" if start == "known" else "")
@@ -126,7 +126,7 @@ def parameter_letters(names, start) -> str:
     return letters
 
 
-def require_constant(params, letters):
+def _require_constant(params, letters):
     """Only matrices that do not change with time can be learned."""
     moving = {"FQHR": 2, "cd": 1}
     for letter, ndim in ((x, d) for group, d in moving.items() for x in group):
@@ -312,7 +312,7 @@ class KalmanFilter(Density, Estimator):
             self.history_ = {"objective": np.empty(0)}
             self.converged_, self.interrupted_ = True, False
         else:
-            require_constant(first, letters)
+            _require_constant(first, letters)
             run = self._em if self.method == "em" else self._ml
             params = run(first, letters, X, ends, u)
         return self._store(params, X, ends, u)
@@ -354,8 +354,10 @@ class KalmanFilter(Density, Estimator):
         X, ends = self._sequences(X, None, reset=not hasattr(self, "n_features_in_"))
         params = self._params(X.shape[1])
         letters = self._letters(None)
-        letters = letters if em_vars is None else parameter_letters(em_vars, self.start)
-        require_constant(params, letters)
+        letters = (
+            letters if em_vars is None else _parameter_letters(em_vars, self.start)
+        )
+        _require_constant(params, letters)
         for _ in range(n_iter):
             params = kalman_m_step(
                 kalman_e_step(params, X, ends, None, self.steady)[0], letters
@@ -375,7 +377,7 @@ class KalmanFilter(Density, Estimator):
     def _letters(self, u) -> str:
         """Letters of the parameters that are learned."""
         usual = DEFAULT_LEARNED if self.start == "known" else DEFAULT_LEARNED[:2]
-        letters = parameter_letters(self.em_vars or usual, self.start)
+        letters = _parameter_letters(self.em_vars or usual, self.start)
         return letters + ("BD" if self.em_vars == "all" and u is not None else "")
 
     def _checked(self, given, columns=None):
@@ -521,7 +523,7 @@ class KalmanFilter(Density, Estimator):
         )
         if x is None:
             return start
-        return step.update(start, check_observation(x, model))[0]
+        return step.update(start, _check_observation(x, model))[0]
 
     def filter_update(
         self,
@@ -560,7 +562,7 @@ class KalmanFilter(Density, Estimator):
         new = LinearGaussianFilter(model).predict(belief)
         if observation is not None and observation is not np.ma.masked:
             new, _ = LinearGaussianFilter(model).update(
-                new, check_observation(observation, model)
+                new, _check_observation(observation, model)
             )
         return Beliefs(new.mean, new.cov)
 

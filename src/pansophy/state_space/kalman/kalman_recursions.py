@@ -59,7 +59,7 @@ class WhitenedObservations(NamedTuple):
     log_det: np.ndarray  # (n,), log det C
 
 
-def noise_whitening(R):
+def _noise_whitening(R):
     """C^-1 and r with C^-1 R C^-T = diag(r) for a stack of R; also log det C."""
     try:
         C = np.linalg.cholesky(R)
@@ -70,13 +70,13 @@ def noise_whitening(R):
         return U.swapaxes(1, 2), np.maximum(w, 0.0), np.zeros(len(R))
 
 
-def whiten_observations(
+def _whiten_observations(
     model: LinearGaussianModel, X, steady=True
 ) -> WhitenedObservations:
     """Subtract the offsets and make the noise of the entries independent."""
     n, p = X.shape
     k = len(model.m)
-    x = writable_contiguous(X - model.d)
+    x = _writable_contiguous(X - model.d)
     gone = np.isnan(x)
     H, R = model.H, model.R
     varies = H.ndim == 3 or R.ndim == 3
@@ -87,7 +87,7 @@ def whiten_observations(
         g = n if varies else 1
         r = np.broadcast_to(np.diagonal(R, axis1=-2, axis2=-1), (g, p))
         H = np.broadcast_to(H, (g, p, k))
-        H, r = writable_contiguous(H), writable_contiguous(r)
+        H, r = _writable_contiguous(H), _writable_contiguous(r)
         return WhitenedObservations(x, H, r, pattern, complete, np.zeros(n))
     if varies:
         masks = gone
@@ -101,36 +101,36 @@ def whiten_observations(
     # a missing entry gets noise of its own, so that it says nothing of the others
     R = np.where(hidden, np.eye(p), np.broadcast_to(R, (g, p, p)))
     H = np.where(masks[:, :, None], 0.0, np.broadcast_to(H, (g, p, k)))
-    T, r, log_det = noise_whitening(R)
+    T, r, log_det = _noise_whitening(R)
     filled = np.where(gone, 0.0, x)
     if g == 1:
         x = filled @ T[0].T
     else:
         x = np.einsum("nij,nj->ni", T[pattern], filled)
     x[gone] = np.nan
-    H = writable_contiguous(T @ H)
+    H = _writable_contiguous(T @ H)
     return WhitenedObservations(
-        writable_contiguous(x),
+        _writable_contiguous(x),
         H,
-        writable_contiguous(r),
+        _writable_contiguous(r),
         pattern,
         complete,
         log_det[pattern],
     )
 
 
-def writable_contiguous(a):
+def _writable_contiguous(a):
     """A contiguous array that can be written: loops compile once for each kind."""
     a = np.ascontiguousarray(a, dtype=float)
     return a if a.flags.writeable else a.copy()
 
 
-def with_time_axis(a, ndim):
+def _with_time_axis(a, ndim):
     """An array with a time axis, of one entry if it does not change."""
-    return writable_contiguous(a if a.ndim > ndim else a[None])
+    return _writable_contiguous(a if a.ndim > ndim else a[None])
 
 
-def pad_to_four(a):
+def _pad_to_four(a):
     """The last axis filled up with zeros to a multiple of 4."""
     short = -a.shape[-1] % 4
     return np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, short)]) if short else a
@@ -145,7 +145,7 @@ def take_rows(table, which):
     return out
 
 
-def scratch_arrays(k):
+def _scratch_arrays(k):
     """Zeroed matrices and vectors for the loops, k padded to a multiple of 4."""
     from ._kalman_recursions import Scratch
 
@@ -202,11 +202,11 @@ def run_filter(model: LinearGaussianModel, X, ends, *, steady=True) -> FilterPas
 
     n, p = X.shape
     k, s = len(model.m), len(ends)
-    observed = whiten_observations(model, X, steady)
+    observed = _whiten_observations(model, X, steady)
     begins = np.concatenate([[0], ends[:-1]]).astype(np.int64)
     ends = np.asarray(ends, np.int64)
     mean, cov = np.empty((n, k)), np.empty((n, k, k))
-    H = pad_to_four(observed.H)
+    H = _pad_to_four(observed.H)
     gain = np.empty((n, *H.shape[1:]))
     f, residual = np.empty((n, p)), np.empty((n, p))
     log_f, logliks = np.empty(n), np.empty(n)
@@ -224,8 +224,8 @@ def run_filter(model: LinearGaussianModel, X, ends, *, steady=True) -> FilterPas
             f[t] = -1.0
             residual[t] = np.nan
         begins[q] += len(steps[q])
-    F, Q = with_time_axis(model.F, 2), with_time_axis(model.Q, 2)
-    c = with_time_axis(model.c, 1)
+    F, Q = _with_time_axis(model.F, 2), _with_time_axis(model.Q, 2)
+    c = _with_time_axis(model.c, 1)
     in_time = lambda a, rows: a[rows] if len(a) > 1 else a
 
     def task(base, stops, first):
@@ -249,12 +249,12 @@ def run_filter(model: LinearGaussianModel, X, ends, *, steady=True) -> FilterPas
             ),
             log_f[rows],
             logliks[rows],
-            scratch_arrays(k),
+            _scratch_arrays(k),
         )
         slot[rows] = local + base
         return computed
 
-    n_computed = sum(threads.run_tasks(group_tasks(task, ends)))
+    n_computed = sum(threads.run_tasks(_group_tasks(task, ends)))
     logliks -= observed.log_det
     return FilterPass(
         model,
@@ -273,7 +273,7 @@ def run_filter(model: LinearGaussianModel, X, ends, *, steady=True) -> FilterPas
     )
 
 
-def group_tasks(task, ends):
+def _group_tasks(task, ends):
     """A call for each group of sequences: its first row, its ends, its first number."""
     first = 0
     for base, stops in group_sequences(ends):
@@ -293,7 +293,7 @@ class SmootherPass(NamedTuple):
     u: np.ndarray  # (n, p)
     D: np.ndarray  # (n, p)
     diffuse: list  # of DiffuseSmoothed for each sequence
-    lags: dict  # t -> eq. (8) for rows that `recompute_lossy_rows` has computed anew
+    lags: dict  # t -> eq. (8) for rows that `_recompute_lossy_rows` has computed anew
 
     @property
     def covs(self):
@@ -314,8 +314,8 @@ def run_smoother(run: FilterPass, *, keep=False) -> SmootherPass:
     slot = np.arange(n)
     r, N, u, D = (np.empty((m, *shape)) for shape in ((k,), (k, k), (p,), (p,)))
     first_r, first_N = np.empty((s, k)), np.empty((s, k, k))
-    F = with_time_axis(run.model.F, 2)
-    H = pad_to_four(run.observations.H)
+    F = _with_time_axis(run.model.F, 2)
+    H = _pad_to_four(run.observations.H)
     observed = run.observations
 
     def task(base, stops, first):
@@ -345,13 +345,13 @@ def run_smoother(run: FilterPass, *, keep=False) -> SmootherPass:
             keep,
             loops.SmootherArrays(mean[rows], cov[rows], local, *adjoints),
             (first_r[piece], first_N[piece]),
-            scratch_arrays(k),
+            _scratch_arrays(k),
         )
         slot[rows] = local + base
         return lossy
 
-    lossy = sum(threads.run_tasks(group_tasks(task, run.ends)))
-    lags = recompute_lossy_rows(run, mean, cov, slot) if lossy else {}
+    lossy = sum(threads.run_tasks(_group_tasks(task, run.ends)))
+    lags = _recompute_lossy_rows(run, mean, cov, slot) if lossy else {}
     diffuse = []
     for q, steps in enumerate(run.steps):
         back = kalman_diffuse.diffuse_smoother(
@@ -374,7 +374,7 @@ def run_smoother(run: FilterPass, *, keep=False) -> SmootherPass:
     return SmootherPass(run, mean, cov, slot, r, N, u, D, diffuse, lags)
 
 
-def recompute_lossy_rows(run: FilterPass, mean, cov, slot):
+def _recompute_lossy_rows(run: FilterPass, mean, cov, slot):
     """Rows whose variance falls by LOSSY_FACTOR, again by the sum of squares.
 
     Changes mean and cov in place, backwards; gives Cov[z_t+1, z_t | x] of the rows.

@@ -85,7 +85,7 @@ class ParticleBeliefs(Beliefs):
         )
 
 
-def observed_cloud(observe, cloud, rng) -> ParticleCloud:
+def _observed_cloud(observe, cloud, rng) -> ParticleCloud:
     """Predicted observations of the particles of a cloud, with their weights."""
     x = np.asarray(observe(rng, cloud.particles, cloud.t), dtype=float)
     m = len(cloud.weights)
@@ -270,7 +270,7 @@ class ParticleFilter(Estimator):
         coming = run.clouds[-n:]
         if observe is not None:
             rng = spawn_rngs(make_rng(self.random_state), 1)[0]
-            coming = [observed_cloud(observe, cloud, rng) for cloud in coming]
+            coming = [_observed_cloud(observe, cloud, rng) for cloud in coming]
         return ParticleBeliefs(coming, run.loglik)
 
     def smooth(self, X, lengths=None) -> ParticleBeliefs:

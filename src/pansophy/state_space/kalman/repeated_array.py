@@ -99,8 +99,8 @@ class RepeatedArray(NDArrayOperatorsMixin):
         is_selection = isinstance(first, (list, np.ndarray)) and not rest
         if is_selection:  # but a mask of all the numbers picks no rows
             is_selection = np.ndim(first) == 1 or np.asarray(first).dtype != bool
-        if not (is_selection or is_basic_index(first)) or not all(
-            map(is_basic_index, rest)
+        if not (is_selection or _is_basic_index(first)) or not all(
+            map(_is_basic_index, rest)
         ):
             return np.asarray(self)[key]
         indices = np.asarray(self.which[first])
@@ -131,7 +131,7 @@ class RepeatedArray(NDArrayOperatorsMixin):
         )
 
 
-def is_basic_index(index) -> bool:
+def _is_basic_index(index) -> bool:
     """Whether this picks rows, or within rows, without arrays of indices."""
     return isinstance(index, (int, np.integer, slice)) and not isinstance(index, bool)
 

@@ -89,7 +89,7 @@ def level_component(stochastic: bool, trend: str | None) -> Component:
     return Component("level", np.array([[1.0, 1.0], [0, 1]]), np.array([1.0, 0]), noise)
 
 
-def dummy_seasonal(period: int, stochastic: bool) -> Component:
+def _dummy_seasonal(period: int, stochastic: bool) -> Component:
     """Eq. (2)."""
     F = np.eye(period - 1, k=-1)
     F[0] = -1.0
@@ -97,7 +97,7 @@ def dummy_seasonal(period: int, stochastic: bool) -> Component:
     return Component("seasonal", F, H, {"seasonal": [0]} if stochastic else {})
 
 
-def trigonometric_seasonal(
+def _trigonometric_seasonal(
     period: int, number: int | None, stochastic: bool
 ) -> Component:
     """Eq. (3); the last harmonic of an even period has one state."""
@@ -165,7 +165,7 @@ class LearnedValues(NamedTuple):
     damping: float = 1.0  # rho
 
 
-def structural_model(
+def _structural_model(
     layout: ComponentLayout, values: LearnedValues, exog=None
 ) -> LinearGaussianModel:
     """The chain of eq. (1) to (4)."""
@@ -261,7 +261,7 @@ def structural_objective(vector: VarianceVector, y, ends, exog, steady=True):
     def f(v):
         values = vector.values(v)
         run = run_filter(
-            structural_model(vector.layout, values, exog), y, ends, steady=steady
+            _structural_model(vector.layout, values, exog), y, ends, steady=steady
         )
         loglik = run.logliks.sum()
         if not np.isfinite(loglik):
@@ -272,7 +272,7 @@ def structural_objective(vector: VarianceVector, y, ends, exog, steady=True):
     return f
 
 
-def initial_vectors(vector: VarianceVector):
+def _initial_vectors(vector: VarianceVector):
     """Vectors to start from: mostly noise, mostly movement, and slow or fast cycles."""
     v = vector.first()
     n = len(vector.layout.variances)
@@ -415,7 +415,7 @@ class StructuralTimeSeries(Density, Estimator):
         run = lambda task: self._learn(layout, X, ends, exog, task)
         result = self._run_driver(run, total=self.n_iter, X=X)
         results = [
-            variance_vector(layout, x).values(r.state.position)
+            _variance_vector(layout, x).values(r.state.position)
             for x, r in zip(X.T, result.state.columns, strict=True)
         ]
         names = layout.variances
@@ -439,9 +439,11 @@ class StructuralTimeSeries(Density, Estimator):
         results = []
         stopped = False
         for x in X.T:
-            vector = variance_vector(layout, x)
+            vector = _variance_vector(layout, x)
             f = structural_objective(vector, x[:, None].copy(), ends, exog)
-            firsts = initial_vectors(vector) if len(layout.variances) else [np.empty(0)]
+            firsts = (
+                _initial_vectors(vector) if len(layout.variances) else [np.empty(0)]
+            )
             # once the user has had enough, the series left take one step each
             firsts, max_rounds = (firsts[:1], 1) if stopped else (firsts, self.n_iter)
 
@@ -463,9 +465,9 @@ class StructuralTimeSeries(Density, Estimator):
             raise ValueError('harmonics need seasonal_form="trigonometric".')
         blocks = [level_component(self.level == "stochastic", self.trend)]
         if self.seasonal is not None and self.seasonal_form == "dummy":
-            blocks.append(dummy_seasonal(self.seasonal, self.stochastic_seasonal))
+            blocks.append(_dummy_seasonal(self.seasonal, self.stochastic_seasonal))
         elif self.seasonal is not None:
-            part = trigonometric_seasonal(
+            part = _trigonometric_seasonal(
                 self.seasonal, self.harmonics, self.stochastic_seasonal
             )
             blocks.append(part)
@@ -500,7 +502,7 @@ class StructuralTimeSeries(Density, Estimator):
             if layout.has_cycle:
                 wave = 2 * np.pi / self.cycle_period_[j], self.cycle_damping_[j]
                 values = LearnedValues(variances, *map(float, wave))
-            yield structural_model(layout, values, exog)
+            yield _structural_model(layout, values, exog)
 
     def _runs(self, X, ends, exog):
         columns = zip(self._models(exog), X.T, strict=True)
@@ -535,7 +537,7 @@ class StructuralTimeSeries(Density, Estimator):
         for run in runs:
             back = run_smoother(run)
             V = back.covs
-            for name, H in component_weights(layout, run.model.H).items():
+            for name, H in _component_weights(layout, run.model.H).items():
                 mean = np.einsum("...k,tk->t...", H, back.mean) if H.ndim == 1 else (
                     (H * back.mean).sum(axis=1))  # fmt: skip
                 H = np.broadcast_to(H, back.mean.shape)
@@ -596,7 +598,7 @@ class StructuralTimeSeries(Density, Estimator):
         return float(bic(self.score(X, lengths, exog=exog), self._n_parameters(), n))
 
 
-def variance_vector(layout, x) -> VarianceVector:
+def _variance_vector(layout, x) -> VarianceVector:
     """The unit of a series is the deviation of its steps."""
     step = np.diff(x)
     seen = x[~np.isnan(x)]
@@ -607,7 +609,7 @@ def variance_vector(layout, x) -> VarianceVector:
     return VarianceVector(layout, unit or 1.0, 1e-14 * (size or 1.0) ** 2)
 
 
-def component_weights(layout, H) -> dict:
+def _component_weights(layout, H) -> dict:
     """For each component, what of the state it is: (k,), or (n, k) for regressors."""
     observed_row = H[0] if H.ndim == 2 else H[:, 0]
     out = {}

@@ -77,7 +77,7 @@ class StringSet:
 
     def accepts(self, text) -> bool:
         """Whether a text is in the set."""
-        return accepts_text(self, text)
+        return _accepts_text(self, text)
 
 
 class Rule(NamedTuple):
@@ -127,7 +127,7 @@ class Grammar:
 
     def __init__(self, text: str):
         self.rules: list[Rule] = []
-        names = read_rules(text, self.rules)
+        names = _read_rules(text, self.rules)
         self.by_name = {
             name: [i for i, rule in enumerate(self.rules) if rule.name == name]
             for name in dict.fromkeys(rule.name for rule in self.rules)
@@ -139,7 +139,7 @@ class Grammar:
                         f"rule {rule.name!r} of the grammar names {symbol!r}, which "
                         "has no rule."
                     )
-        self.nullable = nullable_names(self.rules)
+        self.nullable = _nullable_names(self.rules)
         self.first = names[0]
         begin = {Item(i, 0, 0) for i in self.by_name[self.first]}
         self.start = (self.closure(begin, ()),)
@@ -195,10 +195,10 @@ class Grammar:
 
     def accepts(self, text) -> bool:
         """Whether a text follows the grammar."""
-        return accepts_text(self, text)
+        return _accepts_text(self, text)
 
 
-def read_rules(text, rules) -> list[str]:
+def _read_rules(text, rules) -> list[str]:
     """Add the rules of a grammar's text to a list; their names in order."""
     names: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -213,14 +213,14 @@ def read_rules(text, rules) -> list[str]:
             raise ValueError(f"line {number} of the grammar has no name before a '='.")
         else:
             line = line.removeprefix("|")
-        for symbols in read_alternatives(line, number, names[-1], rules):
+        for symbols in _read_alternatives(line, number, names[-1], rules):
             rules.append(Rule(names[-1], symbols))
     if not names:
         raise ValueError("the grammar has no rules.")
     return list(dict.fromkeys(names))
 
 
-def read_alternatives(line, number, name, rules) -> list[tuple]:
+def _read_alternatives(line, number, name, rules) -> list[tuple]:
     """The alternatives of a line, each a tuple of symbols."""
     results: list[list] = [[]]
     position = 0
@@ -233,10 +233,10 @@ def read_alternatives(line, number, name, rules) -> list[tuple]:
             )
         literal, chars, rule_name, _ = match.groups()
         if literal is not None:
-            results[-1] += [frozenset([b]) for b in unescaped(literal).encode()]
+            results[-1] += [frozenset([b]) for b in _unescaped(literal).encode()]
         elif chars is not None:
             results[-1].append(
-                character_class(chars, f"{name} {number}:{position}", rules)
+                _character_class(chars, f"{name} {number}:{position}", rules)
             )
         elif rule_name is not None:
             results[-1].append(rule_name)
@@ -246,18 +246,18 @@ def read_alternatives(line, number, name, rules) -> list[tuple]:
     return [tuple(symbols) for symbols in results]
 
 
-def unescaped(text) -> str:
+def _unescaped(text) -> str:
     """A text without the backslashes that take the meaning from characters."""
     return re.sub(r"\\(.)", lambda m: ESCAPES.get(m[1], m[1]), text)
 
 
-def character_class(text, name, rules):
+def _character_class(text, name, rules):
     """A set of bytes; beyond ASCII a rule with an alternative for every character."""
     parts = re.findall(r"(\\.|[^\\])(?:-(\\.|[^\\]))?", text)
     chars = []
     for low, high in parts:
-        first = ord(unescaped(low))
-        last = ord(unescaped(high)) if high else first
+        first = ord(_unescaped(low))
+        last = ord(_unescaped(high)) if high else first
         if last < first:
             raise ValueError(
                 f"[{text}] of the grammar holds no characters from {low} to {high}: "
@@ -271,7 +271,7 @@ def character_class(text, name, rules):
     return name
 
 
-def nullable_names(rules) -> set[str]:
+def _nullable_names(rules) -> set[str]:
     """Names that may be the empty text."""
     result: set[str] = set()
     old_size = -1
@@ -281,7 +281,7 @@ def nullable_names(rules) -> set[str]:
     return result
 
 
-def accepts_text(constraint: DecodingConstraint, text: str) -> bool:
+def _accepts_text(constraint: DecodingConstraint, text: str) -> bool:
     """Whether a constraint reads a whole text."""
     state = constraint.start
     for byte in text.encode():

@@ -58,27 +58,27 @@ from ...typing import Seed
 REPORTED_PAIRS = 256  # of the training pairs, where none are given to validate
 
 
-def sigmoid_preference(m: Tensor, beta: float, smoothing: float) -> Tensor:
+def _sigmoid_preference(m: Tensor, beta: float, smoothing: float) -> Tensor:
     """Eq. (2)."""
     right = functional.softplus(-beta * m)
     return (1 - smoothing) * right + smoothing * functional.softplus(beta * m)
 
 
-def hinge_preference(m: Tensor, beta: float, smoothing: float) -> Tensor:
+def _hinge_preference(m: Tensor, beta: float, smoothing: float) -> Tensor:
     """The hinge of beta m; with smoothing, that of -beta m too."""
     right = functional.relu(1 - beta * m)
     return (1 - smoothing) * right + smoothing * functional.relu(1 + beta * m)
 
 
-def squared_preference(m: Tensor, beta: float, smoothing: float) -> Tensor:
+def _squared_preference(m: Tensor, beta: float, smoothing: float) -> Tensor:
     """Eq. (3); the aim shrinks by the share of wrong preferences."""
     return (m - (1 - 2 * smoothing) / (2 * beta)).square()
 
 
 PREFERENCE_LOSSES = {
-    "sigmoid": sigmoid_preference,
-    "hinge": hinge_preference,
-    "ipo": squared_preference,
+    "sigmoid": _sigmoid_preference,
+    "hinge": _hinge_preference,
+    "ipo": _squared_preference,
 }
 
 

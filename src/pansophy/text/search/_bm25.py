@@ -67,13 +67,13 @@ def add_term(postings, impacts, t, w, scores, touched, n):
 
 
 @compiled(inner=True)
-def is_worse(s, d, t, e):
+def _is_worse(s, d, t, e):
     """Whether document d with score s ranks after e with score t."""
     return s < t or (s == t and d > e)
 
 
 @compiled(inner=True)
-def sift_down(best, best_scores, s, d):
+def _sift_down(best, best_scores, s, d):
     """Replace the root of a heap, its worst document."""
     k = len(best)
     slot = 0
@@ -82,11 +82,11 @@ def sift_down(best, best_scores, s, d):
         if child >= k:
             break
         sibling = child + 1
-        if sibling < k and is_worse(
+        if sibling < k and _is_worse(
             best_scores[sibling], best[sibling], best_scores[child], best[child]
         ):
             child = sibling
-        if not is_worse(best_scores[child], best[child], s, d):
+        if not _is_worse(best_scores[child], best[child], s, d):
             break
         best[slot] = best[child]
         best_scores[slot] = best_scores[child]
@@ -96,12 +96,12 @@ def sift_down(best, best_scores, s, d):
 
 
 @compiled(inner=True)
-def sift_up(best, best_scores, size, s, d):
+def _sift_up(best, best_scores, size, s, d):
     """Add a document to a heap of `size`."""
     slot = size
     while slot > 0:
         parent = (slot - 1) // 2
-        if not is_worse(s, d, best_scores[parent], best[parent]):
+        if not _is_worse(s, d, best_scores[parent], best[parent]):
             break
         best[slot] = best[parent]
         best_scores[slot] = best_scores[parent]
@@ -111,7 +111,7 @@ def sift_up(best, best_scores, size, s, d):
 
 
 @compiled(inner=True)
-def take_best(scores, touched, n_touched, is_live, best, best_scores):
+def _take_best(scores, touched, n_touched, is_live, best, best_scores):
     """A heap of the live documents of the highest scores; clears `scores`.
 
     Ties go to the lower number. Returns how many there are.
@@ -125,10 +125,10 @@ def take_best(scores, touched, n_touched, is_live, best, best_scores):
         if not is_live[d]:
             continue
         if size < k:
-            sift_up(best, best_scores, size, s, d)
+            _sift_up(best, best_scores, size, s, d)
             size += 1
-        elif is_worse(best_scores[0], best[0], s, d):
-            sift_down(best, best_scores, s, d)
+        elif _is_worse(best_scores[0], best[0], s, d):
+            _sift_down(best, best_scores, s, d)
     return size
 
 
@@ -155,7 +155,7 @@ def search_postings(
                 n,
             )
             position += 1
-        size = take_best(scores, touched, n, is_live, best[q], best_scores[q])
+        size = _take_best(scores, touched, n, is_live, best[q], best_scores[q])
         best[q, size:] = -1
 
 

@@ -83,7 +83,7 @@ CACHES: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 QUOTED = re.compile(r'"([^"]*)"')
 
 
-def index_is_sound(model) -> bool:
+def _index_is_sound(model) -> bool:
     """Whether postings and kept words are those of the documents there are."""
     if not hasattr(model, "segments_"):
         return True
@@ -93,7 +93,7 @@ def index_is_sound(model) -> bool:
 
 
 @saved_state(
-    check=index_is_sound,
+    check=_index_is_sound,
     segments_=Each(Part(Postings)),
     document_lengths_=FloatArray("documents", low=0.0),
     is_live_=BoolArray("documents"),
@@ -430,10 +430,10 @@ class BM25(TextInput, Estimator):
         queries = [check_query(query) for query in queries]
         k = min(check_count("k", k), max(1, len(self.is_live_)))
         if any('"' in query or self._lone_characters(query) for query in queries):
-            rows = [best_of_scores(self.scores(query), k) for query in queries]
+            rows = [_best_of_scores(self.scores(query), k) for query in queries]
             return SearchResult(*(np.stack(part) for part in zip(*rows)))
         result, idf = self._query(queries)
-        base = np.add.reduceat(np.append(idf, 0.0), starts_of(result.ends))
+        base = np.add.reduceat(np.append(idf, 0.0), _starts_of(result.ends))
         base = (
             np.where(np.diff(result.ends, prepend=0) > 0, base, 0)
             * self._formula().absent()
@@ -451,7 +451,7 @@ class BM25(TextInput, Estimator):
 
     def _search_block(self, found, idf, queries, k):
         """The k best documents of some of the queries."""
-        start = starts_of(found.ends)[queries[0]] if len(queries) else 0
+        start = _starts_of(found.ends)[queries[0]] if len(queries) else 0
         ends = found.ends[queries] - start
         cut = slice(start, start + (ends[-1] if len(ends) else 0))
         n = len(self.is_live_)
@@ -476,12 +476,12 @@ class BM25(TextInput, Estimator):
         return documents, np.where(documents < 0, np.nan, values)
 
 
-def starts_of(ends):
+def _starts_of(ends):
     """Starts of parts that end at `ends`."""
     return np.concatenate([[0], ends[:-1]]).astype(np.int64)
 
 
-def best_of_scores(scores, k):
+def _best_of_scores(scores, k):
     """The k documents of the highest scores above 0; -1 and NaN where none is left."""
     order = np.lexsort((np.arange(len(scores)), -np.nan_to_num(scores, nan=-np.inf)))
     order = order[:k]

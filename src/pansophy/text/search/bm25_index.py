@@ -359,7 +359,7 @@ class BM25Index:
             Whether to keep the order of words, which phrases in quotation marks need.
         """
         settings_made = IndexSettings(**settings)
-        check_settings(settings_made)
+        _check_settings(settings_made)
         folder = Path(folder)
         if folder.exists() and any(folder.iterdir()):
             raise FileExistsError(f"{folder} is not empty.")
@@ -631,7 +631,7 @@ class BM25Index:
                 continue
             ranges = [s.term_range(*pair) for pair in zip(terms, is_prefix)]
             for place in range(i, j):
-                counts[place] = count_run(s.tokens_of(int(holders[place])), ranges)
+                counts[place] = _count_run(s.tokens_of(int(holders[place])), ranges)
         return holders[counts > 0], counts[counts > 0]
 
     def search(self, queries, k=10, *, prefix=None, all_phrases=False) -> SearchResult:
@@ -821,7 +821,7 @@ def encode_term(word) -> bytes:
     return word.encode("utf-8", "surrogatepass")
 
 
-def count_run(tokens, ranges) -> int:
+def _count_run(tokens, ranges) -> int:
     """Number of times numbers that lie in ranges (first, end) follow each other."""
     n = len(tokens) - len(ranges) + 1
     if n <= 0:
@@ -832,7 +832,7 @@ def count_run(tokens, ranges) -> int:
     return min(int(is_match.sum()), np.iinfo(np.uint16).max)
 
 
-def check_settings(settings: IndexSettings):
+def _check_settings(settings: IndexSettings):
     """Refuse settings that no index can have."""
     if settings.method not in METHODS:
         raise ParameterError(

@@ -214,7 +214,7 @@ def merge_runs(segments, is_live, folder, settings, most_postings) -> None:
                 t[: bisect.bisect_right(t, bound)] for t in terms_of_cursors
             ]
             union = sorted(set(itertools.chain(*terms_of_cursors)))
-            joined = join_postings(cursors, terms_of_cursors, union, n_terms)
+            joined = _join_postings(cursors, terms_of_cursors, union, n_terms)
             documents, counts, ends = joined
             if not all_live:
                 kept = is_live[documents]
@@ -229,7 +229,7 @@ def merge_runs(segments, is_live, folder, settings, most_postings) -> None:
             term_bytes += int(sizes[-1])
             n_terms += len(union)
             n_postings += len(documents)
-    copy_documents(cursors, folder, settings)
+    _copy_documents(cursors, folder, settings)
 
 
 def read_part(path, dtype, start, stop):
@@ -241,7 +241,7 @@ def read_part(path, dtype, start, stop):
     return np.fromfile(path, dtype, stop - start, offset=start * size)
 
 
-def join_postings(cursors, terms_of_cursors, union, n_terms):
+def _join_postings(cursors, terms_of_cursors, union, n_terms):
     """Postings of the terms of `union`; moves the cursors on.
 
     Returns documents and counts, and where the postings of each term end.
@@ -278,7 +278,7 @@ def join_postings(cursors, terms_of_cursors, union, n_terms):
     return documents, counts, ends
 
 
-def copy_documents(cursors, folder, settings) -> None:
+def _copy_documents(cursors, folder, settings) -> None:
     """Lengths and tokens of the documents of all segments, one after the other."""
     with open(folder / "lengths.bin", "wb") as file:
         for cursor in cursors:

@@ -192,7 +192,7 @@ class SkippedFiles:
             names.append(str(name))
 
 
-def files_below(folder, hidden, skipped: SkippedFiles) -> list[Path]:
+def _files_below(folder, hidden, skipped: SkippedFiles) -> list[Path]:
     """All files of a folder but hidden ones and those of an index, sorted.
 
     Links to folders are not followed: they may lead back.
@@ -217,7 +217,7 @@ def files_below(folder, hidden, skipped: SkippedFiles) -> list[Path]:
     return results
 
 
-def stored_name(name: str) -> str | bytes:
+def _stored_name(name: str) -> str | bytes:
     """The name of a file as SQLite takes it: bytes, if it is not UTF-8."""
     try:
         name.encode()
@@ -226,12 +226,12 @@ def stored_name(name: str) -> str | bytes:
     return name
 
 
-def name_from_store(stored: str | bytes) -> str:
+def _name_from_store(stored: str | bytes) -> str:
     """The name of a file out of SQLite."""
     return os.fsdecode(stored) if isinstance(stored, bytes) else stored
 
 
-def located_chunks(text, first_byte, settings, line=1, opened=None):
+def _located_chunks(text, first_byte, settings, line=1, opened=None):
     """`FileChunk`s of a text that begins at a byte of its file."""
     position = 0
     place = first_byte
@@ -244,19 +244,19 @@ def located_chunks(text, first_byte, settings, line=1, opened=None):
         opened=opened,
     ):
         if chunk.start >= position:
-            place += byte_length_of(text[position : chunk.start])
+            place += _byte_length_of(text[position : chunk.start])
         else:
-            place -= byte_length_of(text[chunk.start : position])
+            place -= _byte_length_of(text[chunk.start : position])
         position = chunk.start
-        yield FileChunk(chunk, place, place + byte_length_of(chunk.text))
+        yield FileChunk(chunk, place, place + _byte_length_of(chunk.text))
 
 
-def byte_length_of(text) -> int:
+def _byte_length_of(text) -> int:
     """Bytes of a text in UTF-8, with those that were not UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
 
 
-def shown_text(data: bytes) -> str:
+def _shown_text(data: bytes) -> str:
     """Bytes of a file as text that can be printed."""
     return readable_text(data.decode("utf-8", "surrogateescape"))
 
@@ -335,7 +335,7 @@ class FolderIndex:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         with holding_folder(folder):
-            remove_unfinished_index(folder)
+            _remove_unfinished_index(folder)
             BM25Index.create(
                 folder / "words", field_weights=FIELDS, positions=new_settings.positions
             )
@@ -395,7 +395,7 @@ class FolderIndex:
     def _read_files(self, report) -> IndexReport:
         """Read new and changed files, forget vanished ones."""
         known = {
-            name_from_store(path): (number, size, time)
+            _name_from_store(path): (number, size, time)
             for number, path, size, time in self.database.execute(
                 "select id, path, size, time from files"
             )
@@ -403,9 +403,9 @@ class FolderIndex:
         counts = Counter()
         skipped = SkippedFiles()
         waiting: list[FoundFile] = []
-        for path in files_below(self.source, self.folder.resolve(), skipped):
+        for path in _files_below(self.source, self.folder.resolve(), skipped):
             name = path.relative_to(self.source).as_posix()
-            kind, refusal, status = examine_file(path, self.settings.also)
+            kind, refusal, status = _examine_file(path, self.settings.also)
             if refusal is not None:
                 skipped.add(refusal, name)
                 continue
@@ -505,7 +505,7 @@ class FolderIndex:
             self._append_vectors(vectors)
             trained = json.dumps({"size": self.words.size})
             write_text_file(draft / "trained.json", trained)
-            replace_folder(draft, path)
+            _replace_folder(draft, path)
         self.__dict__.pop("vectors", None)  # what is searched from now on
 
     def _append_vectors(self, vectors):
@@ -555,7 +555,7 @@ class FolderIndex:
         with contextlib.ExitStack() as opened:
             sources: dict[int, TextSource] = {}
             for number, file, start, end, line, heading, path, size, time, kind in rows:
-                path = name_from_store(path)
+                path = _name_from_store(path)
                 if file not in sources:
                     opened.close()  # rows are sorted by file: one at a time is enough
                     source = self._open_text(file, path, size, time, kind)
@@ -683,9 +683,9 @@ class TextSource:
     def read(self, start, end) -> str:
         """The text between two bytes."""
         if self.file is None:
-            return shown_text(self.data[start:end])
+            return _shown_text(self.data[start:end])
         self.file.seek(start)
-        return shown_text(self.file.read(end - start))
+        return _shown_text(self.file.read(end - start))
 
     def close(self):
         if self.file is not None:
@@ -724,14 +724,14 @@ def remove_index(folder) -> None:
     folder = Path(folder)
     source_of_index(folder)
     with holding_folder(folder):
-        refuse_foreign_paths(folder, WITH_VECTORS)
+        _refuse_foreign_paths(folder, WITH_VECTORS)
         for name in VECTOR_FOLDERS:
             remove_own_files(folder / name, VECTOR_PATHS)
         (folder / "settings.json").unlink()  # no index from here on
-        remove_unfinished_index(folder)
+        _remove_unfinished_index(folder)
 
 
-def remove_unfinished_index(folder) -> None:
+def _remove_unfinished_index(folder) -> None:
     """Clear a folder in which the making of an index was interrupted.
 
     Raises
@@ -740,23 +740,23 @@ def remove_unfinished_index(folder) -> None:
         If there is anything else in it; nothing has been removed then.
     """
     words = folder / "words"
-    refuse_foreign_paths(folder, OWN_PATHS)
-    if not is_word_index_or_empty(words):
+    _refuse_foreign_paths(folder, OWN_PATHS)
+    if not _is_word_index_or_empty(words):
         raise FileExistsError(foreign_sentence(folder, words))
-    if not is_document_database(folder / "documents.sqlite"):
+    if not _is_document_database(folder / "documents.sqlite"):
         raise FileExistsError(foreign_sentence(folder, folder / "documents.sqlite"))
     remove_own_files(words, WORD_PATHS)
     for path in folder.glob("documents.sqlite*"):
         path.unlink()
 
 
-def refuse_foreign_paths(folder, pattern) -> None:
+def _refuse_foreign_paths(folder, pattern) -> None:
     """One sentence if a folder holds a file that is none of an index."""
     if (path := foreign_path(folder, pattern)) is not None:
         raise FileExistsError(foreign_sentence(folder, path))
 
 
-def is_word_index_or_empty(folder) -> bool:
+def _is_word_index_or_empty(folder) -> bool:
     """Whether a folder is an index of words, or holds nothing yet."""
     path = folder / "index.json"
     if not path.is_file():
@@ -768,7 +768,7 @@ def is_word_index_or_empty(folder) -> bool:
     return {"settings", "segments", "next_name"} <= content.keys()
 
 
-def is_document_database(path) -> bool:
+def _is_document_database(path) -> bool:
     """Whether a file is a database of an index, or was about to become one."""
     if not path.exists() or path.stat().st_size == 0:
         return True
@@ -782,7 +782,7 @@ def is_document_database(path) -> bool:
         database.close()
 
 
-def replace_folder(draft, path) -> None:
+def _replace_folder(draft, path) -> None:
     """Put the folder of new vectors in the place of the old ones, which go.
 
     What is not ours stays in `vectors-old`.
@@ -796,7 +796,7 @@ def replace_folder(draft, path) -> None:
     remove_own_files(old, VECTOR_PATHS)
 
 
-def examine_file(path, also):
+def _examine_file(path, also):
     """(kind, why it is not read, status) of a file; the reason is in the plural."""
     kind = document_kind(path, also)
     if kind is None:
@@ -828,7 +828,7 @@ class ChunkBatch:
 
     def add_file(self, file: FoundFile, progress: Callable) -> str | None:
         """Add the chunks of a file; why it could not be read, or None."""
-        name = stored_name(file.name)
+        name = _stored_name(file.name)
         # the name belongs to the former version until the new one is complete
         first_name = name if file.former is None else None
         cursor = self.index.database.execute(
@@ -862,7 +862,7 @@ class ChunkBatch:
         opened = []
         for block in read_text_blocks(file.path):
             progress(block.start)
-            for chunk in located_chunks(
+            for chunk in _located_chunks(
                 block.text, block.start, settings, block.line, opened
             ):
                 self._add(number, chunk, file.path.stem)
@@ -887,7 +887,7 @@ class ChunkBatch:
         self.index.database.execute(
             "insert into texts(file, content) values (?, ?)", (number, content)
         )
-        for located in located_chunks(content.decode("utf-8"), 0, settings):
+        for located in _located_chunks(content.decode("utf-8"), 0, settings):
             if line_at is not None:
                 located = located._replace(
                     chunk=located.chunk._replace(line=line_at(located.chunk.start))

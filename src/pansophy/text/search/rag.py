@@ -70,12 +70,12 @@ class ScoredSentence(NamedTuple):
     text: str
 
 
-def held_words(words, text) -> set[str]:
+def _held_words(words, text) -> set[str]:
     """Words of a question that a text holds."""
     return {word for _, _, word in word_spans(text, words)}
 
 
-def fits_question(words, held, n_passages) -> bool:
+def _fits_question(words, held, n_passages) -> bool:
     """Whether passages say more about a question than one word that most of them hold.
 
     `held` counts the passages of each word of the question that occurs.
@@ -85,24 +85,24 @@ def fits_question(words, held, n_passages) -> bool:
     return not any(2 * n > n_passages for n in held.values())
 
 
-def scored_sentences(question, passages) -> list[ScoredSentence]:
+def _scored_sentences(question, passages) -> list[ScoredSentence]:
     """Sentences of passages that hold words of a question, or stand under some."""
     words = words_to_mark(question)
     held = Counter(
         w
         for p in passages
-        for w in held_words(words, p.text) | held_words(words, p.heading)
+        for w in _held_words(words, p.text) | _held_words(words, p.heading)
     )
     weight = {w: np.log(1 + (len(passages) + 1) / n) for w, n in held.items()}
     results = []
-    if not fits_question(words, held, len(passages)):
+    if not _fits_question(words, held, len(passages)):
         return results
     for i, passage in enumerate(passages):
         text = HEADING_LINE.sub("", passage.text)
-        heading = held_words(words, passage.heading)
+        heading = _held_words(words, passage.heading)
         for start, end, _ in sentence_spans(text, 0, len(text), LONGEST_SENTENCE):
             sentence = " ".join(text[start:end].split())
-            inside = held_words(words, sentence)
+            inside = _held_words(words, sentence)
             asks = sentence.endswith("?")
             if not sentence or asks or not (inside | heading):
                 continue
@@ -118,7 +118,7 @@ def scored_sentences(question, passages) -> list[ScoredSentence]:
 
 def extracted_answer(question, passages, n_sentences=3) -> str:
     """The sentences of passages that hold most of a question, with citations."""
-    result = scored_sentences(question, passages)
+    result = _scored_sentences(question, passages)
     best = sorted(result, key=lambda s: (-s.score, s.passage, s.start))
     distinct = {s.text: s for s in reversed(best)}
     best = sorted(distinct.values(), key=lambda s: (-s.score, s.passage, s.start))

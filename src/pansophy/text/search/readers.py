@@ -86,10 +86,10 @@ def is_binary(path) -> bool:
     """Whether a file holds zero bytes near its beginning, and is not UTF-16 or 32."""
     with open(path, "rb") as file:
         data = file.read(8192)
-    return b"\0" in data and wide_encoding(data) is None
+    return b"\0" in data and _wide_encoding(data) is None
 
 
-def wide_encoding(data: bytes) -> str | None:
+def _wide_encoding(data: bytes) -> str | None:
     """The encoding of text of two or four bytes a character, by its first bytes."""
     return next((name for mark, name in WIDE_MARKS if data.startswith(mark)), None)
 
@@ -97,7 +97,7 @@ def wide_encoding(data: bytes) -> str | None:
 def has_wide_characters(path) -> bool:
     """Whether a file is text in UTF-16 or UTF-32."""
     with open(path, "rb") as file:
-        return wide_encoding(file.read(4)) is not None
+        return _wide_encoding(file.read(4)) is not None
 
 
 def readable_text(text: str) -> str:
@@ -114,7 +114,7 @@ def readable_text(text: str) -> str:
 
 def decode_text(data: bytes) -> str:
     """Bytes as text: by their byte order mark, else UTF-8, else Windows-1252."""
-    encoding = wide_encoding(data)
+    encoding = _wide_encoding(data)
     if encoding is not None:
         return data.decode(encoding, "replace")
     return readable_text(data.removeprefix(BOM_UTF8).decode("utf-8", "surrogateescape"))
@@ -144,7 +144,7 @@ def read_text_blocks(path, size=BLOCK_BYTES):
                 if cut == 0 and len(data) < 4 * size:
                     rest = data
                     continue
-                cut = cut or end_of_character(data)
+                cut = cut or _end_of_character(data)
             else:
                 cut = len(data)
             part = data[:cut]
@@ -157,7 +157,7 @@ def read_text_blocks(path, size=BLOCK_BYTES):
                 return
 
 
-def end_of_character(data) -> int:
+def _end_of_character(data) -> int:
     """The last place near the end of bytes that is not inside a character of UTF-8."""
     for position in range(len(data) - 1, max(len(data) - 5, 0), -1):
         if data[position] & 0xC0 == 0xC0:  # the first byte of a character
@@ -274,7 +274,7 @@ def read_html(source) -> ExtractedText:
 
 
 @contextlib.contextmanager
-def silenced_logger(name):
+def _silenced_logger(name):
     """No messages of a logger."""
     import logging
 
@@ -304,7 +304,7 @@ def read_pdf(path) -> ExtractedText:
             f"{path} is a PDF file, which needs pypdf: pip install pansophy[pdf]."
         ) from error
     try:
-        with silenced_logger("pypdf"):  # it does not say which file it means
+        with _silenced_logger("pypdf"):  # it does not say which file it means
             reader = PdfReader(str(path))
             parts = [(page.extract_text() or "") + "\n\n" for page in reader.pages]
             meta = reader.metadata

@@ -154,7 +154,7 @@ class VectorIndex:
         out = np.zeros(len(documents), np.float32)
         has_vector = documents < len(self)
         result = self.vectors[documents[has_vector]].astype(np.float32)
-        out[has_vector] = row_products(result, z)
+        out[has_vector] = _row_products(result, z)
         return out
 
     def nearest(self, z, k, is_live=None) -> NearestDocuments:
@@ -164,7 +164,7 @@ class VectorIndex:
         rough = np.empty(len(self), np.float32)
         first = np.ascontiguousarray(z[: self.n_leading])
         for start in range(0, len(self), ROWS):
-            rough[start : start + ROWS] = row_products(
+            rough[start : start + ROWS] = _row_products(
                 self.leading[start : start + ROWS], first
             )
         if is_live is not None:
@@ -176,7 +176,7 @@ class VectorIndex:
         return NearestDocuments(chosen[order], values[order])
 
 
-def row_products(Z, z) -> np.ndarray:
+def _row_products(Z, z) -> np.ndarray:
     """Z z, by one thread.
 
     It is bound by memory: threads of BLAS gain little, and where other programs run

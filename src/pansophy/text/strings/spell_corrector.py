@@ -54,7 +54,7 @@ def letter_counts(words) -> np.ndarray:
     return counts.reshape(len(words), BUCKETS).astype(np.int16)
 
 
-def in_case_of(word, model) -> str:
+def _in_case_of(word, model) -> str:
     """A word in lower case with the capitals of another one."""
     if len(model) > 1 and model.isupper():
         return word.upper()
@@ -69,7 +69,7 @@ class Correction(NamedTuple):
     score: float  # eq. (1)
 
 
-def check_word(word) -> str:
+def _check_word(word) -> str:
     """A word as it is; what is no text is refused."""
     if not isinstance(word, str):
         raise ValueError(f"a word must be str, got {word!r}.")
@@ -146,7 +146,7 @@ class SpellCorrector(TextInput, Estimator):
     def candidates(self, word, *, top=10) -> list[Correction]:
         """Dictionary words within `max_distance`, best first."""
         check_is_fitted(self)
-        return self._candidates(check_word(word), self.log_frequencies_, top)
+        return self._candidates(_check_word(word), self.log_frequencies_, top)
 
     def _candidates(self, word, log_p, top):
         candidates = self._words_of_like_letters(word)
@@ -184,7 +184,7 @@ class SpellCorrector(TextInput, Estimator):
         the dictionary has "the". Without a candidate the word is returned as it is.
         """
         check_is_fitted(self)
-        if self._knows(check_word(word)):
+        if self._knows(_check_word(word)):
             return word
         opening, core, closing = PUNCTUATED.fullmatch(word).groups()  # pyrefly: ignore
         lower = core.lower()
@@ -193,7 +193,7 @@ class SpellCorrector(TextInput, Estimator):
         results = self.candidates(core, top=1)
         if lower != core:
             results += [
-                c._replace(word=in_case_of(c.word, core))
+                c._replace(word=_in_case_of(c.word, core))
                 for c in self.candidates(lower, top=1)
             ]
         if not results:

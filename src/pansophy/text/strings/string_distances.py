@@ -84,7 +84,7 @@ def coded_sequences(*collections) -> list[CodedSequences]:
     return out
 
 
-def check_kind(kind):
+def _check_kind(kind):
     if kind not in KINDS:
         raise ParameterError(f"kind must be one of {list(KINDS)}, got {kind!r}.")
 
@@ -97,7 +97,7 @@ class EditCosts(NamedTuple):
     substitute: np.ndarray  # (n_symbols, n_symbols)
 
 
-def edit_costs(symbols, insert, delete, substitute) -> EditCosts:
+def _edit_costs(symbols, insert, delete, substitute) -> EditCosts:
     """Costs as arrays; each may be a number or a mapping (1 for what it lacks)."""
 
     def of_symbols(cost, name):
@@ -148,7 +148,7 @@ def edit_distance(
     >>> edit_distance("cat", "bat", substitute={("c", "b"): 0.5})
     0.5
     """
-    check_kind(kind)
+    _check_kind(kind)
     unit = all(isinstance(c, int) and c == 1 for c in (insert, delete, substitute))
     if unit and kind in ("levenshtein", "indel"):
         return int(edit_distances([a], [b], kind)[0, 0])
@@ -157,7 +157,7 @@ def edit_distance(
             raise ParameterError('kind="damerau" has unit costs: take kind="osa".')
         left, right = coded_sequences([a], [b])
         return int(loops.damerau_distance(left.of(0), right.of(0), left.n_symbols))
-    distance = edit_table(a, b, kind, insert, delete, substitute).D[-1, -1]
+    distance = _edit_table(a, b, kind, insert, delete, substitute).D[-1, -1]
     return int(distance) if unit else float(distance)
 
 
@@ -170,14 +170,14 @@ class EditTable(NamedTuple):
     b: np.ndarray
 
 
-def edit_table(a, b, kind, insert, delete, substitute) -> EditTable:
+def _edit_table(a, b, kind, insert, delete, substitute) -> EditTable:
     """The table of eq. (1) for two sequences."""
     left, right = coded_sequences([a], [b])
     symbols: list = [None] * left.n_symbols
     for sequence, coded in ((a, left), (b, right)):
         for symbol, code in zip(sequence, coded.of(0)):
             symbols[code] = symbol
-    costs = edit_costs(symbols, insert, delete, substitute)
+    costs = _edit_costs(symbols, insert, delete, substitute)
     if kind == "indel":
         costs.substitute[~np.eye(len(symbols), dtype=bool)] = np.inf
     D = np.empty((len(a) + 1, len(b) + 1))
@@ -242,10 +242,10 @@ def edit_alignment(
     s   s i
     sitting
     """
-    check_kind(kind)
+    _check_kind(kind)
     if kind == "damerau":
         raise ParameterError('alignments have kind "levenshtein", "indel" or "osa".')
-    D, costs, x, y = edit_table(a, b, kind, insert, delete, substitute)
+    D, costs, x, y = _edit_table(a, b, kind, insert, delete, substitute)
     edits = []
     i, j = len(a), len(b)
     while i or j:
@@ -289,7 +289,7 @@ def edit_distances(A, B=None, kind="levenshtein", *, n_jobs=None):
     >>> edit_distances(["carr"], ["cat", "car", "cart", "care", "cards", "cast"])
     array([[2, 1, 1, 1, 2, 2]], dtype=int32)
     """
-    check_kind(kind)
+    _check_kind(kind)
     for collection, name in ((A, "A"), (B, "B")):
         if isinstance(collection, str):
             raise ParameterError(f"{name} must be a list of sequences, not one text.")
@@ -303,8 +303,8 @@ def edit_distances(A, B=None, kind="levenshtein", *, n_jobs=None):
         tasks = [partial(fill_row, left, right, kind, i, out) for i in range(len(A))]
     else:
         tasks = [
-            partial(fill_group, left, right, kind, group, out)
-            for group in groups_of_patterns(left)
+            partial(_fill_group, left, right, kind, group, out)
+            for group in _groups_of_patterns(left)
         ]
     with limit_threads(n_jobs):
         for _ in run_tasks(tasks):
@@ -328,13 +328,13 @@ def fill_row(left, right, kind, i, out):
             out[i, j] = D[-1, -1]
 
 
-def groups_of_patterns(left):
+def _groups_of_patterns(left):
     """Indices of up to `LANES` sequences of similar length at a time."""
     order = np.argsort(left.ends - left.starts, kind="stable")
     return [order[start : start + LANES] for start in range(0, len(order), LANES)]
 
 
-def fill_group(left, right, kind, group, out):
+def _fill_group(left, right, kind, group, out):
     """Distances of a group of sequences to all others, a lane for each.
 
     A sequence longer than a word of bits is cut into blocks that pass on how the rows

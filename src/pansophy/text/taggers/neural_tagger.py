@@ -71,7 +71,7 @@ class EmbeddedWords(torch.nn.Module):
         )
 
 
-def form_columns(words) -> list[list[str]]:
+def _form_columns(words) -> list[list[str]]:
     """The five columns of every word, as texts; "" where a word is too short."""
     forms = [word_form(word) for word in words]
     return [[form.get(name, "") for name in COLUMNS] for form in forms]
@@ -189,7 +189,7 @@ class NeuralTagger(AbstractTagger):
 
     def _learn_inputs(self, inputs, w):
         (words,) = inputs
-        columns = list(zip(*form_columns(words.values.tolist())))
+        columns = list(zip(*_form_columns(words.values.tolist())))
         self.vocabularies_ = []
         for name, column in zip(COLUMNS, columns):
             min_count = self.min_count if name == "word" else 1
@@ -205,7 +205,7 @@ class NeuralTagger(AbstractTagger):
         ]
         rows = [
             [code.get(text, UNKNOWN) for code, text in zip(codes, row)]
-            for row in form_columns(words.values.tolist())
+            for row in _form_columns(words.values.tolist())
         ]
         return (Ragged(np.array(rows, dtype=np.int64), words.offsets),)
 

@@ -32,7 +32,7 @@ class Substrings(NamedTuple):
 
 
 @compiled(inner=True)
-def place_of_child(keys, key):
+def _place_of_child(keys, key):
     """Slot of a child's key in the hash table, or the empty one for it."""
     mask = np.uint64(len(keys) - 1)
     h = key * np.uint64(0x9E3779B97F4A7C15)
@@ -43,10 +43,10 @@ def place_of_child(keys, key):
 
 
 @compiled(inner=True)
-def child_node(trie, node, byte):
+def _child_node(trie, node, byte):
     """The child of a node, or -1."""
     key = np.uint64(256 * node + byte + 1)
-    slot = place_of_child(trie.keys, key)
+    slot = _place_of_child(trie.keys, key)
     return np.int64(trie.children[slot]) if trie.keys[slot] == key else np.int64(-1)
 
 
@@ -58,7 +58,7 @@ def fill_trie(data, bounds, trie):
         node = np.int64(0)
         for i in range(bounds[t], bounds[t + 1]):
             key = np.uint64(256 * node + data[i] + 1)
-            slot = place_of_child(trie.keys, key)
+            slot = _place_of_child(trie.keys, key)
             if trie.keys[slot] == 0:
                 trie.keys[slot] = key
                 trie.children[slot] = nodes
@@ -69,7 +69,7 @@ def fill_trie(data, bounds, trie):
 
 
 @compiled(inner=True)
-def same_bytes(data, i, j, length):
+def _same_bytes(data, i, j, length):
     k = 0
     while k < length and data[i + k] == data[j + k]:
         k += 1
@@ -77,7 +77,7 @@ def same_bytes(data, i, j, length):
 
 
 @compiled(inner=True)
-def place_of_run(slots, hashes, runs, data, start, length, h):
+def _place_of_run(slots, hashes, runs, data, start, length, h):
     """The place of a run in the hash table, or the empty place for it."""
     mask = np.uint64(len(slots) - 1)
     slot = (h ^ (h >> np.uint64(29))) & mask
@@ -86,7 +86,7 @@ def place_of_run(slots, hashes, runs, data, start, length, h):
         if (
             hashes[r] == h
             and runs.lengths[r] == length
-            and same_bytes(data, runs.starts[r], start, length)
+            and _same_bytes(data, runs.starts[r], start, length)
         ):
             break
         slot = (slot + np.uint64(1)) & mask
@@ -94,7 +94,7 @@ def place_of_run(slots, hashes, runs, data, start, length, h):
 
 
 @compiled(inner=True, refcount=True)
-def larger_slots(slots, hashes, n):
+def _larger_slots(slots, hashes, n):
     """A hash table of twice the size with the n runs there are."""
     out = np.full(2 * len(slots), -1, np.int64)
     mask = np.uint64(len(out) - 1)
@@ -123,7 +123,7 @@ def count_substrings(data, bounds, counts, longest, runs, hashes):
                 length = end + 1 - start
                 if length < 2:
                     continue
-                slot = place_of_run(slots, hashes, runs, data, start, length, h)
+                slot = _place_of_run(slots, hashes, runs, data, start, length, h)
                 r = slots[slot]
                 if r >= 0:
                     runs.counts[r] += counts[p]
@@ -135,12 +135,12 @@ def count_substrings(data, bounds, counts, longest, runs, hashes):
                 runs.counts[n] = counts[p]
                 n += 1
                 if 2 * n > len(slots):
-                    slots = larger_slots(slots, hashes, n)
+                    slots = _larger_slots(slots, hashes, n)
     return n
 
 
 @compiled(inner=True)
-def log_add(a, b):
+def _log_add(a, b):
     """log(exp a + exp b)."""
     if a == -np.inf:
         return b
@@ -149,7 +149,7 @@ def log_add(a, b):
 
 
 @compiled(inner=True)
-def best_arcs(trie, scores, piece, banned, best, arc):
+def _best_arcs(trie, scores, piece, banned, best, arc):
     """Best score and last token of the paths to every place of a piece.
 
     Of equally good tokens the longest is taken. `banned` is a token to do without.
@@ -162,7 +162,7 @@ def best_arcs(trie, scores, piece, banned, best, arc):
     for i in range(n):
         node = np.int64(0)
         for j in range(i, n):
-            node = child_node(trie, node, piece[j])
+            node = _child_node(trie, node, piece[j])
             if node < 0:
                 break
             t = trie.token[node]
@@ -185,14 +185,14 @@ def best_segmentations(trie, scores, sizes, data, bounds, out, ends):
     n = 0
     for p in range(len(bounds) - 1):
         piece = data[bounds[p] : bounds[p + 1]]
-        best_arcs(trie, scores, piece, -1, best, arc)
-        n += write_path(sizes, arc, len(piece), out[n:])
+        _best_arcs(trie, scores, piece, -1, best, arc)
+        n += _write_path(sizes, arc, len(piece), out[n:])
         ends[p] = n
     return n
 
 
 @compiled(inner=True)
-def write_path(sizes, arc, end, out):
+def _write_path(sizes, arc, end, out):
     """Follow the last tokens back from `end`; the number of tokens."""
     n = 0
     position = end
@@ -207,7 +207,7 @@ def write_path(sizes, arc, end, out):
 
 
 @compiled(inner=True)
-def forward_sums(trie, scores, piece, alpha):
+def _forward_sums(trie, scores, piece, alpha):
     """alpha_j = log of the summed probability of all segmentations up to j."""
     n = len(piece)
     alpha[0] = 0.0
@@ -216,12 +216,12 @@ def forward_sums(trie, scores, piece, alpha):
     for i in range(n):
         node = np.int64(0)
         for j in range(i, n):
-            node = child_node(trie, node, piece[j])
+            node = _child_node(trie, node, piece[j])
             if node < 0:
                 break
             t = trie.token[node]
             if t >= 0:
-                alpha[j + 1] = log_add(alpha[j + 1], alpha[i] + scores[t])
+                alpha[j + 1] = _log_add(alpha[j + 1], alpha[i] + scores[t])
 
 
 @compiled
@@ -236,7 +236,7 @@ def expected_token_counts(trie, scores, data, bounds, counts, out):
     for p in range(len(counts)):
         piece = data[bounds[p] : bounds[p + 1]]
         n = len(piece)
-        forward_sums(trie, scores, piece, alpha)
+        _forward_sums(trie, scores, piece, alpha)
         total = alpha[n]
         value += counts[p] * total
         beta[n] = 0.0
@@ -244,14 +244,14 @@ def expected_token_counts(trie, scores, data, bounds, counts, out):
             beta[i] = -np.inf
             node = np.int64(0)
             for j in range(i, n):
-                node = child_node(trie, node, piece[j])
+                node = _child_node(trie, node, piece[j])
                 if node < 0:
                     break
                 t = trie.token[node]
                 if t < 0:
                     continue
                 log_tail = scores[t] + beta[j + 1]
-                beta[i] = log_add(beta[i], log_tail)
+                beta[i] = _log_add(beta[i], log_tail)
                 out[t] += counts[p] * math.exp(alpha[i] + log_tail - total)
     return value
 
@@ -266,7 +266,7 @@ def best_token_counts(trie, scores, sizes, data, bounds, counts, out):
     arc = np.empty(longest + 1, np.int32)
     for p in range(len(counts)):
         piece = data[bounds[p] : bounds[p + 1]]
-        best_arcs(trie, scores, piece, -1, best, arc)
+        _best_arcs(trie, scores, piece, -1, best, arc)
         position = len(piece)
         while position > 0:
             out[arc[position]] += counts[p]
@@ -283,7 +283,7 @@ def scores_without(trie, scores, data, bounds, out):
     arc = np.empty(longest + 1, np.int32)
     for t in range(len(out)):
         piece = data[bounds[t] : bounds[t + 1]]
-        best_arcs(trie, scores, piece, t, best, arc)
+        _best_arcs(trie, scores, piece, t, best, arc)
         out[t] = best[len(piece)]
 
 
@@ -306,13 +306,13 @@ def sampled_segmentations(trie, scores, sizes, data, ends, stream, out):
     for p in range(len(ends)):
         piece = data[start : ends[p]]
         start = ends[p]
-        forward_sums(trie, scores, piece, alpha)
+        _forward_sums(trie, scores, piece, alpha)
         position = len(piece)
         while position > 0:
             left = random_uniform(stream)
             chosen = np.int64(-1)
             for i in range(position - 1, -1, -1):
-                t = token_between(trie, piece, i, position)
+                t = _token_between(trie, piece, i, position)
                 if t < 0:
                     continue
                 if chosen < 0:
@@ -324,16 +324,16 @@ def sampled_segmentations(trie, scores, sizes, data, ends, stream, out):
                 left -= share
             arc[position] = chosen
             position -= sizes[chosen]
-        n += write_path(sizes, arc, len(piece), out[n:])
+        n += _write_path(sizes, arc, len(piece), out[n:])
     return n
 
 
 @compiled(inner=True)
-def token_between(trie, piece, i, j):
+def _token_between(trie, piece, i, j):
     """The token piece[i:j], or -1."""
     node = np.int64(0)
     for k in range(i, j):
-        node = child_node(trie, node, piece[k])
+        node = _child_node(trie, node, piece[k])
         if node < 0:
             return np.int64(-1)
     return np.int64(trie.token[node])

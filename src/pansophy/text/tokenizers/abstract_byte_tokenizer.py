@@ -334,7 +334,7 @@ def wrong_content_as_one_sentence(path, kind):
         ) from error
 
 
-def pre_tokenizer_of_file(path, pre, kind) -> Literal["gpt2", "gpt4", "bytes"]:
+def _pre_tokenizer_of_file(path, pre, kind) -> Literal["gpt2", "gpt4", "bytes"]:
     """The name of the pre-tokeniser that a file of tokenizers describes."""
     parts = pre["pretokenizers"] if pre.get("type") == "Sequence" else [pre]
     *splits, last = parts
@@ -369,7 +369,7 @@ def read_byte_level_file(path, kind) -> ByteLevelFile:
     model = content["model"]
     if model.get("type") != kind:
         raise ValueError(f"{path} is not a byte-level {kind} file of tokenizers.")
-    rule = pre_tokenizer_of_file(path, content.get("pre_tokenizer") or {}, kind)
+    rule = _pre_tokenizer_of_file(path, content.get("pre_tokenizer") or {}, kind)
     if normalizer := content.get("normalizer"):
         raise ValueError(
             f"{path} has a normalizer ({normalizer.get('type')}), which {kind} has not."

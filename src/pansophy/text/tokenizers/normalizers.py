@@ -38,7 +38,7 @@ class NormalizedText(NamedTuple):
 
 
 @cache
-def composing_characters() -> frozenset[int]:
+def _composing_characters() -> frozenset[int]:
     """Code points that are no marks and may compose with the character before."""
     result = set(HANGUL)
     for c in range(0x110000):
@@ -49,26 +49,28 @@ def composing_characters() -> frozenset[int]:
     return frozenset(result)
 
 
-def begins_segment(character) -> bool:
+def _begins_segment(character) -> bool:
     """Whether normalisation does not look across the border before a character."""
     if character.isascii():
         return True
     first = unicodedata.normalize("NFKD", character)[0]
-    return not unicodedata.combining(first) and ord(first) not in composing_characters()
+    return (
+        not unicodedata.combining(first) and ord(first) not in _composing_characters()
+    )
 
 
-def text_segments(text):
+def _text_segments(text):
     """(start, segment) parts of a text that are normalised each by itself."""
     start = 0
     for i in range(1, len(text)):
-        if begins_segment(text[i]):
+        if _begins_segment(text[i]):
             yield start, text[start:i]
             start = i
     if text:
         yield start, text[start:]
 
 
-def is_mark(character) -> bool:
+def _is_mark(character) -> bool:
     return unicodedata.category(character)[0] == "M"
 
 
@@ -112,7 +114,7 @@ class Normalizer:
             text = text.lower() if text.isascii() else "".join(map(str.lower, text))
         if self.strip_accents and not text.isascii():
             parts = unicodedata.normalize("NFD", text)
-            text = "".join(c for c in parts if not is_mark(c))
+            text = "".join(c for c in parts if not _is_mark(c))
             text = unicodedata.normalize(FORMS[self.form or "nfc"], text)
         return text
 
@@ -128,7 +130,7 @@ class Normalizer:
             return self._join_spaces(normalized, np.arange(len(text) + 1))
         parts = []
         places = []
-        for start, segment in text_segments(text):
+        for start, segment in _text_segments(text):
             normalized = self._normalize_segment(segment)
             parts.append(normalized)
             if len(normalized) == len(segment):

@@ -70,7 +70,7 @@ class TokenLattice(NamedTuple):
     sizes: np.ndarray  # (tokens,) int64
 
 
-def join_tokens(tokens):
+def _join_tokens(tokens):
     """Bytes of tokens, one after the other, and their bounds."""
     data = np.frombuffer(b"".join(tokens), np.uint8)
     return data, np.concatenate([[0], np.cumsum([len(t) for t in tokens])])
@@ -78,7 +78,7 @@ def join_tokens(tokens):
 
 def token_lattice(tokens, scores) -> TokenLattice:
     """Lattice of a vocabulary, as segmentation needs it."""
-    data, bounds = join_tokens(tokens)
+    data, bounds = _join_tokens(tokens)
     places = 1 << max(4, (2 * len(data)).bit_length())
     trie = TokenTrie(
         np.zeros(places, np.uint64),
@@ -138,7 +138,7 @@ def token_removal_losses(tokens, scores, pieces: WeightedPieces):
     loops.best_token_counts(*lattice, *pieces, uses)
     scores_without = np.empty(len(tokens))
     loops.scores_without(
-        lattice.trie, lattice.scores, *join_tokens(tokens), scores_without
+        lattice.trie, lattice.scores, *_join_tokens(tokens), scores_without
     )
     longer = lattice.sizes > 1  # bytes have no other segmentation
     losses = np.full(len(tokens), np.inf)
@@ -163,7 +163,7 @@ def learn_tokens(pieces: WeightedPieces, n_tokens, longest):
         scores = scores[kept]
 
 
-def segment_pieces(data, bounds, *, lattice: TokenLattice) -> PieceTokens:
+def _segment_pieces(data, bounds, *, lattice: TokenLattice) -> PieceTokens:
     """The most probable segmentation of pieces of bytes."""
     out = np.empty(len(data), np.int32)
     ends = np.empty(len(bounds) - 1, np.int64)
@@ -173,7 +173,7 @@ def segment_pieces(data, bounds, *, lattice: TokenLattice) -> PieceTokens:
     return PieceTokens(out[:n], ends)
 
 
-def scores_are_sound(model) -> bool:
+def _scores_are_sound(model) -> bool:
     """Whether tokens are distinct bytes, and ordinary ones have a score each."""
     if not hasattr(model, "tokens_"):
         return True
@@ -188,7 +188,7 @@ def scores_are_sound(model) -> bool:
 
 
 @saved_state(
-    check=scores_are_sound,
+    check=_scores_are_sound,
     scores_=FloatArray(None, high=0.0),
     tokens_=Each(AnyValue()),
     n_ordinary_=Whole(low=256),
@@ -240,7 +240,7 @@ class Unigram(AbstractByteTokenizer):
         return token_lattice(self.tokens_[: self.n_ordinary_], self.scores_)
 
     def _piece_encoder(self):
-        return PieceEncoder(partial(segment_pieces, lattice=self._lattice()))
+        return PieceEncoder(partial(_segment_pieces, lattice=self._lattice()))
 
     def sample(
         self, text, *, alpha: Fraction = 0.2, random_state=None, allowed_special=()

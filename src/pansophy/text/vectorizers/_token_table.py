@@ -36,13 +36,13 @@ class PhraseArrays(NamedTuple):
 
 
 @compiled(inner=True, inline="always")
-def extend_hash(h, char):
+def _extend_hash(h, char):
     """The hash of a text and one more character (FNV-1a over code points)."""
     return (h ^ np.uint64(char)) * np.uint64(1099511628211)
 
 
 @compiled(inner=True)
-def token_id(table, chars, start, stop, h, insert):
+def _token_id(table, chars, start, stop, h, insert):
     """The id of chars[start:stop] with hash h; new ones get the next id.
 
     Without `insert` a new one is -1.
@@ -102,14 +102,14 @@ def texts_to_ids(chars, ends, separator, table, insert, ids, id_ends):
         h = EMPTY_HASH
         while position < ends[d]:
             if chars[position] == separator:
-                ids[n] = token_id(table, chars, start, position, h, insert)
+                ids[n] = _token_id(table, chars, start, position, h, insert)
                 n += 1
                 start = position + 1
                 h = EMPTY_HASH
             else:
-                h = extend_hash(h, chars[position])
+                h = _extend_hash(h, chars[position])
             position += 1
-        ids[n] = token_id(table, chars, start, position, h, insert)
+        ids[n] = _token_id(table, chars, start, position, h, insert)
         n += 1
         id_ends[d] = n
     return n
@@ -129,10 +129,10 @@ def words_to_ids(chars, ends, is_word, min_length, table, insert, ids, id_ends):
             start = position
             h = EMPTY_HASH
             while position < stop and is_word[chars[position]]:
-                h = extend_hash(h, chars[position])
+                h = _extend_hash(h, chars[position])
                 position += 1
             if position - start >= min_length:
-                ids[n] = token_id(table, chars, start, position, h, insert)
+                ids[n] = _token_id(table, chars, start, position, h, insert)
                 n += 1
         id_ends[d] = n
     return n
@@ -162,9 +162,9 @@ def windows_to_ids(chars, ends, lengths, within_words, table, insert, ids, id_en
             for start in range(position, end - shortest + 1):
                 h = EMPTY_HASH
                 for i in range(start, min(start + lengths[1], end)):
-                    h = extend_hash(h, chars[i])
+                    h = _extend_hash(h, chars[i])
                     if i - start + 1 >= shortest:
-                        ids[n] = token_id(table, chars, start, i + 1, h, insert)
+                        ids[n] = _token_id(table, chars, start, i + 1, h, insert)
                         n += 1
             position = end
         id_ends[d] = n
@@ -188,7 +188,7 @@ def drop_listed(ids, id_ends, is_listed):
 
 
 @compiled(inner=True)
-def hash_of_phrase(prefix, last):
+def _hash_of_phrase(prefix, last):
     key = (np.uint64(prefix + 1) << np.uint64(32)) | np.uint64(last)
     h = key * np.uint64(0x9E3779B97F4A7C15)
     return h ^ (h >> np.uint64(31))
@@ -198,7 +198,7 @@ def hash_of_phrase(prefix, last):
 def phrase_id(table, prefix, last, insert):
     """The id of a phrase; new ones get the next id, or -1 if not `insert`."""
     mask = np.uint64(len(table.slots) - 1)
-    place = hash_of_phrase(prefix, last) & mask
+    place = _hash_of_phrase(prefix, last) & mask
     while True:
         i = table.slots[place]
         if i < 0:
@@ -221,7 +221,7 @@ def refill_phrase_slots(slots, prefix, last, size):
     """Place `size` phrases in an empty table."""
     mask = np.uint64(len(slots) - 1)
     for i in range(size):
-        place = hash_of_phrase(prefix[i], last[i]) & mask
+        place = _hash_of_phrase(prefix[i], last[i]) & mask
         while slots[place] >= 0:
             place = (place + np.uint64(1)) & mask
         slots[place] = i

@@ -117,7 +117,7 @@ class AbstractVectorizer(TextInput, Transformer, Estimator, auto_wrap_output_key
                     f"strip_accents must be one of {sorted(ACCENTS)}, got {accents!r}."
                 )
             accents = ACCENTS[accents]
-        return partial(normalize_text, accents=accents, lower=self.lowercase)
+        return partial(_normalize_text, accents=accents, lower=self.lowercase)
 
     def build_tokenizer(self):
         """A function that splits a text into tokens."""
@@ -145,7 +145,7 @@ class AbstractVectorizer(TextInput, Transformer, Estimator, auto_wrap_output_key
     def build_analyzer(self):
         """A function that gives the tokens or n-grams of a document."""
         if callable(self.analyzer):
-            return partial(analyze_by_callable, decode=self.decode, by=self.analyzer)
+            return partial(_analyze_by_callable, decode=self.decode, by=self.analyzer)
         preprocess = self.build_preprocessor()
         steps = {"decode": self.decode, "preprocess": preprocess}
         if self.analyzer == "word":
@@ -153,20 +153,20 @@ class AbstractVectorizer(TextInput, Transformer, Estimator, auto_wrap_output_key
             tokenize = self.build_tokenizer()
             self._check_stop_words_consistency(stop_words, preprocess, tokenize)
             grams = partial(
-                word_ngrams, ngram_range=self.ngram_range, stop_words=stop_words
+                _word_ngrams, ngram_range=self.ngram_range, stop_words=stop_words
             )
-            return partial(analyze_document, **steps, tokenize=tokenize, grams=grams)
+            return partial(_analyze_document, **steps, tokenize=tokenize, grams=grams)
         if self.analyzer not in ("char", "char_wb"):
             raise ParameterError(
                 "analyzer must be 'word', 'char', 'char_wb' or callable, got "
                 f"{self.analyzer!r}."
             )
         grams = partial(
-            character_ngrams,
+            _character_ngrams,
             ngram_range=self.ngram_range,
             within_words=self.analyzer == "char_wb",
         )
-        return partial(analyze_document, **steps, tokenize=None, grams=grams)
+        return partial(_analyze_document, **steps, tokenize=None, grams=grams)
 
     def _check_stop_words_consistency(self, stop_words, preprocess, tokenize):
         """Warn if stop words are not what the steps before make of them."""
@@ -281,25 +281,25 @@ def check_sentence(sentence):
     return sentence
 
 
-def normalize_text(text, accents=None, lower=False):
+def _normalize_text(text, accents=None, lower=False):
     """A text in lower case, without accents."""
     if lower:
         text = text.lower()
     return text if accents is None else accents(text)
 
 
-def analyze_document(doc, *, decode, preprocess, tokenize, grams):
+def _analyze_document(doc, *, decode, preprocess, tokenize, grams):
     """Tokens or n-grams of one document, in Python."""
     text = preprocess(decode(doc))
     return grams(text if tokenize is None else tokenize(text))
 
 
-def analyze_by_callable(doc, *, decode, by):
+def _analyze_by_callable(doc, *, decode, by):
     """Tokens of one document by a callable analyzer."""
     return by(decode(doc))
 
 
-def word_ngrams(tokens, *, ngram_range, stop_words):
+def _word_ngrams(tokens, *, ngram_range, stop_words):
     """Runs of tokens, joined by spaces, without stop words."""
     low, high = ngram_range
     if stop_words is not None:
@@ -313,7 +313,7 @@ def word_ngrams(tokens, *, ngram_range, stop_words):
     ]
 
 
-def character_ngrams(text, *, ngram_range, within_words):
+def _character_ngrams(text, *, ngram_range, within_words):
     """Runs of characters, of the whole text or inside " word "."""
     low, high = ngram_range
     text = REPEATED_SPACE.sub(" ", text)

@@ -47,7 +47,7 @@ def count_by_python(analyze, documents, vocabulary=None):
     return DocumentCounts(*arrays), ids
 
 
-def select_terms(counts, columns) -> DocumentCounts:
+def _select_terms(counts, columns) -> DocumentCounts:
     """Counts with ids replaced by columns[id], without those of -1, sorted in a row."""
     new = columns[counts.indices]
     is_selected = new >= 0
@@ -100,7 +100,7 @@ def validated_vocabulary(vocabulary):
     return out
 
 
-def documents_of_limit(limit, n_documents):
+def _documents_of_limit(limit, n_documents):
     """A number or share of documents as a number of them."""
     return limit if isinstance(limit, Integral) else limit * n_documents
 
@@ -156,8 +156,8 @@ class AbstractCountVectorizer(AbstractVectorizer, auto_wrap_output_keys=None):
             raise ValueError(
                 "empty vocabulary; perhaps the documents only contain stop words"
             )
-        max_documents = documents_of_limit(self.max_df, n_documents)
-        min_documents = documents_of_limit(self.min_df, n_documents)
+        max_documents = _documents_of_limit(self.max_df, n_documents)
+        min_documents = _documents_of_limit(self.min_df, n_documents)
         if max_documents < min_documents:
             raise ValueError("max_df corresponds to < documents than min_df")
         kept = np.flatnonzero(
@@ -180,7 +180,7 @@ class AbstractCountVectorizer(AbstractVectorizer, auto_wrap_output_keys=None):
         self.vocabulary_ = {term: j for j, (term, _) in enumerate(ordered)}
         columns = np.full(len(terms), -1, np.int64)
         columns[[i for _, i in ordered]] = np.arange(len(ordered))
-        return self._matrix(select_terms(counts, columns))
+        return self._matrix(_select_terms(counts, columns))
 
     def _count_known(self, documents):
         """Matrix of counts of the terms of `vocabulary_`."""
@@ -188,13 +188,13 @@ class AbstractCountVectorizer(AbstractVectorizer, auto_wrap_output_keys=None):
             analyze = self.build_analyzer()
             counts, _ = count_by_python(analyze, documents, self.vocabulary_)
             all_columns = np.arange(len(self.vocabulary_))
-            return self._matrix(select_terms(counts, all_columns))
+            return self._matrix(_select_terms(counts, all_columns))
         analysis = self._analysis()
         analysis.fix_vocabulary(self._terms_by_column())
         counter = IdCounter()
         for block in analysis.blocks(documents):
             counter.add(block, analysis.size)
-        return self._matrix(select_terms(counter.result(), analysis.columns))
+        return self._matrix(_select_terms(counter.result(), analysis.columns))
 
     def _matrix(self, counts):
         if self.binary:

@@ -36,32 +36,32 @@ from .count_vectorizer import AbstractCountVectorizer, validated_vocabulary
 FLOATS = (np.float64, np.float32)
 
 
-def raw_frequency(f, of_row):
+def _raw_frequency(f, of_row):
     """f."""
     return f
 
 
-def relative_frequency(f, of_row):
+def _relative_frequency(f, of_row):
     """f over the length of the document."""
     return f / of_row.sum()
 
 
-def boolean_frequency(f, of_row):
+def _boolean_frequency(f, of_row):
     """1 for every term that occurs."""
     return np.ones_like(f)
 
 
-def log_frequency(f, of_row):
+def _log_frequency(f, of_row):
     """log(1 + f)."""
     return np.log1p(f)
 
 
-def sublinear_frequency(f, of_row):
+def _sublinear_frequency(f, of_row):
     """1 + log f."""
     return 1 + np.log(f)
 
 
-def augmented_frequency(f, of_row):
+def _augmented_frequency(f, of_row):
     """1/2 + f / (2 max f)."""
     return 0.5 + 0.5 * f / of_row.max()
 
@@ -84,12 +84,12 @@ class RowSums:
 
 
 TERM_FREQUENCIES = {
-    "raw": raw_frequency,
-    "relative": relative_frequency,
-    "boolean": boolean_frequency,
-    "log": log_frequency,
-    "sublinear": sublinear_frequency,
-    "augmented": augmented_frequency,
+    "raw": _raw_frequency,
+    "relative": _relative_frequency,
+    "boolean": _boolean_frequency,
+    "log": _log_frequency,
+    "sublinear": _sublinear_frequency,
+    "augmented": _augmented_frequency,
 }
 
 INVERSE_DOCUMENT_FREQUENCIES = {

@@ -27,7 +27,7 @@ ASCII = 128
 NO_SEPARATOR = 0x110000  # beyond the code points
 
 
-def are_within(documents) -> bool:
+def _are_within(documents) -> bool:
     """Whether the ends of documents ascend to the number of ids."""
     ends = documents.ends
     last = int(ends[-1]) if len(ends) else 0
@@ -35,7 +35,7 @@ def are_within(documents) -> bool:
 
 
 @saved_state(
-    check=are_within,
+    check=_are_within,
     ids=IntArray(None, low=-1, dtype=np.int32),
     ends=IntArray(None, low=0, dtype=np.int64),
 )
@@ -55,7 +55,7 @@ class DocumentCounts(NamedTuple):
 
 
 @cache
-def word_characters(ascii_only):
+def _word_characters(ascii_only):
     """Whether each code point is a letter, a digit or an underscore."""
     n = ASCII if ascii_only else 0x110000
     flags = np.fromiter((c.isalnum() for c in map(chr, range(n))), np.uint8, n)
@@ -113,14 +113,14 @@ def enlarged(array, size, fill=None):
     return out
 
 
-def bounded_lengths(lengths, ends):
+def _bounded_lengths(lengths, ends):
     """Least and largest length of a run; none is longer than the longest document."""
     longest = int(np.diff(ends, prepend=0).max(initial=1))
     low = min(lengths[0], longest + 1)
     return low, max(low, min(lengths[1], longest))
 
 
-def empty_slots(n):
+def _empty_slots(n):
     """An empty hash table for n entries, at most half full."""
     return np.full(1 << max(6, (2 * n - 1).bit_length()), -1, dtype=np.int32)
 
@@ -136,7 +136,7 @@ class TokenTable:
 
     def __init__(self, texts=()):
         self._arrays = TokenArrays(
-            empty_slots(64),
+            _empty_slots(64),
             np.empty(64, np.uint64),
             np.zeros(65, np.int64),
             np.empty(1024, np.uint32),
@@ -159,7 +159,7 @@ class TokenTable:
                 starts=enlarged(a.starts, capacity + 1),
             )
         if 2 * capacity > len(a.slots):
-            a = a._replace(slots=empty_slots(capacity))
+            a = a._replace(slots=_empty_slots(capacity))
             loops.refill_slots(a.slots, a.hashes, used)
         end = int(a.starts[used]) + characters
         if end > len(a.arena):
@@ -219,7 +219,7 @@ class TokenTable:
         capacity = len(chars) // (min_length + 1) + len(texts.ends)
         if insert:
             self._reserve(capacity, len(chars))
-        is_word = word_characters(not len(chars) or int(chars.max()) < ASCII)
+        is_word = _word_characters(not len(chars) or int(chars.max()) < ASCII)
         ids = np.empty(capacity, np.int32)
         id_ends = np.empty(len(texts.ends), np.int64)
         n = loops.words_to_ids(
@@ -230,7 +230,7 @@ class TokenTable:
     def windows(self, texts: JoinedTexts, lengths, *, within_words=False, insert=True):
         """Ids of the runs of lengths[0] to lengths[1] characters of each text."""
         chars = texts.code_points()
-        low, high = bounded_lengths(lengths, texts.ends)
+        low, high = _bounded_lengths(lengths, texts.ends)
         capacity = len(chars) * (high - low + 1) + len(texts.ends)
         if insert:
             self._reserve(capacity, high * capacity)
@@ -256,7 +256,7 @@ class PhraseTable:
 
     def __init__(self):
         self.arrays = PhraseArrays(
-            empty_slots(64),
+            _empty_slots(64),
             np.empty(64, np.int32),
             np.empty(64, np.int32),
             np.zeros(1, np.int64),
@@ -288,13 +288,13 @@ class PhraseTable:
                 prefix=enlarged(a.prefix, capacity), last=enlarged(a.last, capacity)
             )
         if 2 * capacity > len(a.slots):
-            a = a._replace(slots=empty_slots(capacity))
+            a = a._replace(slots=_empty_slots(capacity))
             loops.refill_phrase_slots(a.slots, a.prefix, a.last, used)
         self.arrays = a
 
     def phrases(self, documents, lengths, *, insert=True) -> DocumentIds:
         """Ids of the runs of lengths[0] to lengths[1] tokens of each document."""
-        low, high = bounded_lengths(lengths, documents.ends)
+        low, high = _bounded_lengths(lengths, documents.ends)
         if insert:
             self._reserve(len(documents.ids) * high)
         out = np.empty(len(documents.ids) * (high - low + 1), np.int32)
