@@ -200,6 +200,15 @@ def is_artist(value) -> bool:
     return type(value).__module__.startswith("matplotlib.")
 
 
+def figure_style() -> dict:
+    """Settings of matplotlib for the pictures: those of `pansophy.plot`."""
+    from pansophy.plot.style import STYLE
+
+    ours = {"text.parse_math": True, "figure.max_open_warning": 0}
+    see_through = dict.fromkeys(("figure.facecolor", "axes.facecolor"), "none")
+    return STYLE | ours | see_through
+
+
 def run_imports(chapter: Chapter) -> None:
     """Import what the fences import at their top level, where that works alone."""
     for fence in chapter.python_fences:
@@ -227,7 +236,7 @@ def run_chapter(chapter: Chapter, keep=None) -> ChapterRun:
     results = []
     printing = np.get_printoptions()
     with strict_warnings(), mpl.rc_context():
-        mpl.rcParams.update({"figure.max_open_warning": 0})
+        mpl.rcParams.update(figure_style())
         run_imports(chapter)
         start = time.process_time()
         try:
@@ -275,15 +284,35 @@ def reference_keys() -> frozenset[str]:
 
 
 @cache
-def note_sections() -> dict[str, frozenset[str]]:
-    """Course -> numbers of the sections of its notes, if their lists are here."""
-    return {
-        file.stem: frozenset(
-            str(s["section"])
-            for s in tomllib.loads(file.read_text("utf-8"))["sections"]
-        )
-        for file in sorted((COURSE / "notes").glob("*.toml"))
-    }
+def note_sections() -> dict[str, dict[str, str]]:
+    """Course -> name or other name of a section of its notes -> name, in order."""
+    found: dict[str, dict[str, str]] = {}
+    for file in sorted((COURSE / "notes").glob("*.toml")):
+        sections = tomllib.loads(file.read_text("utf-8"))["sections"]
+        found[file.stem] = {s["section"]: s["section"] for s in sections}
+        for section in sections:
+            for alias in section.get("aliases", ()):
+                found[file.stem].setdefault(alias, section["section"])
+    return found
+
+
+def sections_meant(course: str, label: str) -> list[str]:
+    """Sections that a label such as "2.4", "2.4 fig 2.1" or "4.7-4.9" stands for."""
+    known = note_sections()[course]
+    label = re.sub(r" (fig|lemma|picture|table)\b.*", "", label.strip())
+    if label in known:
+        return [known[label]]
+    match = re.fullmatch(r"([\d.]+)-([\d.]+)", label)
+    if not match:
+        return []
+    first, last = match.groups()
+    if "." in first and "." not in last:  # 36.2.2-4
+        last = f"{first.rpartition('.')[0]}.{last}"
+    names = list(known)
+    if first not in known or last not in known:
+        return []
+    between = names[names.index(first) : names.index(last) + 1]
+    return [name for name in between if name.count(".") == first.count(".")]
 
 
 @cache
@@ -368,7 +397,7 @@ def front_faults(chapter: Chapter) -> list[str]:
         if not isinstance(course, str) or not re.fullmatch(r"00[0-4]", course):
             faults.append(f'notes: {course!r} is no course; write "000" to "004"')
         elif known:
-            missing = [s for s in map(str, sections) if s not in known[course]]
+            missing = [s for s in map(str, sections) if not sections_meant(course, s)]
             faults += [f"notes: {course} has no section {s!r}" for s in missing]
     return faults
 
