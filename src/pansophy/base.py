@@ -54,7 +54,7 @@ from .core.arrays.labels import plain_numbers, refuse_missing
 from .core.arrays.rows import DatasetRows, is_arrow_table, is_dataset
 from .core.arrays.unreadable import array_of_rows, is_conversion_error, unreadable_error
 from .core.arrays.weighted import check_sample_weight
-from .core.drivers.iterate import Result, best_of
+from .core.drivers.iterate import Result, StopReason, best_of
 from .core.drivers.progress import fit_task
 from .params import ParameterError, PlainSignature, check_keywords, check_params
 from .scikit_learn import share_names
@@ -302,21 +302,21 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _warn_if_not_converged(self, reason):
         name = type(self).__name__
         limit = "n_iter" if hasattr(self, "n_iter") else "max_iter"
-        if reason == "interrupted":
+        if reason == StopReason.INTERRUPTED:
             warnings.warn(
                 f"{name} was interrupted after {self.n_iter_} iterations; the model "
                 "is usable as it stands.",
                 InterruptedFitWarning,
                 stacklevel=4,
             )
-        elif reason == "diverged":
+        elif reason == StopReason.DIVERGED:
             warnings.warn(
                 f"{name} diverged after {self.n_iter_} iterations; the last finite "
                 f"state was kept. {self._divergence_advice}",
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        elif reason == "max_iter":
+        elif reason == StopReason.MAX_ITER:
             warnings.warn(
                 self._not_converged_text(limit), ConvergenceWarning, stacklevel=4
             )
@@ -368,7 +368,7 @@ def validate_rows(model, X, *y, **checks):
     """
     if sparse.issparse(X):
         check_sparse_structure(X)
-        X = without_duplicate_entries(X)
+        X = _without_duplicate_entries(X)
     elif np.ma.isMaskedArray(X) and np.ma.getmaskarray(X).any():
         raise ValueError(
             f"Input X of {type(model).__name__} has masked entries, which are missing "
@@ -381,9 +381,9 @@ def validate_rows(model, X, *y, **checks):
     name = type(model).__name__
     if isinstance(X, (list, tuple)):
         X = array_of_rows(X, f"X of {name}")
-    refuse_dates(X)
+    _refuse_dates(X)
     if y and y[0] is not None and not arrays.is_foreign(y[0]):
-        refuse_unreadable_target(name, y[0], checks.get("y_numeric", False))
+        _refuse_unreadable_target(name, y[0], checks.get("y_numeric", False))
     try:
         return validate_data(model, X, *y, **checks)
     except TypeError as error:
@@ -397,7 +397,7 @@ def validate_rows(model, X, *y, **checks):
             "digits or a number."
         ) from error
     except ValueError as error:
-        text = clearer_text(model, X, y, str(error))
+        text = _clearer_text(model, X, y, str(error))
         if text is not None:
             raise ValueError(text) from None
         if str(error).startswith("Complex data not supported"):  # and then all of it
@@ -418,7 +418,7 @@ def validate_rows(model, X, *y, **checks):
         ) from error
 
 
-def refuse_unreadable_target(name, y, numeric) -> None:
+def _refuse_unreadable_target(name, y, numeric) -> None:
     """Raise an error that names the entry of a target that cannot be read."""
     array = array_of_rows(y, f"y of {name}")
     if array.ndim == 0:
@@ -433,7 +433,7 @@ def refuse_unreadable_target(name, y, numeric) -> None:
             raise unreadable_error(f"y of {name}", array, error) from None
 
 
-def refuse_dates(X) -> None:
+def _refuse_dates(X) -> None:
     """Raise ValueError if X holds dates or durations, whose unit would decide a fit."""
     if isinstance(X, np.ndarray):
         if X.dtype.kind in "mM":
@@ -446,7 +446,7 @@ def refuse_dates(X) -> None:
         raise ValueError(f"column {column!r} of X holds {unit_kind}: {DATE_ADVICE}")
 
 
-def clearer_text(model, X, y, text) -> str | None:
+def _clearer_text(model, X, y, text) -> str | None:
     """What scikit-learn says of X, with the column and our estimators; None: as it is.
 
     The words by which its own tests know a message stay.
@@ -491,7 +491,7 @@ def clearer_text(model, X, y, text) -> str | None:
     return None
 
 
-def without_duplicate_entries(X):
+def _without_duplicate_entries(X):
     """A sparse matrix in which an entry that is stored in parts is stored once."""
     if X.format not in ("csr", "csc") or X.has_canonical_format:
         return X

@@ -295,15 +295,15 @@ class CatalogueIndex:
 
     def join_neighbours(self, stems) -> tuple[str, ...]:
         """`t sne` as `tsne`, where that is a word elsewhere."""
-        out = list(stems)
+        joined_stems = list(stems)
         i = 0
-        while i < len(out) - 1:
-            joined = self.joined.get((out[i], out[i + 1]))
+        while i < len(joined_stems) - 1:
+            joined = self.joined.get((joined_stems[i], joined_stems[i + 1]))
             if joined is None:
                 i += 1
             else:
-                out[i : i + 2] = [joined]
-        return tuple(out)
+                joined_stems[i : i + 2] = [joined]
+        return tuple(joined_stems)
 
     def knows(self, word) -> bool:
         """Whether a word of a query is known as it is written."""
@@ -401,7 +401,7 @@ def _guide_index() -> CatalogueIndex:
 
 
 @cache
-def known_words() -> tuple[str, ...]:
+def _known_words() -> tuple[str, ...]:
     """The longer words of all topics, terms and guides, as they are written."""
     texts = [e.topic for e in read_catalogue()]
     texts += [term for terms in read_terms().values() for term in terms]
@@ -428,7 +428,7 @@ def corrected_query(query) -> str:
         )
         if known or len(word) < LONG_WORD:
             continue
-        close = difflib.get_close_matches(word, known_words(), 1, CLOSE)
+        close = difflib.get_close_matches(word, _known_words(), 1, CLOSE)
         if close:
             whole_word = rf"(?<!\w){re.escape(word)}(?!\w)"
             result = re.sub(whole_word, close[0], result, flags=re.IGNORECASE)

@@ -117,8 +117,8 @@ def _via_numpy(function):
         import scipy.special
 
         special = getattr(scipy.special, function)
-        out = special(arrays.to_numpy(x))
-        return arrays.asarray(out, like=x) if arrays.is_foreign(x) else out
+        result = special(arrays.to_numpy(x))
+        return arrays.asarray(result, like=x) if arrays.is_foreign(x) else result
 
     return call
 

@@ -332,7 +332,7 @@ def _our_parameters(estimator) -> dict:
     parameters = {}
     for name, parameter in _class_parameters(home._original).items():
         value = getattr(estimator, name)
-        if not is_same(value, parameter.default):
+        if not _is_same(value, parameter.default):
             parameters[name] = _our_value(value)
     if "random_state" in _class_parameters(home._original):
         parameters["random_state"] = _random_stream(estimator) or estimator.random_state
@@ -350,7 +350,7 @@ def _class_parameters(cls) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(cls).parameters)
 
 
-def is_same(value, default) -> bool:
+def _is_same(value, default) -> bool:
     """Whether a parameter is left at its default; arrays never are."""
     if value is default:
         return True

@@ -28,7 +28,7 @@ OTHER_PLACES = {
 
 
 @dataclass
-class State:
+class ReplacementState:
     """Whether classes are replaced now, and whether a report follows."""
 
     active: bool = False
@@ -37,7 +37,7 @@ class State:
     originals: dict[str, type] = field(default_factory=dict)  # by dotted name
 
 
-STATE = State()
+STATE = ReplacementState()
 
 
 class Acceleration:

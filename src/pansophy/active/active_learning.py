@@ -221,9 +221,7 @@ def run_active_learning(
 
     first = next_state(queried, labels, (), ())
     rounds = -(-(max_labels - len(queried)) // batch)
-    run = iterate(
-        step, first, max_iter=rounds, tol=-1.0, change=lambda a, b: 1.0, task=task
-    )
+    run = iterate(step, first, max_iter=rounds, tol=None, task=task)
     return _make_report(run, budget)
 
 

@@ -125,7 +125,7 @@ def _mean_over_columns(score, Y, P, w=None):
     return float(np.mean(results)) if results else float("nan")
 
 
-def balanced_accuracy(y, p, w=None):
+def _balanced_accuracy(y, p, w=None):
     """The mean over classes that occur of the share that is recognised."""
     w = np.ones(len(y)) if w is None else w
     hit = np.bincount(y, w * (p.argmax(1) == y), p.shape[1])
@@ -216,7 +216,7 @@ METRICS = [
         _one_against_rest(average_precision),
         pooled=False,
     ),
-    _aggregate_metric("balanced accuracy", CLASS, balanced_accuracy),
+    _aggregate_metric("balanced accuracy", CLASS, _balanced_accuracy),
     _aggregate_metric("f1", CLASS, _f1_metric),
     _row_mean_metric("rmse", NUMBER, squared_error_rows, root_of_mean),
     _aggregate_metric("r2", NUMBER, _r2_metric, -np.inf),

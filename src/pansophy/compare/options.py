@@ -518,7 +518,7 @@ class Options:
 
     def recorded(self, table) -> dict:
         """The options as a run folder records them, ready for JSON."""
-        out: dict[str, Any] = {
+        record: dict[str, Any] = {
             "source": describe_source(table),
             "file": is_file_path(table),
         }
@@ -527,18 +527,18 @@ class Options:
             if not f.metadata["recorded"]:
                 continue
             if f.name == "methods" and isinstance(value, dict):
-                out["own_methods"] = list(value)
+                record["own_methods"] = list(value)
                 continue
             if f.name in ("schema", "test") and value is not None:
                 value = describe_source(value)
-            out[f.name] = _builtin_number(value)
-        return out
+            record[f.name] = _builtin_number(value)
+        return record
 
     def changed(self) -> dict:
         """Options that affect scores or the kept model and differ from the default."""
         from ..tables.targets import as_name_list
 
-        out = {}
+        changes = {}
         for f in fields(self):
             value = getattr(self, f.name)
             if not f.metadata["affects_scores"] or value == f.default:
@@ -550,8 +550,8 @@ class Options:
                     continue
                 value = describe_source(value)
             if value or value is False:
-                out[f.name] = value
-        return out
+                changes[f.name] = value
+        return changes
 
 
 @cache

@@ -165,7 +165,7 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         notes=[*notes, *split.notes, *_version_notes(folder), *_moved_notes(folder)],
         overview=exploration.overview,
         settings=_recorded_settings(options, table, dataset, metrics, split)
-        | provenance(started, data),
+        | _provenance(started, data),
         limits=limits,
         folder=options.folder,
         library=dataframe_library(table),
@@ -345,7 +345,7 @@ def _recorded_settings(options, table, dataset, metrics, split) -> dict:
     }
 
 
-def provenance(started, data) -> dict:
+def _provenance(started, data) -> dict:
     """Clock, data and versions: what is needed to repeat or doubt a result."""
     return {
         "seconds": round(clock() - started, 2),

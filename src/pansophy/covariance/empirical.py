@@ -55,7 +55,7 @@ def _pseudo_inverse(S):
     return linalg.pinvh(S / size) / size
 
 
-def mean_variance(S) -> float:
+def _mean_variance(S) -> float:
     """mu of eq. (2), or 1 where nothing varies."""
     mu = float(np.trace(S)) / len(S)
     return mu if mu > 0 else 1.0
@@ -281,7 +281,7 @@ class LedoitWolf(AbstractCovariance):
         X = rows_for_moments(self, X)
         m, S = mean_and_covariance(X, self.assume_centered)
         squared_norms = np.einsum("ij,ij->i", X - m, X - m)
-        mu = mean_variance(S)  # in its units nothing overflows
+        mu = _mean_variance(S)  # in its units nothing overflows
         fourth = np.mean((squared_norms / mu) ** 2)
         self.shrinkage_ = ledoit_wolf_shrinkage(S / mu, fourth, len(X))
         return self._store(m, shrunk_covariance(S, self.shrinkage_))
@@ -329,5 +329,5 @@ class OAS(AbstractCovariance):
         X, _ = self._check_training_data(X)
         X = rows_for_moments(self, X)
         m, S = mean_and_covariance(X, self.assume_centered)
-        self.shrinkage_ = oas_shrinkage(S / mean_variance(S), len(X))
+        self.shrinkage_ = oas_shrinkage(S / _mean_variance(S), len(X))
         return self._store(m, shrunk_covariance(S, self.shrinkage_))

@@ -106,14 +106,14 @@ def c_step(X, at: Subsets, h, first=False):
             [a for _, a in results]
         )
     D = _stacked_distances(X, at.m, at.S)
-    H = np.argpartition(D, h - 1, axis=1)[:, :h] if h < len(X) else all_rows(D)
+    H = np.argpartition(D, h - 1, axis=1)[:, :h] if h < len(X) else _all_rows(D)
     moments_after = stacked_moments(X, H)
     size = np.where(np.isfinite(at.log_det), np.abs(at.log_det), 0.0)
     rose = (moments_after.log_det > at.log_det + RISE * size) & (not first)
     return H, moments_after._replace(rose=at.rose | rose)
 
 
-def all_rows(D):
+def _all_rows(D):
     """The numbers of all rows, for each of a stack."""
     return np.broadcast_to(np.arange(D.shape[1]), D.shape)
 

@@ -107,9 +107,9 @@ def _review_texts(mood, rng) -> list[str | None]:
     kinds = rng.random((n, 4))
     marks = np.array([" ", ", ", "\n", '. "Really", '])[rng.integers(0, 4, n)]
     silent = rng.random(n) < 0.03
-    out: list[str | None] = []
+    texts: list[str | None] = []
     for i in range(n):
         opinions = np.where(kinds[i] < share[i], GOOD[picks[i]], BAD[picks[i]])
         phrases = [*filler[i][:3], *opinions[:2], *filler[i][3:], *opinions[2:]]
-        out.append(None if silent[i] else marks[i].join(phrases))
-    return out
+        texts.append(None if silent[i] else marks[i].join(phrases))
+    return texts

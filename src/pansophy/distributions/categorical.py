@@ -132,9 +132,9 @@ class Categorical:
         p = arrays.to_numpy(self.prob)
         rows = p[None] if self.single else p
         draws = [pick_rows(rows, np.full(n, j), rng) for j in range(len(rows))]
-        out = draws[0] if self.single else np.stack(draws, axis=1)
+        sampled = draws[0] if self.single else np.stack(draws, axis=1)
         xp = arrays.namespace(self.prob)
-        return xp.asarray(out, device=arrays.device(self.prob))
+        return xp.asarray(sampled, device=arrays.device(self.prob))
 
     def draw(self, z, rng: np.random.Generator):
         """One draw from component z_i for each i: (n, 1)."""

@@ -149,17 +149,17 @@ class Histogram:
         return Histogram(self.edges, family.prob)
 
 
-def n_columns(X) -> int:
+def _n_columns(X) -> int:
     return 1 if X.ndim == 1 else int(X.shape[1])
 
 
-def n_symbols(X) -> int:
+def _n_symbols(X) -> int:
     """Number of symbols in X."""
     xp = arrays.namespace(X)
     return int(xp.max(X)) + 1
 
 
-def n_trials(X, trials) -> int:
+def _n_trials(X, trials) -> int:
     """The number of trials given, or the largest count; no count may be above it."""
     top = int(arrays.namespace(X).max(X))
     trials = max(top, 1) if trials is None else trials
@@ -170,18 +170,18 @@ def n_trials(X, trials) -> int:
 
 # name -> a member of the family that fits rows X, whatever its parameters
 FAMILIES: dict[str, Callable[..., Any]] = {
-    "bernoulli": lambda X: Bernoulli(np.full(n_columns(X), 0.5)),
+    "bernoulli": lambda X: Bernoulli(np.full(_n_columns(X), 0.5)),
     "binomial": lambda X, trials=None: Binomial(
-        n_trials(X, trials), np.full(n_columns(X), 0.5)
+        _n_trials(X, trials), np.full(_n_columns(X), 0.5)
     ),
-    "poisson": lambda X: Poisson(np.ones(n_columns(X))),
+    "poisson": lambda X: Poisson(np.ones(_n_columns(X))),
     "categorical": lambda X, m=None: Categorical(
-        _equal_probabilities(m or n_symbols(X))
+        _equal_probabilities(m or _n_symbols(X))
     ),
-    "multinomial": lambda X: Multinomial(_equal_probabilities(n_columns(X))),
-    "dirichlet": lambda X: Dirichlet(np.ones(n_columns(X))),
-    "beta": lambda X: Beta(np.ones(n_columns(X)), np.ones(n_columns(X))),
-    "gamma": lambda X: Gamma(np.ones(n_columns(X)), np.ones(n_columns(X))),
+    "multinomial": lambda X: Multinomial(_equal_probabilities(_n_columns(X))),
+    "dirichlet": lambda X: Dirichlet(np.ones(_n_columns(X))),
+    "beta": lambda X: Beta(np.ones(_n_columns(X)), np.ones(_n_columns(X))),
+    "gamma": lambda X: Gamma(np.ones(_n_columns(X)), np.ones(_n_columns(X))),
 }
 
 
@@ -193,7 +193,7 @@ def _any_normal(X, shape="full"):
     """A Normal over the columns of X with a covariance of this shape."""
     if shape not in SHAPES:
         raise ValueError(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}.")
-    d = n_columns(X)
+    d = _n_columns(X)
     cov = {"diag": np.ones(d), "spherical": 1.0}.get(shape, np.eye(d))
     return Normal(np.zeros(d), cov, shape)
 

@@ -20,14 +20,14 @@ from .base import float_parameter
 from .information.information import as_probabilities, unwrap_scalar
 
 
-def density_of(p):
+def _density_of(p):
     """A function x -> p(x) of one number, from a density or a distribution."""
     if hasattr(p, "log_prob"):
         return lambda t: math.exp(float(p.log_prob(np.array([t]))[0]))
     return lambda t: float(p(t))
 
 
-def integrate(g, x) -> float:
+def _integrate(g, x) -> float:
     """The integral of g between the limits x = (low, high)."""
     from scipy import integrate
 
@@ -71,8 +71,8 @@ def expectation(x, p, f=None):
     5.0
     """
     if callable(p) or hasattr(p, "log_prob"):
-        q = density_of(p)
-        return integrate(lambda t: _density_times_function(q(t), t, f), x)
+        q = _density_of(p)
+        return _integrate(lambda t: _density_times_function(q(t), t, f), x)
     y, p = _function_values(x, p, f)
     return unwrap_scalar(arrays.namespace(y).sum(p * y, axis=0))
 

@@ -188,7 +188,7 @@ def weighted_responsibilities(L, w=None, y=None, owner=None, hard=False):
     return R, float(xp.sum(norm))
 
 
-def feature_map(coordinates: Coordinates):
+def _feature_map(coordinates: Coordinates):
     """The coordinates as the compiled loops take them."""
     from . import _natural_parameters as loops
 
@@ -211,7 +211,7 @@ def expect_block(X, w, y, coordinates: Coordinates, B, owner=None, hard=False):
             no_index if owner is None else np.asarray(owner, np.int64),
             y is not None,
             hard,
-            feature_map(coordinates),
+            _feature_map(coordinates),
             B,
         )
     xp = arrays.namespace(X)
@@ -232,7 +232,7 @@ def log_densities(X, coordinates: Coordinates, B):
     from . import _natural_parameters as loops
 
     out = np.empty((len(X), len(B)))
-    features = feature_map(coordinates)
+    features = _feature_map(coordinates)
     part = lambda X, out: loops.fill_log_densities(
         np.ascontiguousarray(X), features, B, out
     )
@@ -248,7 +248,7 @@ def weighted_features(X, R, coordinates: Coordinates):
     d = len(coordinates.c)
     second = {LINEAR: 0, SPHERE: 1, SQUARES: d, PRODUCTS: d * (d + 1) // 2}
     m = 1 + d + second[coordinates.kind]
-    features = feature_map(coordinates)
+    features = _feature_map(coordinates)
     part = lambda X, R: loops.weighted_feature_sums(
         np.ascontiguousarray(X), R, features, m
     )

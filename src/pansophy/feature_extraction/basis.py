@@ -139,20 +139,20 @@ class BasisFeatures(Transformer, Estimator):
             if input_names is None
             else list(map(str, input_names))
         )
-        out = list(input_names) if self.append else []
+        names = list(input_names) if self.append else []
         for text, width in zip(self._texts(), self.widths_, strict=True):
             if callable(text):
                 name = getattr(text, "__name__", type(text).__name__)
                 numbered = [f"{name}_{j}" for j in range(width)]
-                out += [name] if width == 1 else numbered
+                names += [name] if width == 1 else numbered
                 continue
             used = names_in_formula(parse_formula(text)) - set(self._columns(d))
-            out += (
+            names += (
                 [_formula_of_column(text, name) for name in input_names]
                 if "x" in used
                 else [text]
             )
-        return np.asarray(out, dtype=object)
+        return np.asarray(names, dtype=object)
 
 
 def _formula_columns(text, X, columns):
@@ -160,15 +160,15 @@ def _formula_columns(text, X, columns):
     xp = arrays.namespace(X)
     tree = parse_formula(text)
     of_each = "x" in names_in_formula(tree) - set(columns)
-    out = []
+    formula_values = []
     for j in range(X.shape[1]) if of_each else [None]:
         value = evaluate_formula(
             tree, columns if j is None else {**columns, "x": X[:, j]}
         )
         if isinstance(value, (int, float)):
             value = xp.full_like(X[:, 0], value)
-        out.append(value)
-    return xp.stack(out, axis=1)
+        formula_values.append(value)
+    return xp.stack(formula_values, axis=1)
 
 
 def _function_columns(function, X):

@@ -42,10 +42,10 @@ def _row_angles(X):
     """t of eqs (1) and (2) around 0, (n, d - 1)."""
     xp = arrays.namespace(X)
     d = X.shape[1]
-    out = [xp.atan2(_row_radius(X[:, k + 1 :]), X[:, k]) for k in range(d - 2)]
+    angles = [xp.atan2(_row_radius(X[:, k + 1 :]), X[:, k]) for k in range(d - 2)]
     if d > 1:
-        out.append(xp.atan2(X[:, d - 1], X[:, d - 2]))
-    return xp.stack(out, axis=1) if out else X[:, :0]
+        angles.append(xp.atan2(X[:, d - 1], X[:, d - 2]))
+    return xp.stack(angles, axis=1) if angles else X[:, :0]
 
 
 class AbstractCentred(Transformer, Estimator):
@@ -121,17 +121,19 @@ class PolarFeatures(AbstractCentred):
         if X.shape[1] == 1:
             raise ValueError("a radius alone does not say on which side a row was.")
         left = X[:, 0]
-        out = []
+        coordinates = []
         for k in range(1, X.shape[1]):
-            out.append(left * xp.cos(X[:, k]))
+            coordinates.append(left * xp.cos(X[:, k]))
             left = left * xp.sin(X[:, k])
-        return xp.stack([*out, left], axis=1) + arrays.asarray(self.center_, like=X)
+        return xp.stack([*coordinates, left], axis=1) + arrays.asarray(
+            self.center_, like=X
+        )
 
     def get_feature_names_out(self, input_features=None):
         """radius, angle0, angle1, ..."""
         d = self.n_features_in_
-        out = ["radius", *(f"angle{k}" for k in range(d - 1))]
-        return np.asarray(out, dtype=object)
+        names = ["radius", *(f"angle{k}" for k in range(d - 1))]
+        return np.asarray(names, dtype=object)
 
 
 @dataclass(eq=False, repr=False)
@@ -170,5 +172,5 @@ class RadiusFeature(AbstractCentred):
 
     def get_feature_names_out(self, input_features=None):
         """The given names and "radius"."""
-        out = [*(self._names(input_features) if self.append else []), "radius"]
-        return np.asarray(out, dtype=object)
+        names = [*(self._names(input_features) if self.append else []), "radius"]
+        return np.asarray(names, dtype=object)

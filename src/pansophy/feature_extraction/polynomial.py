@@ -91,7 +91,7 @@ def _check_expanded_size(rows, columns, itemsize):
         )
 
 
-def is_single(X) -> bool:
+def _is_single(X) -> bool:
     """Whether an array of any library holds numbers of single precision."""
     return str(X.dtype).endswith("float32")
 
@@ -178,7 +178,7 @@ class PolynomialFeatures(Transformer, Estimator):
         values = X.data if sp.issparse(X) else X
         xp = arrays.namespace(values)
         top = float(xp.max(xp.abs(values))) if math.prod(values.shape) else 0.0
-        limit = np.finfo(np.float32 if is_single(values) else float).max
+        limit = np.finfo(np.float32 if _is_single(values) else float).max
         # an interaction is at most the product of as many columns
         if top > 1 and self.degree * math.log(top) >= math.log(limit):
             raise ValueError(
@@ -188,7 +188,7 @@ class PolynomialFeatures(Transformer, Estimator):
     def _check_size(self, X):
         """The check before anything is made; a sparse X makes few entries."""
         if not sp.issparse(X):
-            item = 4 if is_single(X) else 8
+            item = 4 if _is_single(X) else 8
             _check_expanded_size(X.shape[0], self.n_output_features_, item)
 
     def _made(self):

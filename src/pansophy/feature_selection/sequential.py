@@ -53,12 +53,12 @@ class SelectionState(NamedTuple):
 
 def _scores_after_toggling(score, mask, columns):
     """L of the sets that differ from S in one of the columns, (len(columns),)."""
-    out = []
+    scores_toggled = []
     for j in columns:
         new = mask.copy()
         new[j] = not new[j]
-        out.append(score(new) if new.any() else -np.inf)
-    return np.array(out)
+        scores_toggled.append(score(new) if new.any() else -np.inf)
+    return np.array(scores_toggled)
 
 
 class CrossValidatedScore:
@@ -240,24 +240,24 @@ class SequentialFeatureSelector(AbstractSelector):
         d = X.shape[1]
         goal = self._target_size(d)
         score = self._scores(X, y, params)
-        out = self.direction == "backward"
-        mask = np.full(d, out)
+        is_backward = self.direction == "backward"
+        mask = np.full(d, is_backward)
         path: list[float] = []
         # backward selection may end with all columns, so these are scored
         auto = self.n_features_to_select == "auto"
-        judged = out and auto and self.tol is not None and self.tol <= 0
+        judged = is_backward and auto and self.tol is not None and self.tol <= 0
         first = SelectionState(mask, score(mask) if judged else -np.inf, True)
         if self.direction == "stepwise":
             limit = 4 * d
             tol = 0.0 if self.tol is None else self.tol
         else:
-            limit = d - goal if out else goal
+            limit = d - goal if is_backward else goal
             tol = self.tol if self.n_features_to_select == "auto" else None
 
         def step(s):
             columns = np.arange(d)
             if self.direction != "stepwise":
-                columns = np.flatnonzero(s.mask == out)
+                columns = np.flatnonzero(s.mask == is_backward)
             result = _scores_after_toggling(score, s.mask, columns)
             best = int(np.argmax(result))
             if tol is not None and not result[best] - s.score >= tol:

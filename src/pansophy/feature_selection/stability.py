@@ -41,11 +41,11 @@ def _lasso_selected(Z, T, alphas):
     from ..linear_model import lasso_path
 
     Z = np.asfortranarray(_standardised_columns(Z))
-    out = 0
+    is_used = 0
     for t in T.T:
         # the support converges long before the digits of the coefficients
-        out |= lasso_path(Z, t - t.mean(), alphas=alphas, tol=1e-3)[1].T != 0
-    return out
+        is_used |= lasso_path(Z, t - t.mean(), alphas=alphas, tol=1e-3)[1].T != 0
+    return is_used
 
 
 def _lasso_targets(y, numbers):

@@ -35,7 +35,7 @@ class SmoothingFits(NamedTuple):
 
 
 @compiled(inner=True)
-def one_step(form, phi, state, season):
+def _one_step(form, phi, state, season):
     """Level and slope before the error of a step, and its forecast: eq. (1)."""
     level = state[0]
     b = state[1]
@@ -85,7 +85,7 @@ def _run_smoothing(y, form, w, state, m, fitted):
     n = 0
     for t in range(len(y)):
         season = t % m
-        q, grown, mean = one_step(form, w[PHI], state, season)
+        q, grown, mean = _one_step(form, w[PHI], state, season)
         if t < len(fitted):
             fitted[t] = mean
         x = y[t]
@@ -111,7 +111,7 @@ def _run_smoothing(y, form, w, state, m, fitted):
 
 
 @compiled(inner=True)
-def first_line(y, n_first, indices, form, m):
+def _first_line(y, n_first, indices, form, m):
     """Intercept and slope of the seasonally adjusted head of a series; its mean."""
     count = 0.0
     st = 0.0
@@ -148,7 +148,7 @@ def first_state(y, filled, form, m, counts, indices, out):
         n_head = min(len(y), FIRST_SEASONS * m)
         classical_indices(y[:n_head], filled, m, form[SEASONAL] == MUL, counts, indices)
         n_first = max(n_first, 2 * m)
-    intercept, slope, mean = first_line(y, n_first, indices, form, m)
+    intercept, slope, mean = _first_line(y, n_first, indices, form, m)
     out[0] = mean
     out[1] = 0.0
     if form[TREND] == ADD:
@@ -399,7 +399,7 @@ def forecast_forms(lengths, m, fits, ahead):
         for k in range(2 + m):
             state[k] = fits.state[i, k]
         for h in range(ahead.shape[1]):
-            q, grown, mean = one_step(
+            q, grown, mean = _one_step(
                 form, fits.weights[i, PHI], state, (lengths[i] + h) % m
             )
             ahead[i, h] = mean
@@ -420,7 +420,7 @@ def simulate_forms(lengths, m, fits, shocks, paths):
                 state[k] = fits.state[i, k]
             for h in range(paths.shape[2]):
                 season = (lengths[i] + h) % m
-                q, grown, mean = one_step(form, fits.weights[i, PHI], state, season)
+                q, grown, mean = _one_step(form, fits.weights[i, PHI], state, season)
                 e = sigma * shocks[i if len(shocks) > 1 else 0, p, h]
                 x = mean * max(1.0 + e, 1e-3) if form[ERROR] == MUL else mean + e
                 paths[i, p, h] = x
@@ -437,7 +437,7 @@ def smoothed_states(y, offsets, m, fits, level, slope, season):
             state[k] = fits.initial[i, k]
         for r in range(offsets[i], offsets[i + 1]):
             place = (r - offsets[i]) % m
-            q, grown, _one = one_step(form, fits.weights[i, PHI], state, place)
+            q, grown, _one = _one_step(form, fits.weights[i, PHI], state, place)
             if y[r] == y[r]:
                 _advance_state(form, fits.weights[i], state, place, q, grown, y[r])
             else:

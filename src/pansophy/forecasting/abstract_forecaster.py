@@ -259,13 +259,13 @@ class AbstractForecaster(Estimator):
         check_is_fitted(self, "panel_")
         panel = self.panel_
         able = np.flatnonzero(self.able_)
-        out = {}
+        parts_by_name = {}
         rows = ragged_range(panel.offsets[able], panel.lengths[able])
         for name, values in (self._components() if len(able) else {}).items():
             full = np.full(len(panel.values), np.nan)
             full[rows] = values
-            out[name] = Ragged(full, panel.offsets)
-        return out
+            parts_by_name[name] = Ragged(full, panel.offsets)
+        return parts_by_name
 
     def _check_horizon(self, horizon, X_future):
         check_is_fitted(self, "panel_")

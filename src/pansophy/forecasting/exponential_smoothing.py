@@ -295,12 +295,12 @@ class ExponentialSmoothing(AbstractForecaster):
         loops.smoothed_states(
             self.values_, offsets, self.season_, self.fits_, level, slope, season
         )
-        out = {"fitted": self._fitted(), "level": level}
+        components = {"fitted": self._fitted(), "level": level}
         if (self.fits_.form[:, 1] > 0).any():
-            out["trend"] = slope
+            components["trend"] = slope
         if (self.fits_.form[:, 3] > 0).any():
-            out["seasonal"] = season
-        return out
+            components["seasonal"] = season
+        return components
 
 
 def _form_size(form, m) -> int:

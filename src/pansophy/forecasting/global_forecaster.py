@@ -44,22 +44,22 @@ HARMONICS = 2
 
 def carried_forward(panel, m) -> np.ndarray:
     """(n,) values; where one is missing, that of a season before, or the last one."""
-    out = panel.values.copy()
+    filled = panel.values.copy()
     begins = np.repeat(panel.offsets[:-1], panel.lengths)
-    place = np.arange(len(out))
+    place = np.arange(len(filled))
     for lag in (m, 1):
-        gaps = np.flatnonzero(np.isnan(out))
+        gaps = np.flatnonzero(np.isnan(filled))
         for r in gaps:  # in order, so that what is filled is carried on
             if r - lag >= begins[r]:
-                out[r] = out[r - lag]
-    gaps = np.isnan(out)
+                filled[r] = filled[r - lag]
+    gaps = np.isnan(filled)
     if gaps.any():  # before the first value
-        later = np.where(gaps, len(out), place)
+        later = np.where(gaps, len(filled), place)
         later = np.minimum.accumulate(later[::-1])[::-1]
         ends = np.repeat(panel.offsets[1:], panel.lengths)
         known = later < ends
-        out[gaps & known] = out[later[gaps & known]]
-    return out
+        filled[gaps & known] = filled[later[gaps & known]]
+    return filled
 
 
 def step_sizes(panel) -> np.ndarray:

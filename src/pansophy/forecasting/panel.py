@@ -62,10 +62,10 @@ class PanelFindings(NamedTuple):
 
     def sentences(self) -> list[str]:
         """The findings in words."""
-        out = []
+        texts = []
         if self.gaps:
             is_sparse = self.gaps > self.rows
-            out.append(
+            texts.append(
                 f"{counted_noun(self.gaps, 'grid point')} in {self.series_with_gaps} "
                 f"of {self.series} series {'has' if self.gaps == 1 else 'have'} no row "
                 f"and stay{'s' if self.gaps == 1 else ''} missing"
@@ -74,61 +74,63 @@ class PanelFindings(NamedTuple):
             )
         if self.missing_values:
             verb = "has" if self.missing_values == 1 else "have"
-            out.append(
+            texts.append(
                 f"{counted_noun(self.missing_values, 'row')} {verb} no value of the "
                 "target."
             )
         if self.merged:
             verb = "was" if self.merged == 1 else "were"
-            out.append(
+            texts.append(
                 f"{counted_noun(self.merged, 'row')} {verb} merged into another of the "
                 "same stamp."
             )
         if self.off_grid:
             listed = ", ".join(self.off_grid_examples)
-            out.append(
+            texts.append(
                 f"{counted_noun(self.off_grid, 'stamp')} between grid points "
                 f"{'was' if self.off_grid == 1 else 'were'} moved to the point before, "
                 f"such as {listed}."
             )
         if self.future_rows:
-            out.append(
+            texts.append(
                 "The known columns of the future come from "
                 f"{counted_noun(self.future_rows, 'row')} after the last value."
             )
         if self.cut_rows:
-            out.append(
+            texts.append(
                 f"{counted_noun(self.cut_rows, 'row')} after the last value of the "
                 f"series {'is' if self.cut_rows == 1 else 'are'} not used, having no "
                 "value."
             )
         if self.uneven_ends:
-            out.append(
+            texts.append(
                 f"{self.uneven_ends} of {self.series} series end before the others: "
                 "each is forecast from its own end."
             )
         if self.short:
-            out.append(f"Fewer than 5 values in {self.short} of {self.series} series.")
+            texts.append(
+                f"Fewer than 5 values in {self.short} of {self.series} series."
+            )
         if self.other_frequency:
-            out.append(
+            texts.append(
                 f"{len(self.other_frequency)} of {self.series} series had another "
                 "frequency and were put on the grid of the others, such as "
                 f"{self.other_frequency[0]}."
             )
         if self.free_days:
-            out.append(
+            texts.append(
                 "Stamps fall on different days of the month; forecasts bear the first."
             )
         if self.known_filled:
-            out.append(
+            texts.append(
                 "Known columns of the point before stand in for "
                 f"{counted_noun(self.known_filled, 'grid point')} without a row."
             )
         if self.number_form:
-            out.append(f"The target is read from text as {self.number_form}.")
+            texts.append(f"The target is read from text as {self.number_form}.")
         if self.reading:
-            out.append(READINGS[self.reading])
-        return out
+            texts.append(READINGS[self.reading])
+        return texts
 
 
 STEPS = Frequency()

@@ -60,7 +60,7 @@ def read_panel(cls, source, time, target, series, known, frequency, merge) -> Pa
     """See `Panel.from_table`."""
     table = read_table(source)
     series, known = list(series), list(known)
-    check_table_columns(table, [time, target, *series, *known])
+    _check_table_columns(table, [time, target, *series, *known])
     if table.num_rows == 0:
         raise TableError("The table has no rows.")
     if merge not in (None, "sum", "mean"):
@@ -108,7 +108,7 @@ def read_panel(cls, source, time, target, series, known, frequency, merge) -> Pa
     return rows.panel(cls, names, keys, grid, tuple(known), findings)
 
 
-def check_table_columns(table, names):
+def _check_table_columns(table, names):
     for name in names:
         if name not in table.column_names:
             raise TableError(
@@ -198,7 +198,7 @@ def calendar_stamps(texts) -> tuple[np.ndarray | None, StampReading]:
         match = pattern.fullmatch(text)
         if match is None:
             return None, ""
-        year, part = calendar_parts(match, pattern)
+        year, part = _calendar_parts(match, pattern)
         if pattern is WEEK:
             days_named = days_named or bool(match[3])
             try:
@@ -219,7 +219,7 @@ def calendar_stamps(texts) -> tuple[np.ndarray | None, StampReading]:
     return out, "weeks"
 
 
-def calendar_parts(match, pattern) -> tuple[int, int]:
+def _calendar_parts(match, pattern) -> tuple[int, int]:
     """The year, and the number of its week, quarter or month; 0 for no month."""
     if pattern not in YEAR_LAST:
         return int(match[1]), int(match[2])

@@ -312,5 +312,5 @@ class MSTL(AbstractForecaster):
     def _components(self):
         rest = self.forecaster_.components()
         fitted = rest["fitted"].values + self.season_sum_ if "fitted" in rest else None
-        out = {"seasonal": self.season_sum_, "adjusted": self.adjusted_}
-        return out if fitted is None else {"fitted": fitted, **out}
+        components = {"seasonal": self.season_sum_, "adjusted": self.adjusted_}
+        return components if fitted is None else {"fitted": fitted, **components}

@@ -443,17 +443,17 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
             location, scale = (asarray(v, like=X) for v in (location, scale))
         xp = namespace(X) if is_foreign(X) else np
         if not (return_std or return_cov):
-            return squeezed(mean * scale + location)
+            return _squeezed(mean * scale + location)
         white = 0.0 if noise else self._white_variances(posterior.kernel, X)
         white = white * getattr(posterior, "inflation", 1.0)
         if return_std:
             mean, variance = posterior.moments(X)
-            mean = squeezed(mean * scale + location)
+            mean = _squeezed(mean * scale + location)
             variance = xp.maximum(variance - white, xp.zeros_like(variance))
-            return mean, squeezed(xp.sqrt(variance)[:, None] * scale)
-        mean = squeezed(mean * scale + location)
+            return mean, _squeezed(xp.sqrt(variance)[:, None] * scale)
+        mean = _squeezed(mean * scale + location)
         cov = add_to_diagonal(posterior.covariance(X), -white)
-        return mean, squeezed(cov[:, :, None] * scale**2)
+        return mean, _squeezed(cov[:, :, None] * scale**2)
 
     def _predict_other(self, posterior, X, return_std, return_cov, noise):
         """Predictions of y through a likelihood that is not Normal."""
@@ -492,7 +492,7 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         posterior = self._posterior_at(X)
         mean = posterior.mean(X)
         variance = posterior.variance(X)
-        return (squeezed(mean) if mean.ndim == 2 else mean), variance
+        return (_squeezed(mean) if mean.ndim == 2 else mean), variance
 
     def _posterior_at(self, X):
         """The posterior; the prior before `fit`."""
@@ -534,10 +534,10 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         family = self._family(kernel, X)
         A = self.alpha_ if self.alpha_.ndim == 2 else self.alpha_[:, None]
         part = ExactPosterior(family.at(family.theta), self.X_train_, A, self.L_)
-        mean = squeezed(part.mean(X) * self._y_train_std)
+        mean = _squeezed(part.mean(X) * self._y_train_std)
         if not return_std:
             return mean
-        return mean, squeezed(np.sqrt(part.variance(X))[:, None] * self._y_train_std)
+        return mean, _squeezed(np.sqrt(part.variance(X))[:, None] * self._y_train_std)
 
     def sample_y(self, X, n_samples=1, random_state=0):
         """Functions drawn from the process, at the rows of X; the prior before fit.
@@ -588,7 +588,7 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         density = -0.5 * ((Y - mean) / std) ** 2 - np.log(std * scale)
         density -= 0.5 * np.log(2 * np.pi)
         parts = (mean * scale + self._y_train_mean, std * scale, density)
-        return LeaveOneOut(*(squeezed(part) for part in parts))
+        return LeaveOneOut(*(_squeezed(part) for part in parts))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -616,6 +616,6 @@ class PriorProcess(NamedTuple):
         return self.kernel(X)
 
 
-def squeezed(values):
+def _squeezed(values):
     """Without the axis of outputs if there is one only."""
     return values[..., 0] if values.shape[-1] == 1 else values

@@ -77,7 +77,7 @@ def _separable_kernel(kernel, d) -> SeparableKernel | None:
     product, smooth_columns = smooth[0]
     factors: list[GridFactor] = []
     for part, places in _split_kernel(product, Product, smooth_columns):
-        result = factors_of(part, places, d)
+        result = _factors_of(part, places, d)
         if result is None:
             return None
         factors += result
@@ -99,24 +99,24 @@ def _is_white(kernel) -> bool:
     if isinstance(kernel, Product):
         parts = [kernel.left, kernel.right]
         return any(map(_is_white, parts)) and all(
-            _is_white(k) or is_constant(k) for k in parts
+            _is_white(k) or _is_constant(k) for k in parts
         )
     if isinstance(kernel, Fixed):
         return _is_white(kernel.kernel)
     return isinstance(kernel, White)
 
 
-def is_constant(kernel) -> bool:
+def _is_constant(kernel) -> bool:
     if isinstance(kernel, Fixed):
-        return is_constant(kernel.kernel)
+        return _is_constant(kernel.kernel)
     if isinstance(kernel, (Sum, Product)):
-        return is_constant(kernel.left) and is_constant(kernel.right)
+        return _is_constant(kernel.left) and _is_constant(kernel.right)
     return isinstance(kernel, Constant)
 
 
-def factors_of(part, places, d) -> list[GridFactor] | None:
+def _factors_of(part, places, d) -> list[GridFactor] | None:
     """The factors of a kernel that is not a product itself."""
-    if is_constant(part):
+    if _is_constant(part):
         return [GridFactor(None, part, places)]
     if isinstance(part, Columns):
         return [GridFactor(part.columns, part.kernel, places)]
@@ -370,15 +370,15 @@ class KroneckerPosterior(NamedTuple):
 
     def variance(self, X):
         system = self.system()
-        out = np.array(self.kernel.diag(X), float)
+        variances = np.array(self.kernel.diag(X), float)
         for cut in block_slices(len(X), max(1, BLOCK // system.values.size)):
             parts = [p**2 for p in self.projections(system, X[cut])]
             inverse = 1.0 / system.values
             total = np.tensordot(parts[0], inverse, axes=(1, 0))
             for p in parts[1:]:
                 total = np.einsum("ma,ma...->m...", p, total)
-            out[cut] -= total
-        return np.maximum(out, 0.0)
+            variances[cut] -= total
+        return np.maximum(variances, 0.0)
 
     def moments(self, X):
         return self.mean(X), self.variance(X)

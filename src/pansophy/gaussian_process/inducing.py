@@ -178,12 +178,12 @@ class InducingPosterior(NamedTuple):
         return self.kernel.matmul(X, self.Z, self.weights)
 
     def variance(self, X):
-        out = np.array(self.kernel.diag(X), float)
+        variances = np.array(self.kernel.diag(X), float)
         for cut in block_slices(len(X), ROWS):
             V = solve_triangular(self.L, self.kernel(self.Z, X[cut]))
             U = solve_triangular(self.T, V)
-            out[cut] += np.einsum("ij,ij->j", U, U) - np.einsum("ij,ij->j", V, V)
-        return np.maximum(out, 0.0)
+            variances[cut] += np.einsum("ij,ij->j", U, U) - np.einsum("ij,ij->j", V, V)
+        return np.maximum(variances, 0.0)
 
     def moments(self, X):
         return self.mean(X), self.variance(X)

@@ -381,13 +381,13 @@ class LaplacePosterior(NamedTuple):
         return self.kernel.matmul(X, self.X, self.g)
 
     def variance(self, X):
-        out = np.array(self.kernel.diag(X), float)
+        variances = np.array(self.kernel.diag(X), float)
         blocks = explained_variance_blocks(
             self.kernel, X, self.X, self.L, weights=self.root
         )
         for cut, V in blocks:
-            out[cut] -= np.einsum("ij,ij->j", V, V)
-        return np.maximum(out, 0.0)
+            variances[cut] -= np.einsum("ij,ij->j", V, V)
+        return np.maximum(variances, 0.0)
 
     def covariance(self, X):
         K = self.kernel(X, self.X) * self.root
@@ -407,10 +407,10 @@ class IndefinitePosterior(NamedTuple):
         return self.kernel.matmul(X, self.X, self.g)
 
     def variance(self, X):
-        out = np.array(self.kernel.diag(X), float)
+        variances = np.array(self.kernel.diag(X), float)
         for cut, K in kernel_blocks(self.kernel, X, self.X):
-            out[cut] -= np.einsum("ij,ij->i", K @ self.R, K)
-        return np.maximum(out, 0.0)
+            variances[cut] -= np.einsum("ij,ij->i", K @ self.R, K)
+        return np.maximum(variances, 0.0)
 
     def covariance(self, X):
         K = self.kernel(X, self.X)

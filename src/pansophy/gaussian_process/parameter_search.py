@@ -178,7 +178,7 @@ class BestTheta:
         return objective, -gradient - self.prior.gradient(theta)
 
 
-def descend(objective, theta, limits, optimizer, *, max_iter=None):
+def _descend(objective, theta, limits, optimizer, *, max_iter=None):
     """One run from theta by L-BFGS-B or the user's own optimiser.
 
     With `max_iter` as many iterations are enough, and no warning is given.
@@ -277,17 +277,17 @@ def _warn_at_bounds(family, theta, slope):
     """
     if family.bounds is None:
         return
-    at = 0
+    theta_index = 0
     for h in family.given.hyperparameters:
         if h.fixed:
             continue
         for j in range(h.n_elements):
             for side, word in enumerate(("lower", "upper")):
-                if np.isclose(theta[at], family.bounds[at, side]):
+                if np.isclose(theta[theta_index], family.bounds[theta_index, side]):
                     text = f"{h.name}[{j}] ended at its {word} bound "
-                    text += f"{np.exp(family.bounds[at, side]):.6g}"
+                    text += f"{np.exp(family.bounds[theta_index, side]):.6g}"
                     if slope is not None:  # an optimiser may look at values alone
-                        gain = abs(slope[at]) * np.log(2)
+                        gain = abs(slope[theta_index]) * np.log(2)
                         text += f": the log likelihood gains about {gain:.3g} for a "
                         text += "factor of 2 beyond it"
                     warnings.warn(
@@ -295,7 +295,7 @@ def _warn_at_bounds(family, theta, slope):
                         ConvergenceWarning,
                         stacklevel=4,
                     )
-            at += 1
+            theta_index += 1
 
 
 class SearchOptions(NamedTuple):
@@ -323,7 +323,7 @@ def _coarse_search(vector, solver, data, options, rng):
     objective = BestTheta(vector.evidence(solver.coarse(part), part), prior)
     try:
         for start in _search_starts(vector, prior, options, rng):
-            descend(objective, start, vector.limits(), options.optimizer)
+            _descend(objective, start, vector.limits(), options.optimizer)
     except KeyboardInterrupt:
         if objective.theta is None:
             raise
@@ -373,7 +373,7 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
         return FoundParameters(*x, None, result.n_iter, result.reason == "interrupted")
     objective = BestTheta(vector.evidence(solver, data), prior)
     try:
-        climb(objective, vector, best, fewer, data, options, rng)
+        _climb(objective, vector, best, fewer, data, options, rng)
     except KeyboardInterrupt:
         if objective.theta is None:
             raise
@@ -390,19 +390,19 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
     return FoundParameters(*x, value, objective.n_evaluations, objective.interrupted)
 
 
-def climb(objective, vector, best, fewer, data, options, rng):
+def _climb(objective, vector, best, fewer, data, options, rng):
     """All runs of the search on all rows."""
     limits = vector.limits()
     if len(vector.solver_params):
-        descend(objective, best, limits, options.optimizer, max_iter=OWN_STEPS)
+        _descend(objective, best, limits, options.optimizer, max_iter=OWN_STEPS)
         return
     if fewer is None:
         for start in _search_starts(vector, objective.prior, options, rng):
-            descend(objective, start, limits, options.optimizer)
+            _descend(objective, start, limits, options.optimizer)
         return
     growth = sample_count(data.X) / COARSE_ROWS
     if not _descend_from_coarse(objective, fewer, limits, growth):
-        descend(objective, best, limits, options.optimizer)
+        _descend(objective, best, limits, options.optimizer)
 
 
 def warn_interrupted(name):

@@ -66,7 +66,7 @@ class Expectations(NamedTuple):
     noise: np.ndarray  # by the noise variance of the rows, for a Normal likelihood
 
 
-def expected_log_likelihood(likelihood, Y, noise, mean, variance) -> Expectations:
+def _expected_log_likelihood(likelihood, Y, noise, mean, variance) -> Expectations:
     """E over f ~ N(mean, variance), by Gauss-Hermite or quasi-random points."""
     if likelihood.name == "normal":
         D = noise[:, None]
@@ -189,7 +189,7 @@ def _row_pass(system, data: GPData, factors, means) -> RowPass:
         V = solve_triangular(R, A)
         spread.append(prior - known + np.einsum("ij,ij->j", V, V))
     variance = np.maximum(np.stack(spread, axis=1), LEAST_VARIANCE * prior[:, None])
-    expected = expected_log_likelihood(data.likelihood, data.Y, noise, mean, variance)
+    expected = _expected_log_likelihood(data.likelihood, data.Y, noise, mean, variance)
     precision = np.stack([(A * w) @ A.T for w in expected.w.T])
     shift = (expected.g + expected.w * mean).T @ A.T
     return RowPass(A, expected, precision, shift)

@@ -235,10 +235,7 @@ class AbstractGenerator(Density, AbstractTraining):
             options["evaluate"] = join
 
         def run(task):
-            result = nn.train(net, data, seed=rng, task=task, **options)
-            # a planned number of epochs that ran to its end is no failure
-            planned = result.reason == "max_iter"
-            return result._replace(reason="finished") if planned else result
+            return nn.train(net, data, seed=rng, task=task, **options).as_planned()
 
         result = self._run_driver(
             run,

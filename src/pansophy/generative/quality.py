@@ -55,8 +55,8 @@ from ..params import Positive, check_argument, check_count
 from .tabular.memorisation import (
     as_table,
     comparable,
+    count_table_rows,
     joined_tables,
-    number_of_rows,
 )
 from .tabular.table_codec import learn_table_codec
 
@@ -110,7 +110,7 @@ class ModeCoverage(NamedTuple):
 # -- rows ----------------------------------------------------------------------------
 
 
-def rows_of_set(X, name) -> np.ndarray:
+def _rows_of_set(X, name) -> np.ndarray:
     """A set of rows as (n, d) floats: images are flattened, a vector is one column."""
     X = array_of_rows(X, name)
     try:
@@ -144,7 +144,7 @@ def _real_and_fake(real, fake, features=None):
         tables = [as_table(t) for t in (real, fake)]
         codec = learn_table_codec(joined_tables(*tables))
         real, fake = (comparable(codec, t) for t in tables)
-    X, Z = rows_of_set(real, "real"), rows_of_set(fake, "fake")
+    X, Z = _rows_of_set(real, "real"), _rows_of_set(fake, "fake")
     if X.shape[1] != Z.shape[1]:
         raise ValueError(
             f"real has {X.shape[1]} values a row, but fake has {Z.shape[1]}."
@@ -450,7 +450,7 @@ def sample_quality(
     (True, True, True)
     """
     rng = make_rng(rng)
-    sizes = [number_of_rows(t, n) for t, n in ((real, "real"), (fake, "fake"))]
+    sizes = [count_table_rows(t, n) for t, n in ((real, "real"), (fake, "fake"))]
     rows = min(*sizes, check_count("rows", rows))
     X, Z = _real_and_fake(real, fake, features)
     X, _ = drawn_rows(X, None, rows, rng)

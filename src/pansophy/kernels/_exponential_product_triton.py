@@ -85,7 +85,7 @@ def takes(A, B, V) -> bool:
     return A.dtype in TILES and sizes and not watched
 
 
-def filled(X, rows, columns):
+def _zero_padded(X, rows, columns):
     """X with rows and columns of zeros behind."""
     n, d = X.shape
     return torch.nn.functional.pad(X, (0, columns - d, 0, rows - n))
@@ -104,8 +104,8 @@ def exponential_product(A, B, V):
     scale = 1 / math.log(2) if A.dtype == torch.float32 else 1.0
     out = A.new_empty(shares, n, K)
     _product_kernel[(blocks, shares)](
-        filled(A * scale, n, D), filled(B, tiles * width, D).T.contiguous(),
-        filled(V, m, K).contiguous(), out, n, m, shares, tiles,
+        _zero_padded(A * scale, n, D), _zero_padded(B, tiles * width, D).T.contiguous(),
+        _zero_padded(V, m, K).contiguous(), out, n, m, shares, tiles,
         D=D, K=K, HEIGHT=height, WIDTH=width, num_warps=warps, num_stages=2,
     )  # fmt: skip
     return out.sum(0)[:, :k]

@@ -96,7 +96,7 @@ class AbstractKernel(ABC):
 
     def __repr__(self):
         arguments = [
-            f"{field.name}={short_text(getattr(self, field.name))}"
+            f"{field.name}={_short_text(getattr(self, field.name))}"
             for field in dataclasses.fields(self)  # pyrefly: ignore
             if field.repr
         ]
@@ -183,12 +183,12 @@ class AbstractKernel(ABC):
             )
         columns = V if V.ndim == 2 else V[:, None]
         if 0 in (rows.shape[0], other_rows.shape[0]):
-            out = empty_block(rows, other_rows) @ columns
+            product = empty_block(rows, other_rows) @ columns
         elif Z is None:
-            out = _symmetric_product(self, rows, columns)
+            product = _symmetric_product(self, rows, columns)
         else:
-            out = _cross_product(self, rows, other_rows, columns)
-        return out if V.ndim == 2 else out[:, 0]
+            product = _cross_product(self, rows, other_rows, columns)
+        return product if V.ndim == 2 else product[:, 0]
 
     def contract(self, X, Z, W) -> np.ndarray:
         """sum_ij W_ij dK_ij / d theta by tiles, eq. (5); a NumPy array of shape (p,).
@@ -568,7 +568,7 @@ def _fill_gram_rows(tile_of, K, tile, mirrored, rows):
     K[rows, rows] = 0.5 * (square + transpose(square))
 
 
-def exponential(T):
+def exponential_in_place(T):
     """exp(T), in place where the library can."""
     if is_torch(T):
         return T.exp_()
@@ -634,7 +634,7 @@ def exponential_product(A, B, V):
     for rows in block_slices(n, height):
         a = A[rows, :]
         for cut in columns:
-            T = exponential(a @ xp.matrix_transpose(B[cut, :]))
+            T = exponential_in_place(a @ xp.matrix_transpose(B[cut, :]))
             out[rows, :] += T @ V[cut, :]
     return out
 
@@ -647,11 +647,11 @@ def _symmetric_product(kernel, X, V):
     """
     n = int(X.shape[0])
     if is_foreign(X):
-        out = _cross_product(kernel, X, X, V)
+        product = _cross_product(kernel, X, X, V)
         if not kernel.has_white_noise:
-            return out
-        return out + white_difference(kernel, X)[:, None] * V
-    out = np.zeros((n, V.shape[1]), V.dtype)
+            return product
+        return product + white_difference(kernel, X)[:, None] * V
+    product = np.zeros((n, V.shape[1]), V.dtype)
     tile_of = kernel.tile_function(X, X)
 
     def products(rows):
@@ -668,8 +668,8 @@ def _symmetric_product(kernel, X, V):
     for part in threads.run_tasks(
         ((lambda r=r: products(r)) for r in block_slices(n, WIDE)), blas=True
     ):
-        out[: len(part)] += part
-    return out
+        product[: len(part)] += part
+    return product
 
 
 def white_difference(kernel, X):
@@ -764,12 +764,12 @@ def _numbers_of(parts) -> np.ndarray:
     return np.array([float(v) for v in parts])
 
 
-def short_text(value) -> str:
+def _short_text(value) -> str:
     """A parameter in a few characters: six digits, and an array by its shape."""
     if isinstance(value, Real) and not isinstance(value, (Integral, np.bool_)):
         return f"{float(value):.6g}"
     if isinstance(value, (tuple, list)):
-        texts = [short_text(v) for v in value]
+        texts = [_short_text(v) for v in value]
         if len(texts) > LISTED:
             texts = [*texts[: LISTED - 2], "...", texts[-1]]
         comma = "," if isinstance(value, tuple) and len(texts) == 1 else ""
@@ -898,9 +898,9 @@ class KernelPair(AbstractKernel):
         loose = (Sum,) if isinstance(self, Product) else ()
         texts = [_grouped_text(left, loose), _grouped_text(right, (*loose, type(self)))]
         if isinstance(left, Constant) and not isinstance(right, Constant):
-            texts[0] = short_text(left.value)
+            texts[0] = _short_text(left.value)
         if isinstance(right, Constant) and not isinstance(left, Constant):
-            texts[1] = short_text(right.value)
+            texts[1] = _short_text(right.value)
         return f" {self.sign} ".join(texts)
 
     def as_rows(self, X, Z=None):
@@ -1016,12 +1016,12 @@ class Product(KernelPair):
 
     def contract_block(self, X, Z, W):
         """W moves inside: sum W dK L = sum (W L) dK."""
-        out = []
+        contractions = []
         if len(self.left.theta):
-            out += self.left.contract_block(X, Z, W * self.right.block(X, Z))
+            contractions += self.left.contract_block(X, Z, W * self.right.block(X, Z))
         if len(self.right.theta):
-            out += self.right.contract_block(X, Z, W * self.left.block(X, Z))
-        return out
+            contractions += self.right.contract_block(X, Z, W * self.left.block(X, Z))
+        return contractions
 
     def input_block(self, X, Z, W):
         left = self.left.input_block(X, Z, W * self.right.block(X, Z))
@@ -1232,7 +1232,7 @@ class Columns(WrappedKernel):
 
     def __repr__(self):
         inner = _grouped_text(self.kernel, (KernelPair, Power))
-        return f"{inner}.on({short_text(list(self.columns))})"
+        return f"{inner}.on({_short_text(list(self.columns))})"
 
     def _take(self, X):
         if max(self.columns, default=-1) >= X.shape[1]:

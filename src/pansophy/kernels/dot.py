@@ -126,8 +126,8 @@ class Polynomial(AbstractKernel):
         """dk / d log g = p g x.z base^(p-1), dk / d log c = p c base^(p-1)."""
         dot = self.gamma * inner_products(X, Z)
         outer = self.degree * (dot + self.coef0) ** (self.degree - 1)
-        out = [outer * dot]
-        return [*out, outer * self.coef0] if self.coef0 > 0 else out
+        gradients = [outer * dot]
+        return [*gradients, outer * self.coef0] if self.coef0 > 0 else gradients
 
 
 @dataclass(frozen=True)
@@ -177,8 +177,8 @@ class Sigmoid(AbstractKernel):
     def gradient_block(self, X, Z):
         dot = self.gamma * inner_products(X, Z)
         outer = 1 - namespace(dot).tanh(dot + self.coef0) ** 2
-        out = [outer * dot]
-        return [*out, outer * self.coef0] if self.coef0 > 0 else out
+        gradients = [outer * dot]
+        return [*gradients, outer * self.coef0] if self.coef0 > 0 else gradients
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ from .base import (
     array_namespace,
     check_positive_parameter,
     empty_block,
-    exponential,
+    exponential_in_place,
     full_diag,
 )
 from .dot import inner_products, row_squared_norms
@@ -275,7 +275,7 @@ class RBF(RadialKernel):
 
     def block(self, X, Z):
         rate = self._rate(X) * math.sqrt(0.5)
-        return exponential(_negative_squared_block(X, Z, rate))
+        return exponential_in_place(_negative_squared_block(X, Z, rate))
 
     def tile_function(self, X, Z):
         """Tiles from the factors of the exponent, which are made once."""
@@ -286,7 +286,7 @@ class RBF(RadialKernel):
             return super().tile_function(X, Z)
         A, B = factors
         transpose = namespace(B).matrix_transpose
-        return lambda r, c: exponential(A[r, :] @ transpose(B[c, :]))
+        return lambda r, c: exponential_in_place(A[r, :] @ transpose(B[c, :]))
 
     def exponent_factors(self, X, Z):
         if X.shape[1] == 0:

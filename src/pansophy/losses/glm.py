@@ -271,8 +271,8 @@ def glm_gradient(family, link, y, f):
     """Eq. (3), NaN where the mean is impossible."""
     mu, nu, ok = _mean_and_complement(family, link, f)
     with np.errstate(all="ignore"):
-        out = _score_in_mean(family, y, mu, nu)[0] * link.slope(f)
-    return namespace(f).where(ok, out, namespace(f).full_like(f, math.nan))
+        slopes = _score_in_mean(family, y, mu, nu)[0] * link.slope(f)
+    return namespace(f).where(ok, slopes, namespace(f).full_like(f, math.nan))
 
 
 def glm_curvature(family, link, y, f, expected=False):
@@ -281,10 +281,10 @@ def glm_curvature(family, link, y, f, expected=False):
     s, ds, precision = _score_in_mean(family, y, mu, nu)
     with np.errstate(all="ignore"):
         slope = link.slope(f)
-        out = precision * slope**2
+        curvatures = precision * slope**2
         if not expected and link.bend is not None:
-            out = ds * slope**2 + s * link.bend(f)
-    return namespace(f).where(ok, out, namespace(f).full_like(f, math.nan))
+            curvatures = ds * slope**2 + s * link.bend(f)
+    return namespace(f).where(ok, curvatures, namespace(f).full_like(f, math.nan))
 
 
 # -- Tweedie with log link -------------------------------------------------------

@@ -210,7 +210,7 @@ def _is_collapsed(Y) -> bool:
 def run_descent(take_steps, Y, plan, *, task=SILENT) -> Result:
     """Take steps from Y until the plan says to stop; an element of history per CHECK.
 
-    Reaching max_iter is the ordinary end: the reason is then "schedule".
+    Reaching max_iter is the ordinary end: the reason is then "finished".
     """
     xp = arrays.namespace(Y)
     first_Y = xp.asarray(Y, copy=True)
@@ -242,4 +242,4 @@ def run_descent(take_steps, Y, plan, *, task=SILENT) -> Result:
         watch=("steps", "norm"),
         task=task,
     )
-    return run._replace(reason="schedule") if run.reason == "max_iter" else run
+    return run.as_planned()

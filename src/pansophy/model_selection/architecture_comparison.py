@@ -105,7 +105,7 @@ def architectures(
     >>> [(row.depth, row.width, row.parameters) for row in found.table]
     [(2, 5, 43), (3, 20, 583)]
     """
-    candidates = settings_of(grid)
+    candidates = _settings_of(grid)
     seed = draw_seed(make_rng(random_state))
     splits = list(_make_splitter(estimator, cv, validation_fraction, seed).split(X, y))
     score = check_scoring(estimator, scoring)
@@ -123,7 +123,7 @@ def architectures(
     )
 
 
-def settings_of(grid) -> list[dict]:
+def _settings_of(grid) -> list[dict]:
     """The candidates, as dicts of parameters."""
     if isinstance(grid, Mapping):
         return list(ParameterGrid(dict(grid)))

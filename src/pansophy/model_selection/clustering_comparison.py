@@ -243,9 +243,9 @@ def compare_clusterings(
         except (ValueError, TypeError, ArithmeticError, MemoryError) as error:
             failed.append((name, str(error).strip().splitlines()[0].rstrip(".")))
     agree = np.eye(len(rows))
-    for a, one in enumerate(rows):
+    for a, first_row in enumerate(rows):
         for b in range(a):
-            pair = labels[one.method], labels[rows[b].method]
+            pair = labels[first_row.method], labels[rows[b].method]
             agree[a, b] = agree[b, a] = adjusted_rand_score(*pair)
     settings = {"rows": n, "columns": X.shape[1], "n_resamples": n_resamples}
     settings |= {"share": share, "seed": random_state, "known": y is not None}

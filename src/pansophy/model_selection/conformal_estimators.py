@@ -246,10 +246,12 @@ class ConformalRegressor(Regressor, AbstractConformalEstimator):
         self.reach_ = np.empty(len(y))
         self.members_ = []
         for f in range(self.fold_.max() + 1):
-            out = np.flatnonzero(self.fold_ == f)
+            held_out = np.flatnonzero(self.fold_ == f)
             rest = np.flatnonzero(self.fold_ != f)
             fold_model = self._fit_one(rows_of_table(X, rest), y[rest])
-            self.reach_[out] = fold_model.scores(rows_of_table(X, out), y[out])
+            self.reach_[held_out] = fold_model.scores(
+                rows_of_table(X, held_out), y[held_out]
+            )
             self.members_.append(fold_model)
         self.estimators_ = [member.model for member in self.members_]
         return self._keep(clone(self._model()).fit(X, y))
@@ -381,14 +383,14 @@ class ConformalClassifier(Classifier, AbstractConformalEstimator):
         self.estimators_ = []
         self.own_ = np.empty(len(y))
         for f in range(self.fold_.max() + 1):
-            out = np.flatnonzero(self.fold_ == f)
+            held_out = np.flatnonzero(self.fold_ == f)
             rest = np.flatnonzero(self.fold_ != f)
             fold_model = clone(model).fit(rows_of_table(X, rest), y[rest])
             s = class_scores(
-                _all_class_probabilities(fold_model, rows_of_table(X, out), K),
+                _all_class_probabilities(fold_model, rows_of_table(X, held_out), K),
                 self.kind,
             )
-            self.own_[out] = s[np.arange(len(s)), y[out]]
+            self.own_[held_out] = s[np.arange(len(s)), y[held_out]]
             self.estimators_.append(fold_model)
         return self._keep(clone(model).fit(X, y))
 

@@ -32,7 +32,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core.drivers.iterate import iterate
+from ..core.drivers.iterate import repeat
 from ..core.random import make_rng
 from ..params import Count, Natural, Positive, Verbosity, check_params
 from ..typing import Seed
@@ -170,10 +170,7 @@ class BernoulliRBM(PrefixedOutput, Transformer, Estimator):
             return state._replace(objective=reconstruction_error(shown, state))
 
         def run(task):
-            # never less than no change: all epochs are run
-            result = iterate(epoch, state, max_iter=self.n_iter, tol=-1.0, task=task)
-            planned = result.reason == "max_iter"
-            return result._replace(reason="finished") if planned else result
+            return repeat(epoch, state, self.n_iter, task=task)
 
         self._store(self._run_driver(run, total=self.n_iter, X=X).state)
         self._rng = rng

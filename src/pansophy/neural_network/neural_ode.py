@@ -69,10 +69,10 @@ def _learn_column_scaling(model, inputs, w):
     spread = np.sqrt(np.average((X - model.center_) ** 2, axis=0, weights=w))
     flat = spread <= 1e-12 * np.maximum(np.abs(model.center_), 1e-300)
     model.scale_ = np.where(flat, 1.0, spread)
-    return scaled_columns(model, inputs)
+    return _scaled_columns(model, inputs)
 
 
-def scaled_columns(model, inputs):
+def _scaled_columns(model, inputs):
     """Columns as the net takes them."""
     (X,) = inputs
     return (((X - model.center_) / model.scale_).astype(X.dtype),)
@@ -140,7 +140,7 @@ class AbstractFlow(AbstractNet):
     n_epochs: Count = 100
 
     _learn_inputs = _learn_column_scaling
-    _encode_inputs = scaled_columns
+    _encode_inputs = _scaled_columns
     _build_net = _build_flow_net
 
     def fit(self, X, y, sample_weight=None, validation=None):

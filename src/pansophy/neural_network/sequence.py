@@ -103,7 +103,7 @@ def _holds_tokens(model) -> bool:
     return getattr(model, "vocabulary_", None) is not None
 
 
-def first_step(X):
+def _first_step(X):
     """The first step of the first sequence, however deep; None if there is none."""
     while isinstance(X, (list, tuple, np.ndarray)) and getattr(X, "ndim", 1) and len(X):
         X = X[0]
@@ -122,7 +122,7 @@ def _takes_tokens(model, X) -> bool:
     if getattr(X, "ndim", 1) == 0:
         name = type(model).__name__
         raise ValueError(f"X of {name} must hold sequences, got {X}.")
-    return isinstance(first_step(X), (str, bytes))
+    return isinstance(_first_step(X), (str, bytes))
 
 
 def _read_tokens(model, X) -> Ragged:
@@ -169,7 +169,7 @@ def _refuse_ambiguous_numbers(model, X) -> None:
         )
 
 
-def read_sequences(model, X) -> Ragged:
+def _read_sequences(model, X) -> Ragged:
     """Sequences as a `Ragged` of floats (steps, d), all of them finite."""
     X = as_ragged(X)
     if len(X) == 0:
@@ -222,7 +222,7 @@ def _training_sequences(model, X) -> Ragged:
         return X
     X = as_ragged(X)
     _refuse_ambiguous_numbers(model, X)
-    return read_sequences(model, X)
+    return _read_sequences(model, X)
 
 
 def _check_new_sequences(model, X) -> Ragged:
@@ -234,7 +234,7 @@ def _check_new_sequences(model, X) -> Ragged:
     X = _listed_arrays(X)
     if not _has_sequence_form(X) and model.series_length_ is not None:
         return as_ragged(np.asarray(model._check_new_data(X)))
-    X = read_sequences(model, X)
+    X = _read_sequences(model, X)
     expected = 1 if model.series_length_ is not None else model.n_features_in_
     if X.n_columns != expected:
         raise ValueError(
@@ -744,7 +744,7 @@ def _in_form_of(X, answers: Ragged):
     if isinstance(X, Ragged) or is_grouped_frame(X):
         return answers
     X = _listed_arrays(X)
-    if is_list_of_arrays(X) or isinstance(first_step(X), str):
+    if is_list_of_arrays(X) or isinstance(_first_step(X), str):
         return answers.to_list()
     n = len(answers)
     return answers.values.reshape(n, -1, *answers.values.shape[1:])

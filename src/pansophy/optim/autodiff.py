@@ -140,5 +140,5 @@ def jvp(f: Callable, x, v):
     torch = _torch_or_say()
     (x,), keep_tensors = _as_tensors([x])
     v = v if is_torch(v) else torch.as_tensor(np.array(v), dtype=x.dtype)
-    y, out = torch.func.jvp(f, (x,), (v.reshape(x.shape),))
-    return _from_tensor(y, keep_tensors), _from_tensor(out, keep_tensors)
+    y, tangent = torch.func.jvp(f, (x,), (v.reshape(x.shape),))
+    return _from_tensor(y, keep_tensors), _from_tensor(tangent, keep_tensors)

@@ -151,10 +151,10 @@ def _flattened_objective(f, shape):
         return f
 
     def g(u):
-        out = f(u.reshape(shape))
-        if isinstance(out, tuple):
-            return out[0], np.asarray(out[1]).ravel()
-        return np.asarray(out).ravel() if np.ndim(out) else out
+        value = f(u.reshape(shape))
+        if isinstance(value, tuple):
+            return value[0], np.asarray(value[1]).ravel()
+        return np.asarray(value).ravel() if np.ndim(value) else value
 
     return g
 

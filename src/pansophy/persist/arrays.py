@@ -134,7 +134,7 @@ def _make_dtype(descr) -> np.dtype:
     return np.lib.format.descr_to_dtype(tupled(descr))
 
 
-def make_array(decoder, node):
+def _make_array(decoder, node):
     def make():
         data = decoder.tensor(node["t"])
         if "dtype" in node:
@@ -267,7 +267,7 @@ def _make_stored_dtype(decoder, node):
 
 
 DECODERS = {
-    "array": make_array,
+    "array": _make_array,
     "strings": _make_strings,
     "objects": _make_objects,
     "npstr": lambda d, n: np.str_(n["v"]),

@@ -195,7 +195,7 @@ def is_record(cls) -> bool:
     return issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 
-def is_ours(cls) -> bool:
+def _is_ours(cls) -> bool:
     """An estimator, NamedTuple, dataclass or torch module of pansophy."""
     from sklearn.base import BaseEstimator
 
@@ -282,7 +282,7 @@ def _listed_class(name) -> type:
         modules = defining_modules(module).get(last, [])
         if len(modules) == 1:
             result = _fetch(modules[0], last, refused)
-            if is_ours(result):
+            if _is_ours(result):
                 return result
     elif module in SKLEARN_MODULES and not last.startswith("_"):
         if last in SKLEARN_SWITCHES:

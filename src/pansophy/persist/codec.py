@@ -157,7 +157,7 @@ class Encoder:
         if classes.is_module(cls):
             body = foreign.module_state(self, value, where)
         else:
-            body = {"$": "object", "v": self.state(state_of(value, where), where)}
+            body = {"$": "object", "v": self.state(_state_of(value, where), where)}
         return {**body, "class": name, "id": self._number(value)}
 
     def _number(self, value) -> int:
@@ -200,7 +200,7 @@ class Encoder:
         return None
 
 
-def state_of(value, where) -> dict:
+def _state_of(value, where) -> dict:
     """The attributes of an object that make it what it is."""
     cls = type(value)
     own_getstate = getattr(cls, "__getstate__", None)

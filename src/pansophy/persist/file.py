@@ -148,7 +148,7 @@ def _installed_version(name) -> str:
 
 
 @cache
-def dtype_name(dtype) -> str:
+def _dtype_name(dtype) -> str:
     return dtype.name
 
 
@@ -157,7 +157,7 @@ def checksum(text, tensors) -> str:
     total = hashlib.sha256(text.encode())
     for name in sorted(tensors):
         tensor = tensors[name]
-        head = f"\0{name}\0{dtype_name(tensor.dtype)}\0{tensor.shape}\0"
+        head = f"\0{name}\0{_dtype_name(tensor.dtype)}\0{tensor.shape}\0"
         total.update(head.encode())
         total.update(np.ascontiguousarray(tensor))
     return total.hexdigest()

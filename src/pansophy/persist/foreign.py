@@ -113,11 +113,11 @@ def _make_skops(decoder, node):
     data = decoder.tensor(node["t"]).tobytes()
     return decoder.shared(
         node,
-        lambda: checked_leaf(skops.io.loads(unpacked(decoder, data), trusted=TRUSTED)),
+        lambda: checked_leaf(skops.io.loads(_unpacked(decoder, data), trusted=TRUSTED)),
     )
 
 
-def unpacked(decoder, data) -> bytes:
+def _unpacked(decoder, data) -> bytes:
     """A zip of skops, if what its parts unpack to is within the budget of the file."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for part in archive.infolist():
@@ -230,7 +230,7 @@ def import_torch():
         return None
 
 
-def make_tensor(decoder, node):
+def _make_tensor(decoder, node):
     """A torch tensor on its old device where there is one, else on the CPU.
 
     Without torch it becomes a NumPy array, so that the numbers can still be read.
@@ -329,7 +329,7 @@ def _make_module(decoder, node):
 DECODERS = {
     "texts": _make_texts,
     "skops": _make_skops,
-    "tensor": make_tensor,
+    "tensor": _make_tensor,
     "torch.dtype": _make_torch_dtype,
     "torch.device": _make_torch_device,
     "torch.Generator": _make_torch_generator,

@@ -47,7 +47,7 @@ class Sizes(dict):
 
     def __missing__(self, name):
         held = self.state.get(name)
-        if is_whole(held):
+        if _is_whole(held):
             self[name] = held
             return held
         if name.endswith("_") or name in self.state:
@@ -83,7 +83,7 @@ def _parsed_size(size):
     return name, int(offset or 0)
 
 
-def is_whole(value) -> bool:
+def _is_whole(value) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
@@ -252,7 +252,7 @@ class Whole:
     def check(self, value, sizes):
         if value is None and self.optional:
             return
-        if not is_whole(value):
+        if not _is_whole(value):
             raise UnfitState("be a whole number")
         low, high = (sizes.value(s) for s in (self.low, self.high))
         if (low is not None and value < low) or (high is not None and value > high):
@@ -279,7 +279,7 @@ class Part:
             raise UnfitState(f"be a {' or '.join(c.__name__ for c in names)}")
         for name, size in self.sizes.items():
             held = getattr(value, name, None)
-            if not is_whole(held) or not sizes.agree(size, held):
+            if not _is_whole(held) or not sizes.agree(size, held):
                 raise UnfitState(f"have {name} {sizes.value(size)}, not {held!r}")
 
 

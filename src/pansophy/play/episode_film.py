@@ -101,17 +101,17 @@ def save_film(film, path, *, fps=30) -> None:
 
 def film_bytes(film, *, fps=30) -> bytes:
     """The bytes of an animated GIF."""
-    out = io.BytesIO()
+    buffer = io.BytesIO()
     first, *rest = [frame.convert("P") for frame in film.frames]
     first.save(
-        out,
+        buffer,
         "GIF",
         save_all=True,
         append_images=rest,
         duration=max(20, 1000 // fps),
         loop=0,
     )
-    return out.getvalue()
+    return buffer.getvalue()
 
 
 def _rendered_environment(env):

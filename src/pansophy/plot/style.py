@@ -205,9 +205,9 @@ def figure_svg(draw, label="", width=WIDE, height=HIGH, key="") -> str:
         canvas = FigureCanvasSVG(figure)
         draw(figure.add_subplot())
         _lay_out_figure(figure)
-        out = io.StringIO()
-        canvas.print_svg(out, metadata={"Date": None, "Creator": None})
-    return clean_svg(out.getvalue(), label, key)
+        buffer = io.StringIO()
+        canvas.print_svg(buffer, metadata={"Date": None, "Creator": None})
+    return clean_svg(buffer.getvalue(), label, key)
 
 
 def _lay_out_figure(figure) -> None:

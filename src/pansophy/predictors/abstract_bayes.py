@@ -70,13 +70,13 @@ def _prior_where_impossible(J, log_prior):
     return xp.where(possible, J, log_prior + xp.zeros_like(J))
 
 
-def log_posterior(J, log_prior):
+def _log_posterior(J, log_prior):
     """log P(c | x) from log P(x, c), eq. (1)."""
     return log_softmax(_prior_where_impossible(J, log_prior))
 
 
 def _exact_log_posterior(J, log_prior):
-    """`log_posterior` with all digits where P(c | x) is near 1, in any precision.
+    """`_log_posterior` with all digits where P(c | x) is near 1, in any precision.
 
     The largest term is 1 - sum of the others, whose logarithm is -log1p of their ratio.
     """
@@ -162,7 +162,7 @@ class AbstractBayes(Classifier, Estimator):
     def predict_proba(self, X):
         """Posterior of the classes, eq. (1)."""
         exp = lambda A: arrays.namespace(A).exp(A)
-        return self._map_joint(X, lambda J: exp(log_posterior(J, self._prior(J))))
+        return self._map_joint(X, lambda J: exp(_log_posterior(J, self._prior(J))))
 
     def predict(self, X):
         """The class of the highest posterior."""

@@ -230,10 +230,12 @@ class AbstractLinearEstimator(Estimator):
         if is_formula(X):
             intercept = getattr(self, "fit_intercept", True)
             self.formula_, X, y = design_of_training_rows(X, y, intercept)
-        out = super()._check_training_data(X, y, sample_weight, y_kind=y_kind, **checks)
+        checked = super()._check_training_data(
+            X, y, sample_weight, y_kind=y_kind, **checks
+        )
         numeric = y_kind is not None and "number" in y_kind
-        _check_sums_of_squares(self, out[0], out[1] if numeric else None)
-        return out
+        _check_sums_of_squares(self, checked[0], checked[1] if numeric else None)
+        return checked
 
     def _check_new_data(self, X, **checks):
         design = getattr(self, "formula_", None)
@@ -299,8 +301,12 @@ class CentredOperator(LinearOperator):
         super().__init__(np.dtype(np.float64), X.shape)
 
     def _matmat(self, V):
-        out = self.X @ V - self.mean @ V
-        return out if self.sqrt_weights is None else self.sqrt_weights[:, None] * out
+        product = self.X @ V - self.mean @ V
+        return (
+            product
+            if self.sqrt_weights is None
+            else self.sqrt_weights[:, None] * product
+        )
 
     def _rmatmat(self, U):
         U = U if self.sqrt_weights is None else self.sqrt_weights[:, None] * U

@@ -242,7 +242,7 @@ def _run_network(
         return outputs.cpu().numpy(), pairs
 
 
-def read_rows(network, view, statistics, seen, targets, device) -> tuple:
+def _read_rows(network, view, statistics, seen, targets, device) -> tuple:
     """Memory of training rows as a member sees them."""
     cells = encode_cells(statistics, seen)
     _, memory = _run_network(network, cells, targets, view.identities, None, device)
@@ -269,7 +269,7 @@ def read_training_rows(
     grid = np.zeros(0) if grid is None else grid
     if keep_rows:
         return Member(view, statistics, grid, (), KeptRows(seen, targets))
-    memory = read_rows(network, view, statistics, seen, targets, device)
+    memory = _read_rows(network, view, statistics, seen, targets, device)
     return Member(view, statistics, grid, memory)
 
 
@@ -278,7 +278,7 @@ def member_outputs(network, member: Member, X, device=None) -> np.ndarray:
     memory = member.memory
     if member.rows is not None:
         seen, targets = member.rows
-        memory = read_rows(
+        memory = _read_rows(
             network, member.view, member.statistics, seen, targets, device
         )
     identities = member.view.identities

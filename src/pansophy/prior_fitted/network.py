@@ -48,7 +48,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.arrays.arrays import namespace
-from .operations import add_norm, attention, gelu, linear, rms_norm
+from .operations import add_norm, gelu, linear, multi_head_attention, rms_norm
 
 IDENTITY = 16  # length of the random vector that tells columns apart
 
@@ -117,7 +117,7 @@ def _attention_block(weights, name: str, x, normed, keys, values, n_sources: int
     query = weights[f"{name}.query"]
     query = query.reshape(heads, -1) * factor[:, None]  # of the weights: they are few
     queries = linear(normed, query.reshape(x.shape[-1], x.shape[-1]))
-    mixed = attention(queries, keys, values, heads)
+    mixed = multi_head_attention(queries, keys, values, heads)
     x, normed = add_norm(x, linear(mixed, weights[f"{name}.mix"]))
     hidden = gelu(linear(normed, weights[f"{name}.up"]))
     return add_norm(x, linear(hidden, weights[f"{name}.down"]))

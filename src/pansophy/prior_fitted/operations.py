@@ -59,7 +59,7 @@ def gelu(x):
     return out
 
 
-def attention(queries, keys, values, heads: int):
+def multi_head_attention(queries, keys, values, heads: int):
     """Attention of queries (B, q, w) to keys and values (B, n, w).
 
     The heads cut the last axis into parts of equal width.
@@ -83,7 +83,7 @@ def attention(queries, keys, values, heads: int):
 
 
 def _blocked_attention(queries, keys, values, heads: int):
-    """`attention` of NumPy arrays, so many queries at a time that scores stay few."""
+    """`multi_head_attention` of arrays, with few scores at a time."""
     from ._operations import softmax_rows
 
     B, q, w = queries.shape

@@ -189,16 +189,16 @@ def draw_layer(source: RandomSource, x: Tensor, h: int) -> Tensor:
     """One random layer of h nodes, with noise, standardised."""
     kind = source.host.random()
     if kind < 0.2:
-        out = tree_layer(source, x, h, int(source.host.integers(1, 6)))
+        nodes = tree_layer(source, x, h, int(source.host.integers(1, 6)))
     elif kind < 0.3:
-        out = _smooth_layer(source, x, h)
+        nodes = _smooth_layer(source, x, h)
     elif kind < 0.36:
-        out = _product_layer(source, x, h)
+        nodes = _product_layer(source, x, h)
     else:
-        out = _net_layer(source, x, h)
-    out = standardise_tables(out)
+        nodes = _net_layer(source, x, h)
+    nodes = standardise_tables(nodes)
     noise = source.log_normal(-2.5, 1.2)
-    return standardise_tables(out + noise * source.normal(*out.shape))
+    return standardise_tables(nodes + noise * source.normal(*nodes.shape))
 
 
 def _draw_nodes(source: RandomSource, B: int, N: int, d: int) -> Tensor:

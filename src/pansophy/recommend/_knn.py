@@ -168,7 +168,7 @@ def _correlation_from_sums(e, kind):
 
 
 @compiled
-def column_position(col, begin, end, c):
+def _column_position(col, begin, end, c):
     """Position of column c in a sorted row, or -1."""
     low, high = begin, end
     while low < high:
@@ -194,7 +194,7 @@ def predict_pairs(rows, cols, codes, sims, ptr, col, x, turned, k, plain, out):
             if b < 0 or held == k:
                 break
             a, c = (cols[q], b) if turned else (b, cols[q])
-            cell = column_position(col, ptr[a], ptr[a + 1], c)
+            cell = _column_position(col, ptr[a], ptr[a + 1], c)
             if cell >= 0:
                 top += s[t] * x[cell]
                 bottom += abs(s[t])

@@ -120,15 +120,15 @@ def _frequent_itemsets(C, least, longest=None) -> dict[tuple, int]:
         return itemsets
 
     tasks = [lambda a=a: extend((), items, bits, a, []) for a in range(len(items))]
-    out = {(int(i),): int(counts[i]) for i in items}
+    itemsets = {(int(i),): int(counts[i]) for i in items}
     for result in threads.run_tasks(tasks):
-        out.update((tuple(sorted(names)), count) for names, count in result)
-    return out
+        itemsets.update((tuple(sorted(names)), count) for names, count in result)
+    return itemsets
 
 
 def _rules_from_itemsets(sets: dict[tuple, int], n, confidence, lift, name: Callable):
     """All rules with at least this confidence and lift."""
-    out = []
+    rules = []
     for itemset, count in sets.items():
         if len(itemset) < 2:
             continue
@@ -141,7 +141,7 @@ def _rules_from_itemsets(sets: dict[tuple, int], n, confidence, lift, name: Call
                     good.add(C)
                     rule = _rule_measures(name(A), name(C), count, sets[A], sets[C], n)
                     if rule.lift >= lift:
-                        out.append(rule)
+                        rules.append(rule)
             size = len(heads[0]) + 1
             if size >= len(itemset):
                 break
@@ -149,7 +149,7 @@ def _rules_from_itemsets(sets: dict[tuple, int], n, confidence, lift, name: Call
                 C for C in combinations(itemset, size)
                 if all(p in good for p in combinations(C, size - 1))
             ]  # fmt: skip
-    return out
+    return rules
 
 
 def _rule_measures(A, C, both, a, c, n) -> AssociationRule:
@@ -242,11 +242,15 @@ class AssociationRules(Estimator):
         """The items that rules about this basket lead to, most confident first."""
         check_is_fitted(self)
         owned = set(basket)
-        out = []
+        recommended = []
         for rule in self.rules_:
             if owned.issuperset(rule.antecedent):
-                out += [i for i in rule.consequent if i not in owned and i not in out]
-        return out[:n]
+                recommended += [
+                    i
+                    for i in rule.consequent
+                    if i not in owned and i not in recommended
+                ]
+        return recommended[:n]
 
     def to_frame(self, backend="pandas") -> Any:
         """The rules as a data frame of pandas, polars or pyarrow."""

@@ -60,10 +60,10 @@ def _sorted_union(lists):
     """All names of several sorted lists, sorted."""
     if len({names.dtype.kind == "U" for names in lists}) > 1:
         raise TypeError("the recommenders name their items differently.")
-    out = lists[0]
+    union = lists[0]
     for names in lists[1:]:
-        out = np.union1d(out, names)
-    return out
+        union = np.union1d(union, names)
+    return union
 
 
 @dataclass(eq=False, repr=False)

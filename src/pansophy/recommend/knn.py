@@ -144,9 +144,9 @@ class AbstractKNN(Recommender, Estimator):
 
     def _rows(self, rows, cols, row_means, col_means, turned):
         """Eq. (5) for pairs of codes; a stranger is predicted by what is known."""
-        out = self.mean_ + bias_at(col_means - self.mean_, cols)
+        predictions = self.mean_ + bias_at(col_means - self.mean_, cols)
         met = rows >= 0
-        out[met] = row_means[rows[met]]
+        predictions[met] = row_means[rows[met]]
         known_pairs = np.flatnonzero(met & (cols >= 0))
         lists = (self.neighbors_, self.similarities_)
         (x, rule) = self._parts()
@@ -159,10 +159,10 @@ class AbstractKNN(Recommender, Estimator):
             return predictions
 
         cuts = np.array_split(known_pairs, max(1, len(known_pairs) // 5000))
-        out[known_pairs] += np.concatenate(
+        predictions[known_pairs] += np.concatenate(
             list(threads.run_tasks([lambda at=piece: part(at) for piece in cuts]))
         )
-        return out
+        return predictions
 
 
 @dataclass(eq=False, repr=False)
@@ -245,7 +245,7 @@ class UserKNN(AbstractKNN):
     def _nearest(self, side, codes, n):
         if side == "items" or self.ratings_ is not self.train_:
             return super()._nearest(side, codes, n)
-        return most_similar(self, codes, n)
+        return _most_similar(self, codes, n)
 
 
 @dataclass(eq=False, repr=False)
@@ -328,7 +328,7 @@ class ItemKNN(AbstractKNN):
     def _nearest(self, side, codes, n):
         if side == "users":
             return super()._nearest(side, codes, n)
-        return most_similar(self, codes, n)
+        return _most_similar(self, codes, n)
 
 
 def _mask_unrated(codes, counts):
@@ -337,7 +337,7 @@ def _mask_unrated(codes, counts):
     return np.where(empty, -1, codes)
 
 
-def most_similar(model, codes, n):
+def _most_similar(model, codes, n):
     """The n rows with the largest (not absolutely largest) similarity, of the pool."""
     near, sims = model.neighbors_[codes], model.similarities_[codes]
     order = np.argsort(-np.where(near < 0, -np.inf, sims), axis=1, kind="stable")

@@ -46,9 +46,9 @@ def _arrow_to_labels(array, what):
         raise ValueError(f"{what} contain NaN or nothing: every row needs a name.")
     if pa.types.is_null(array.type):
         return np.empty(0, np.int64)
-    out = array.to_numpy(zero_copy_only=False)
+    values = array.to_numpy(zero_copy_only=False)
     return check_labels(
-        np.asarray(out.tolist(), np.str_) if out.dtype == object else out
+        np.asarray(values.tolist(), np.str_) if values.dtype == object else values
     )
 
 

@@ -250,14 +250,18 @@ class Ratings:
 
     def with_names(self, *, users=None, items=None) -> "Ratings":
         """A copy with wider lists of names (users or items without ratings)."""
-        out = self
+        renamed = self
         if users is not None:
             codes = _codes_in_names(users, self.user_names, "users")
-            out = replace(out, users=codes[self.users], user_names=np.asarray(users))
+            renamed = replace(
+                renamed, users=codes[self.users], user_names=np.asarray(users)
+            )
         if items is not None:
             codes = _codes_in_names(items, self.item_names, "items")
-            out = replace(out, items=codes[self.items], item_names=np.asarray(items))
-        return out
+            renamed = replace(
+                renamed, items=codes[self.items], item_names=np.asarray(items)
+            )
+        return renamed
 
 
 def _codes_in_names(names, labels, what):
@@ -322,13 +326,13 @@ def _merge_duplicates(ratings, rule) -> Ratings:
     )
 
 
-def _merged_rows(ratings, at, starts, rule):
+def _merged_rows(ratings, row_numbers, starts, rule):
     """(a row of each cell, its value, its weight) by the rule."""
-    r = ratings.values[at]
+    r = ratings.values[row_numbers]
     w = ratings.weights
-    kept_rows = at[starts]
+    kept_rows = row_numbers[starts]
     if rule == "mean":
-        w = np.ones_like(r) if w is None else w[at]
+        w = np.ones_like(r) if w is None else w[row_numbers]
         weights = np.add.reduceat(w, starts)
         values = np.add.reduceat(w * r, starts) / weights
         is_constant = np.maximum.reduceat(r, starts) == np.minimum.reduceat(r, starts)
@@ -339,13 +343,15 @@ def _merged_rows(ratings, at, starts, rule):
         )
     if rule == "sum":
         return kept_rows, np.add.reduceat(r, starts), None
-    ends = np.r_[starts[1:], len(at)]
+    ends = np.r_[starts[1:], len(row_numbers)]
     rank = r if rule == "max" else ratings.times
     if rank is not None:
-        rank = r if rule == "max" else rank[at]
+        rank = r if rule == "max" else rank[row_numbers]
         group = np.repeat(np.arange(len(starts)), ends - starts)
-        at = at[np.lexsort((rank, group))]  # stable within equal times
-    kept_rows = at[starts] if rule == "first" else at[ends - 1]
+        row_numbers = row_numbers[
+            np.lexsort((rank, group))
+        ]  # stable within equal times
+    kept_rows = row_numbers[starts] if rule == "first" else row_numbers[ends - 1]
     return kept_rows, ratings.values[kept_rows], None if w is None else w[kept_rows]
 
 

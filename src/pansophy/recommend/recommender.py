@@ -174,10 +174,10 @@ class Recommender:
         """
         check_is_fitted(self)
         u, i = self._codes(X, items)
-        out = self._pairs(u, i)
+        ratings = self._pairs(u, i)
         if getattr(self, "clip", False):
-            out = np.clip(out, *self.range_)
-        return out
+            ratings = np.clip(ratings, *self.range_)
+        return ratings
 
     def _codes(self, X, items):
         if items is not None:
@@ -341,13 +341,13 @@ class AbstractFactors(Recommender, Estimator):
 
     def _pairs(self, u, i):
         U, V = self.user_factors_, self.item_factors_
-        out = self.offsets_.at(u, i)
+        ratings = self.offsets_.at(u, i)
         known_pairs = np.flatnonzero((u >= 0) & (i >= 0))
         step = max(1, (1 << 20) // max(1, V.shape[1]))
         for start in range(0, len(known_pairs), step):
             b = known_pairs[start : start + step]
-            out[b] += np.einsum("jk,jk->j", U[u[b]], V[i[b]])
-        return out
+            ratings[b] += np.einsum("jk,jk->j", U[u[b]], V[i[b]])
+        return ratings
 
     def _scores(self, u):
         m, b, c = self.offsets_

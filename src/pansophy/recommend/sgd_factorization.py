@@ -104,7 +104,7 @@ def _sgd_descent(
     def epoch(state):
         factors = loops.Factors(*(a.copy() for a in state[:4]))
         step = dtype(rate / (1 + decay * state.t))
-        run = lambda rows: loops.sgd_epoch(
+        run = lambda rows: loops.factor_sgd_epoch(
             rows, columns, dtype(reg), step, biased, factors
         )
         for sub_epoch in rng.permutation(len(plan)):

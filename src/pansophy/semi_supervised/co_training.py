@@ -186,9 +186,7 @@ class CoTraining(AbstractSemiSupervised):
             result = iterate(
                 step, start, max_iter=max_iter, tol=0.0, change=change, task=task
             )
-            # to run out of rounds is one way to end, not a failure to converge
-            ended = result.reason == "max_iter"
-            return result._replace(reason="rounds") if ended else result
+            return result.as_planned()  # to run out of rounds is one way to end
 
         state = self._run_driver(run, total=max_iter).state
         self.estimators_: list[Any] = fit(state.codes)

@@ -253,7 +253,7 @@ class GaussianMixtureClassifier(Classifier, Estimator):
                 tol=self.tol,
                 task=task,
             )
-            return result._replace(reason="start") if self.max_iter == 0 else result
+            return result.as_planned() if self.max_iter == 0 else result
 
         return self._run_driver(
             one,

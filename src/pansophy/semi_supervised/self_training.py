@@ -226,8 +226,7 @@ class SelfTrainingClassifier(AbstractSemiSupervised):
             self.termination_condition_ = "all_labeled"
         elif result.reason == "tolerance":
             self.termination_condition_ = "no_change"
-        used_all_rounds = result.reason == "max_iter"
-        return result._replace(reason="rounds") if used_all_rounds else result
+        return result.as_planned()
 
     def _of_inner(self, method, X, params):
         """A method of the classifier at checked rows, with routed arguments."""

@@ -96,10 +96,10 @@ def fft_convolve(x, w, axis=-1):
     transform, back = (
         (scipy.fft.rfft, scipy.fft.irfft) if real else (scipy.fft.fft, scipy.fft.ifft)
     )
-    out = back(
+    convolved = back(
         transform(x, size, axis=axis) * transform(w, size, axis=axis), size, axis=axis
     )
-    return np.take(out, np.arange(n), axis=axis)
+    return np.take(convolved, np.arange(n), axis=axis)
 
 
 def continuous_convolution(f, g, t, *, bounds=(-50.0, 50.0), breaks=(), g_breaks=()):
@@ -129,12 +129,12 @@ def continuous_convolution(f, g, t, *, bounds=(-50.0, 50.0), breaks=(), g_breaks
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise ValueError(f"bounds must be finite, the lower first, got {bounds!r}.")
     t = np.asarray(t, dtype=float)
-    out = []
+    values = []
     for moment in t.ravel():
         cuts = [*breaks, *(moment - np.asarray(g_breaks, dtype=float))]
         x, w = quadrature_nodes(low, high, cuts, waves=high - low)
-        out.append(np.sum(w * evaluate_at(f, x) * evaluate_at(g, moment - x)))
-    return np.array(out).reshape(t.shape)[()]
+        values.append(np.sum(w * evaluate_at(f, x) * evaluate_at(g, moment - x)))
+    return np.array(values).reshape(t.shape)[()]
 
 
 def image_kernel(name, size=3, sigma=None) -> np.ndarray:

@@ -308,8 +308,8 @@ def inverse_fourier_transform(
     F, t, *, bounds=(-50.0, 50.0), convention="angular", breaks=()
 ):
     """f(t) from its spectrum, eq. (5) or (6), which is 0 outside bounds."""
-    out = _fourier_integral(F, t, bounds, convention, breaks, sign=1)
-    return out / (2 * np.pi) if convention == "angular" else out
+    values = _fourier_integral(F, t, bounds, convention, breaks, sign=1)
+    return values / (2 * np.pi) if convention == "angular" else values
 
 
 def _fourier_integral(f, w, bounds, convention, breaks, sign):
@@ -326,8 +326,8 @@ def _fourier_integral(f, w, bounds, convention, breaks, sign):
     fastest = cycle * np.abs(w).max(initial=0) * (high - low) / (2 * np.pi)
     x, weight = quadrature_nodes(low, high, breaks, waves=fastest + (high - low))
     y = weight * evaluate_at(f, x)
-    out = [np.exp(sign * 1j * cycle * v * x) @ y for v in w.ravel()]
-    return np.array(out).reshape(w.shape)
+    integrals = [np.exp(sign * 1j * cycle * v * x) @ y for v in w.ravel()]
+    return np.array(integrals).reshape(w.shape)
 
 
 def dft_matrix(n):

@@ -295,12 +295,12 @@ class StateSpace:
 
 def _matrix_powers(A, B, n):
     """A^i B for i < n, by doubling: (n, k, p)."""
-    out = B[None]
+    powers = B[None]
     step = A
-    while len(out) < n:
-        out = np.concatenate([out, step @ out])
+    while len(powers) < n:
+        powers = np.concatenate([powers, step @ powers])
         step = step @ step
-    return out[:n]
+    return powers[:n]
 
 
 def _convolve_inputs(K, u):

@@ -28,7 +28,7 @@ import numpy as np
 
 from ..core.arrays import arrays
 from ..kernels import get_kernel
-from ..kernels.base import exponential, exponential_product
+from ..kernels.base import exponential_in_place, exponential_product
 
 DEVICE_WORKING = 1024  # variables of a working set at first
 
@@ -95,7 +95,7 @@ class DeviceRows:
         A, B = take_tensor_rows(A, index), take_tensor_rows(B, columns)
         if not self.exponential:
             return self.kernel.block(A, B)
-        return exponential(A @ arrays.namespace(A).matrix_transpose(B))
+        return exponential_in_place(A @ arrays.namespace(A).matrix_transpose(B))
 
     def square(self, index, exact=True):
         """K[index][:, index] in main memory and float64, for a short time."""

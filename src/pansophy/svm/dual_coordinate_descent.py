@@ -47,13 +47,15 @@ class DualState(NamedTuple):
 def augmented_row_norms(X, s):
     """|a_i|^2 of every row."""
     if sp.issparse(X):
-        out = np.zeros(X.shape[0])
+        squares = np.zeros(X.shape[0])
         data = X.data.astype(float) ** 2
         filled = np.diff(X.indptr) > 0
-        out[filled] = np.add.reduceat(data, X.indptr[:-1][filled]) if len(data) else 0.0
+        squares[filled] = (
+            np.add.reduceat(data, X.indptr[:-1][filled]) if len(data) else 0.0
+        )
     else:
-        out = np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    return out + s * s
+        squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    return squares + s * s
 
 
 def loop_and_rows(problem):

@@ -276,11 +276,11 @@ class NewtonRows:
         def product(U):
             u = U.reshape(-1)
             r = h * (X @ u[:d] + (s * u[d] if s else 0.0))
-            out = u.copy()
-            out[:d] += X.T @ r
+            stacked = u.copy()
+            stacked[:d] += X.T @ r
             if s:
-                out[d] += s * r.sum()
-            return out.reshape(U.shape)
+                stacked[d] += s * r.sum()
+            return stacked.reshape(U.shape)
 
         accuracy = min(0.1, math.sqrt(float(np.linalg.norm(g))))
         return conjugate_gradients(

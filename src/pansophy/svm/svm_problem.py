@@ -109,8 +109,8 @@ def soft_threshold_rows(u, eps):
 
 def dual_terms(beta, e, curve, eps):
     """beta e - eps |beta| - c/2 beta^2, row by row."""
-    out = beta * (e - curve / 2 * beta)
-    return out - eps * abs(beta) if eps else out
+    terms = beta * (e - curve / 2 * beta)
+    return terms - eps * abs(beta) if eps else terms
 
 
 def svm_losses(e, low, high, curve, eps):

@@ -67,11 +67,11 @@ def column_as_floats(column, name, form="", missing=()) -> np.ndarray:
         raise TableError(
             f"Column {name!r} should hold numbers, but has values of type {kind}."
         ) from error
-    out = arrow_to_numpy(values)
+    numbers = arrow_to_numpy(values)
     if per_second != 1:
-        out /= per_second
-    out[~(np.abs(out) <= HUGE)] = np.nan
-    return out
+        numbers /= per_second
+    numbers[~(np.abs(numbers) <= HUGE)] = np.nan
+    return numbers
 
 
 def count_not_finite(column) -> int:
@@ -112,9 +112,9 @@ def _from_text(column, name, form, missing) -> np.ndarray:
             number_formats.read_clock: "times of the day",
         }.get(read, f"numbers{like}")
         raise TableError(f"Column {name!r} should hold {kind}, but has {bad!r}.")
-    out = arrow_to_numpy(result.cast(pa.float64(), safe=False))
-    out[~(np.abs(out) <= HUGE)] = np.nan
-    return out
+    numbers = arrow_to_numpy(result.cast(pa.float64(), safe=False))
+    numbers[~(np.abs(numbers) <= HUGE)] = np.nan
+    return numbers
 
 
 def column_as_texts(column, name) -> pa.ChunkedArray:
@@ -135,10 +135,10 @@ def level_codes(column, levels, name) -> np.ndarray:
     """Codes of a column in `levels`; -1 for an unknown level, NaN for missing."""
     values = column_as_texts(column, name)
     result = pc.index_in(values, value_set=pa.array(levels, pa.string()))
-    out = arrow_to_numpy(pc.fill_null(result, -1).cast(pa.float64()))
+    codes = arrow_to_numpy(pc.fill_null(result, -1).cast(pa.float64()))
     if values.null_count:
-        out[pc.is_null(values).to_numpy(zero_copy_only=False)] = np.nan
-    return out
+        codes[pc.is_null(values).to_numpy(zero_copy_only=False)] = np.nan
+    return codes
 
 
 def column_as_booleans(column, name) -> np.ndarray:

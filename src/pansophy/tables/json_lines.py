@@ -81,7 +81,7 @@ def _one_list(text, path) -> pa.Table:
         rows = json.loads(text)
     except ValueError as error:
         raise TableError(f"{path} is not JSON: {error}") from error
-    return from_rows(rows, path)
+    return _from_rows(rows, path)
 
 
 def _refuse_deep_nesting(lines, path, first_line):
@@ -158,10 +158,10 @@ def _parse_block(lines, path, line) -> pa.Table:
             raise TableError(f"{path}, line {line + i} is not JSON: {error}") from error
         if not isinstance(rows[-1], dict):
             raise TableError(f"{path}, line {line + i} is not an object of columns.")
-    return from_rows(rows, path)
+    return _from_rows(rows, path)
 
 
-def from_rows(rows, path) -> pa.Table:
+def _from_rows(rows, path) -> pa.Table:
     from .read import from_memory
 
     if not rows or not all(isinstance(r, dict) for r in rows):

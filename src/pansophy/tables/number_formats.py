@@ -111,7 +111,7 @@ def _format_regex(form):
 # -- numbers ---------------------------------------------------------------------------
 
 
-def number_form(pre, thousands, decimal, post) -> str:
+def _number_form(pre, thousands, decimal, post) -> str:
     middle = f"1{thousands}234{decimal}5" if thousands else f"1{decimal}5"
     return f"{pre}{middle}{post}"
 
@@ -192,7 +192,7 @@ def find_number(texts) -> DetectedFormat | None:
         words = tuple(w for w in words if not is_blank(w))
         if len(words) > 3 or any(re.search(r"\d", w) for w in words):
             continue
-        form = number_form(pre, thousands, decimal, space + post)
+        form = _number_form(pre, thousands, decimal, space + post)
         reason = "numbers" if form == "1.5" else f"numbers written like {form}"
         if words:
             listed = ", ".join(map(repr, words))

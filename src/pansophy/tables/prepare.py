@@ -86,14 +86,14 @@ class Preparation(Estimator):
     def fit_transform(self, frame, y=None, sample_weight=None) -> np.ndarray:
         """Fit and transform; unlike `transform`, mean targets are cross-fitted."""
         Y, w = self._fit(frame, y, sample_weight)
-        out = self.transform(frame)
+        prepared = self.transform(frame)
         if self.means_ is not None:
             part = target_encoding.cross_fitted(
                 frame.values, self.means_.where, self.long_, Y, w, self.random_state
             )
             a, b = self.edges_[2:4]
-            out[:, a:b] = (part - self.mean_shift_) / self.mean_scale_
-        return out
+            prepared[:, a:b] = (part - self.mean_shift_) / self.mean_scale_
+        return prepared
 
     def _fit(self, frame, y, w):
         plain = [c for c in self.columns if c.role != "text"]

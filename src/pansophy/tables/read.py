@@ -35,7 +35,7 @@ def read_table(source) -> pa.Table:
     while reading are returned by `reading_notes`.
     """
     if isinstance(source, (str, os.PathLike)):
-        table = read_file(Path(source))
+        table = _read_file(Path(source))
     else:
         table = from_memory(source)
     return checked_table(table)
@@ -160,7 +160,7 @@ def format_of(path) -> str:
     return FORMATS.get(ending, unnamed)
 
 
-def check_file(path):
+def _check_file(path):
     """Raises TableError if a path is not a file with content."""
     if path.is_dir():
         raise TableError(f"{path} is a folder, not a table.")
@@ -179,7 +179,7 @@ def seekable_file(path):
     A pipe (`<(cat table.csv)`, `/dev/stdin`, a named pipe) gives its bytes only once:
     they are copied to a temporary file, which is gone after the block.
     """
-    check_file(path)
+    _check_file(path)
     if path.is_file():
         yield path
         return
@@ -188,7 +188,7 @@ def seekable_file(path):
             _copy_pipe(pipe, copy, path)
         copy.flush()
         try:
-            check_file(Path(copy.name))
+            _check_file(Path(copy.name))
             yield Path(copy.name)
         except TableError as error:  # names the file that the user gave
             raise TableError(str(error).replace(copy.name, str(path))) from error
@@ -208,7 +208,7 @@ def _copy_pipe(pipe, copy, path) -> None:
         copy.write(part)
 
 
-def read_file(path) -> pa.Table:
+def _read_file(path) -> pa.Table:
     """Reads a file of any supported format, or a pipe."""
     with seekable_file(path) as file:
         return _read_seekable(file)

@@ -89,7 +89,7 @@ def sample_table_rows(source, rows, seed=0) -> pa.Table:
     if _is_path(source):
         with read.seekable_file(Path(source)) as path:
             if read.format_of(path) == "text":
-                return read.checked_table(sample_text(path, rows, seed))
+                return read.checked_table(_sample_text(path, rows, seed))
             return _sample_tables(_typed_tables(path), rows, seed)
     return _sample_tables(_typed_tables(source), rows, seed)
 
@@ -102,7 +102,7 @@ def _sample_tables(tables, rows, seed) -> pa.Table:
     return read.checked_table(reservoir.drawn())
 
 
-def sample_text(path, rows, seed) -> pa.Table:
+def _sample_text(path, rows, seed) -> pa.Table:
     """A random sample of a text file, with types inferred over all rows."""
     reservoir = Reservoir(rows, seed)
     types = None

@@ -98,8 +98,8 @@ def fit_one_hot(values, where, counts, w, full_rank) -> tuple[OneHot, list]:
         outputs += [(j, slot if slot != gone[j] else "missing") for slot in columns]
         kept.append(j)
     pick = np.asarray(kept, dtype=np.intp)
-    where = np.asarray(where, dtype=np.intp)
-    return OneHot(where[pick], start[pick], gone[pick], place, hit), outputs
+    places = np.asarray(where, dtype=np.intp)
+    return OneHot(places[pick], start[pick], gone[pick], place, hit), outputs
 
 
 def _split_rare(seen, least) -> tuple[np.ndarray, np.ndarray]:
@@ -141,21 +141,21 @@ def fit_codes(values, where, counts, w) -> OneHot:
             code[start[j] : start[j] + gone[j]] = MOST - 1
             known = np.sort(frequent)
         code[start[j] + known] = np.arange(len(known))
-    where = np.asarray(where, dtype=np.intp)
-    return OneHot(where, start, gone, np.empty(0, dtype=np.intp), code)
+    places = np.asarray(where, dtype=np.intp)
+    return OneHot(places, start, gone, np.empty(0, dtype=np.intp), code)
 
 
 def fit_means(values, where, counts, Y, w) -> Means:
     """Fit shrunk mean targets, eq. (1), of Y (n, K)."""
     start, gone = _slot_layout(counts)
-    where = np.asarray(where, dtype=np.intp)
+    places = np.asarray(where, dtype=np.intp)
     table = np.empty((int((gone + 1).sum()), Y.shape[1]))
     w = np.ones(len(Y)) if w is None else as_counts(w)
-    slots = slots_of(values, where, gone, np.zeros(len(where), np.intp))
-    for j in range(len(where)):
+    slots = slots_of(values, places, gone, np.zeros(len(places), np.intp))
+    for j in range(len(places)):
         part = mean_targets(slots[:, j], gone[j] + 1, Y, w)
         table[start[j] : start[j] + len(part)] = part
-    return Means(where, start, gone, table)
+    return Means(places, start, gone, table)
 
 
 def as_counts(w) -> np.ndarray:

@@ -8,7 +8,7 @@ different values: ordered classes if the name of the column says so (quality, ra
 stars), counts if they are distributed like counts (`_is_few_counts`), else
 classification. Numbers of floating type with three to `FEW` values on an even grid,
 each of them in several rows (ratings 1.0 to 5.0): ordered classes. More whole numbers
-that look like counts (`is_count`): a count. All other numbers: regression.
+that look like counts (`_is_count`): a count. All other numbers: regression.
 """
 
 import re
@@ -193,7 +193,7 @@ def _numeric_task(column, what, name, floating) -> TargetTask:
                 "classes",
             )
         hint = ""
-        if distinct[0] == 0 and is_count(x):
+        if distinct[0] == 0 and _is_count(x):
             hint = "; ask for task='count' if they are counts"
         return TargetTask(
             "classification", f"{name} has {len(distinct)} whole-number values{hint}"
@@ -206,7 +206,7 @@ def _numeric_task(column, what, name, floating) -> TargetTask:
         )
     if floating and np.any(x != np.floor(x)):
         return TargetTask("regression", f"{name} holds {what} with fractions")
-    if len(distinct) > FEW and is_count(x):
+    if len(distinct) > FEW and _is_count(x):
         return TargetTask(
             "count",
             f"{name} has whole numbers from {x.min():.0f} up, as counts are; ask for "
@@ -219,7 +219,7 @@ def _numeric_task(column, what, name, floating) -> TargetTask:
             "values; ask for task='classification' if they are classes",
         )
     hint = ""
-    if is_count(x, largest_mean=HINTED_MEAN):
+    if _is_count(x, largest_mean=HINTED_MEAN):
         hint = "; ask for task='count' if they are counts"
     return TargetTask(
         "regression", f"{name} has {len(distinct)} different whole numbers{hint}"
@@ -236,7 +236,7 @@ def _is_graded(x, distinct) -> bool:
     return bool(is_even_grid and len(distinct) >= (places[-1] + 1) / 2)
 
 
-def is_count(x, largest_mean=COUNT_MEAN) -> bool:
+def _is_count(x, largest_mean=COUNT_MEAN) -> bool:
     """Whether whole numbers look like counts rather than measured amounts.
 
     Each part of the rule asks whether a Poisson or negative binomial sample of mean and
@@ -307,7 +307,7 @@ def _is_few_counts(x) -> bool:
     from 0 up to a rare largest.
     """
     distinct = np.unique(x)
-    if distinct[0] > 1 or len(distinct) < FEWEST_COUNTS or not is_count(x):
+    if distinct[0] > 1 or len(distinct) < FEWEST_COUNTS or not _is_count(x):
         return False
     if x.mean() < FEWEST_MEAN and x.var() < SPREAD * x.mean():
         return False

@@ -34,7 +34,7 @@ def _parse_options(dialect):
     return csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True)
 
 
-def convert_options(dialect, types, columns=None):
+def _convert_options(dialect, types, columns=None):
     return csv.ConvertOptions(
         null_values=MISSING,
         strings_can_be_null=True,
@@ -44,7 +44,7 @@ def convert_options(dialect, types, columns=None):
     )
 
 
-def read_options(dialect, block):
+def _read_options(dialect, block):
     encoding = "utf8" if dialect.encoding == "utf-8" else dialect.encoding
     return csv.ReadOptions(encoding=encoding, block_size=block, skip_rows=dialect.skip)
 
@@ -59,9 +59,9 @@ def read_text_file(path) -> tuple[pa.Table, tuple[str, ...]]:
             with csv_dialect.open_bytes(path) as stream:
                 table = csv.read_csv(
                     stream,
-                    read_options=read_options(dialect, BLOCK),
+                    read_options=_read_options(dialect, BLOCK),
                     parse_options=_parse_options(dialect),
-                    convert_options=convert_options(dialect, types),
+                    convert_options=_convert_options(dialect, types),
                 )
         except pa.ArrowInvalid as error:
             retried = _retry_dialect(error, path, dialect)
@@ -164,9 +164,9 @@ def _plain_blocks(path, dialect, columns):
     with csv_dialect.open_bytes(path) as stream:
         reader = csv.open_csv(
             stream,
-            read_options=read_options(dialect, BLOCK),
+            read_options=_read_options(dialect, BLOCK),
             parse_options=_parse_options(dialect),
-            convert_options=convert_options(dialect, types, kept),
+            convert_options=_convert_options(dialect, types, kept),
         )
         for batch in reader:
             yield pa.Table.from_batches([batch])

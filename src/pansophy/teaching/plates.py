@@ -88,16 +88,16 @@ def _flatten_parts(parts) -> dict[str, Any]:
         return dict(parts)
     if isinstance(parts, Plate):
         inner = _flatten_parts(parts.tables)
-        out: dict[str, Any] = {}
+        flat_tables: dict[str, Any] = {}
         for k in range(parts.start, parts.start + parts.size):
             for key, table in inner.items():
-                _add_table(out, _fill_index(key, parts.index, k), table)
-        return out
-    out = {}
+                _add_table(flat_tables, _fill_index(key, parts.index, k), table)
+        return flat_tables
+    flat_tables = {}
     for part in parts:
         for key, table in _flatten_parts(part).items():
-            _add_table(out, key, table)
-    return out
+            _add_table(flat_tables, key, table)
+    return flat_tables
 
 
 def _add_table(out, key, table):

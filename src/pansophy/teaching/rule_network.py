@@ -144,7 +144,7 @@ def _most_specific_table(head, rules, parents, states_of):
     """The table of a head by the rule with most conditions for each configuration."""
     labels = states_of(head)
     table = np.full([*(len(states_of(n)) for n in parents), len(labels)], np.nan)
-    for at, u in _parent_configurations(parents, states_of):
+    for flat_index, u in _parent_configurations(parents, states_of):
         configuration = ", ".join(f"{n}={s!r}" for n, s in u.items()) or "no conditions"
         for k, state in enumerate(labels):
             matching = [r for r in rules if r.state == state and _rule_holds(r, u)]
@@ -156,8 +156,8 @@ def _most_specific_table(head, rules, parents, states_of):
                 raise ValueError(
                     f"rules about {head!r} disagree where {configuration}."
                 )
-            table[(*at, k)] = probs.pop()
-        row = table[at]
+            table[(*flat_index, k)] = probs.pop()
+        row = table[flat_index]
         unknown = np.isnan(row)
         if unknown.all() or unknown.sum() > 1:
             raise ValueError(f"no rule says what {head!r} is where {configuration}.")

@@ -102,11 +102,13 @@ def critical_points(
         )
         result = _roots_from_starts(g, points, box)
     H = hessian or (lambda x: numeric_jacobian(g, x))
-    out = []
+    critical = []
     for x in _distinct_points(result, box):
         kind = _kind_of_point(np.atleast_2d(H(x)))
-        out.append(CriticalPoint(x, float(value(x)), kind, size_of(g(x))))
-    return sorted(out, key=lambda point: (round(point.objective, 12), *point.position))
+        critical.append(CriticalPoint(x, float(value(x)), kind, size_of(g(x))))
+    return sorted(
+        critical, key=lambda point: (round(point.objective, 12), *point.position)
+    )
 
 
 def _roots_on_grid(g, low, high):

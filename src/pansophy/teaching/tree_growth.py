@@ -87,8 +87,8 @@ def growth_curve(model, X, y, X_val, y_val, *, sample_weight=None) -> GrowthCurv
         np.concatenate(([0], fewer)) - (np.arange(len(order) + 1) > 0)
     )
     nodes = 1 + np.concatenate(([0], np.cumsum(fewer)))
-    train = scores_by_size(full, order, X, y, sample_weight)
-    validation = scores_by_size(full, order, X_val, y_val, None)
+    train = _scores_by_size(full, order, X, y, sample_weight)
+    validation = _scores_by_size(full, order, X_val, y_val, None)
     name = "accuracy" if hasattr(full, "classes_") else "R2"
     return GrowthCurve(leaves, nodes, train, validation, order, name)
 
@@ -127,7 +127,7 @@ def _best_first_order(tree):
     return np.array(order, int), np.array(fewer, int)
 
 
-def scores_by_size(model, order, X, y, sample_weight):
+def _scores_by_size(model, order, X, y, sample_weight):
     """Score after each opening, by eq. (1)."""
     node_costs, split_costs, total = held_out_cost.held_out_costs(
         model, X, y, sample_weight

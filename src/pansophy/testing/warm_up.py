@@ -81,10 +81,10 @@ def _run_call(name: str) -> CallReport:
     import threadpoolctl
 
     with threadpoolctl.threadpool_limits(1):  # BLAS; the processes share the cores
-        return run_demo() if name == DEMO else run_usual_calls(name)
+        return _run_demo() if name == DEMO else run_usual_calls(name)
 
 
-def run_demo() -> CallReport:
+def _run_demo() -> CallReport:
     """The main job on the bundled table, in a process of its own."""
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:

@@ -358,7 +358,7 @@ def cost_curve(y, p, ratios=None, *, weights=None) -> list[CostPoint]:
     if np.any(ratios <= 0):
         raise ValueError("ratios must be above 0.")
     family = callable(p)
-    out = []
+    points = []
     for r in ratios:
         truth, q, w = check_binary_scores(y, p(r) if family else p, weights)
         t = 0.5 if family else _optimal_threshold(truth, q, w, "cost", (1.0, r), 0.0)
@@ -370,8 +370,8 @@ def cost_curve(y, p, ratios=None, *, weights=None) -> list[CostPoint]:
             _safe_ratio(tp, tp + fp),
             _safe_ratio(fp, w.sum() - P),
         )
-        out.append(CostPoint(float(r), float(t), float(cost), *map(float, rates)))
-    return out
+        points.append(CostPoint(float(r), float(t), float(cost), *map(float, rates)))
+    return points
 
 
 def decide_by_cost(p, costs) -> np.ndarray:

@@ -115,7 +115,7 @@ def compare_on_test_set(
     y = np.asarray(y)
     P = {name: np.asarray(p, dtype=float) for name, p in predictions.items()}
     _check_predictions(y, P)
-    metric = resolve_metric(metric, greater, y, next(iter(P.values())))
+    metric = _resolve_metric(metric, greater, y, next(iter(P.values())))
     names = list(P)
     seen, values = _bootstrap_scores(
         y, P, metric, weights, groups, n_resamples, random_state
@@ -165,7 +165,7 @@ def _check_predictions(y, P):
             raise ValueError(f"The predictions of {name!r} are not all finite.")
 
 
-def resolve_metric(metric, greater, y, p) -> Metric:
+def _resolve_metric(metric, greater, y, p) -> Metric:
     """A Metric from one, its name, a function or None."""
     if isinstance(metric, Metric):
         return metric
@@ -200,16 +200,16 @@ def _bootstrap_scores(y, P, metric, weights, groups, n_resamples, seed):
         code = np.unique(np.asarray(groups), return_inverse=True)[1]
     kinds = len(np.unique(y)) if metric.task == "classification" else 0
     seen = np.array([metric.score(y, p) for p in P.values()])
-    out, n_resamples = [], min(n_resamples, MAX_SCORED_RESAMPLES)
+    resampled, n_resamples = [], min(n_resamples, MAX_SCORED_RESAMPLES)
     for block in resample_counts(code.max() + 1, n_resamples, rng):
         for count in block:
             i = np.repeat(np.arange(len(y)), count[code].astype(int))
             if kinds and len(np.unique(y[i])) < kinds:
                 continue  # a class was not drawn: the score is not defined
-            out.append([metric.score(y[i], p[i]) for p in P.values()])
-    if not out:
+            resampled.append([metric.score(y[i], p[i]) for p in P.values()])
+    if not resampled:
         raise ValueError("The rarest class has too few test rows for a bootstrap.")
-    return seen, np.array(out)
+    return seen, np.array(resampled)
 
 
 def _mcnemar_of_classes(y, p, q, task) -> McNemarTest | None:

@@ -224,14 +224,14 @@ def _training_of_stopped(losses, design, known, of_rows, training) -> np.ndarray
     """
     R = len(losses)
     pair = np.minimum.outer(known, known)
-    out = training.copy()
+    variances = training.copy()
     for r in np.unique(pair[pair < R]):
         C = between_fold_variance(losses[:r], design.fold_of[:r], design.folds)
         upper_bound = design.ratio * of_rows + np.maximum(
             _pair_variances(C) - of_rows, 0.0
         )
-        out = np.where(pair == r, np.maximum(upper_bound, out), out)
-    return out
+        variances = np.where(pair == r, np.maximum(upper_bound, variances), variances)
+    return variances
 
 
 def _uneven_fold_variance(losses, design, df) -> np.ndarray:

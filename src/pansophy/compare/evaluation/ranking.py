@@ -42,7 +42,7 @@ from .paired_tests import (
     p_better_than,
     score_interval,
 )
-from .racing import RaceStop, filled
+from .racing import RaceStop, fill_unrun_repeats
 from .statistics import Interval, optimism_of_shares, student_quantile
 
 LAST_VALUE = "last value"  # along time
@@ -142,7 +142,7 @@ def _estimates_of_metric(done, metric, design, y) -> ScoreEstimates:
     """Estimates of one metric: from losses of rows, else of blocks, else of folds.
 
     What a method did not run after it was stopped is filled in from the best that
-    finished (`racing.filled`).
+    finished (`racing.fill_unrun_repeats`).
     """
     names = [t.method.name for t in done]
     stopped = np.array([t.stopped is not None for t in done])
@@ -188,7 +188,8 @@ def fill_stopped(values, stopped, sign) -> list[np.ndarray]:
     finished = np.flatnonzero(~np.asarray(stopped)) if not np.all(stopped) else longest
     best = max(finished, key=lambda m: sign * np.nanmean(values[m]))
     return [
-        filled(v, values[best]) if len(v) < len(values[best]) else v for v in values
+        fill_unrun_repeats(v, values[best]) if len(v) < len(values[best]) else v
+        for v in values
     ]
 
 
@@ -347,7 +348,7 @@ def compare_with_baselines(name, estimates, greater) -> list[BaselineComparison]
     """
     names = estimates.names
     known = np.isfinite(estimates.covariance).all()
-    out = []
+    comparisons = []
     for baseline in BASELINES:
         if baseline not in names or baseline == name:
             continue
@@ -356,10 +357,10 @@ def compare_with_baselines(name, estimates, greater) -> list[BaselineComparison]
         if known:
             better = p_better_than(estimates, names.index(baseline), greater)
             p = float(better[names.index(name)])
-        out.append(
+        comparisons.append(
             BaselineComparison(baseline, d.interval, bool(p < SIGNIFICANCE_LEVEL), p)
         )
-    return out
+    return comparisons
 
 
 def tradeoff_of_best(rows, kept, greater, bias=None) -> Tradeoff | None:

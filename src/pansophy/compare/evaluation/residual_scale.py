@@ -89,17 +89,17 @@ class ResidualScale(NamedTuple):
     def inverse(self, values) -> np.ndarray:
         """The inverse of g; amounts that cannot be negative are not."""
         if self.transform == "identity":
-            out = values
+            amounts = values
         elif self.transform == "log":
             with np.errstate(over="ignore"):
-                out = np.exp(values)
+                amounts = np.exp(values)
         else:
             root = np.maximum(values, 0.0)
             d = np.sqrt(self.dispersion)
             with np.errstate(over="ignore"):
                 root = np.sinh(d * root) / d if d > 0 else root
-                out = root**2 - ANSCOMBE
-        return np.maximum(out, 0.0) if self.non_negative else out
+                amounts = root**2 - ANSCOMBE
+        return np.maximum(amounts, 0.0) if self.non_negative else amounts
 
     def spread(self, p, frame=None) -> np.ndarray:
         """u (n,) of rows with predictions p and the columns of a frame."""
@@ -115,7 +115,7 @@ class ResidualScale(NamedTuple):
         log_spread = np.zeros(len(p))
         for column, edges, heights in zip(self.columns, self.edges, self.heights):
             x = p if column == 0 else values[:, column - 1]
-            log_spread += heights[bin_codes(x, edges[np.isfinite(edges)])]
+            log_spread += heights[residual_bins(x, edges[np.isfinite(edges)])]
         return np.exp(log_spread)
 
 
@@ -222,11 +222,11 @@ def fit_log_spread(r, p, frame, w, groups=None):
     values = np.zeros((n, 0)) if frame is None else frame.values[:, :SCREENED_COLUMNS]
     X = np.column_stack([p, values])
     digits = _row_digits(p, values, groups)
-    fitted = first_rows(digits, w)
+    fitted = _rows_of_smallest_digits(digits, w)
     fold = (digits * 2.0**40).astype(np.int64) % FOLDS
     t = np.sqrt(np.abs(r))
-    edges = [quantile_edges(x, w[fitted]) for x in X[fitted].T]
-    codes = np.column_stack([bin_codes(x, e) for x, e in zip(X.T, edges)])
+    edges = [_quantile_edges(x, w[fitted]) for x in X[fitted].T]
+    codes = np.column_stack([residual_bins(x, e) for x, e in zip(X.T, edges)])
     path = np.zeros((STUMPS + 1, n))
     for k in range(FOLDS):
         held_out = fitted & (fold == k)
@@ -252,14 +252,14 @@ def fit_log_spread(r, p, frame, w, groups=None):
     return columns, padded, heights, log_spread
 
 
-def first_rows(digits, w) -> np.ndarray:
+def _rows_of_smallest_digits(digits, w) -> np.ndarray:
     """Mask of the rows of smallest digits that count as MAX_ROWS, or a few more."""
     _, code = np.unique(digits, return_inverse=True)
     rows = np.bincount(code.ravel(), w)
     return (np.cumsum(rows) - rows < MAX_ROWS)[code.ravel()]
 
 
-def quantile_edges(x, w) -> np.ndarray:
+def _quantile_edges(x, w) -> np.ndarray:
     """At most BINS - 1 distinct quantiles of the values that are known."""
     known = np.isfinite(x)
     total = w[known].sum()
@@ -269,7 +269,7 @@ def quantile_edges(x, w) -> np.ndarray:
     return np.unique(values_at_ranks(x[known], w[known], ranks))
 
 
-def bin_codes(x, edges) -> np.ndarray:
+def residual_bins(x, edges) -> np.ndarray:
     """0 up to the first edge, and so on; BINS where x is missing."""
     return np.where(np.isnan(x), BINS, np.searchsorted(edges, x))
 

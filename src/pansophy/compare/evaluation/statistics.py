@@ -53,15 +53,15 @@ HEAVY_SHARE = 1 / 3  # of their sum
 
 def finite_array(values, what, least=1) -> np.ndarray:
     """A finite float array of at least `least` entries, or one clear sentence."""
-    out = np.asarray(values, dtype=float)
-    if len(out) < least:
+    numbers = np.asarray(values, dtype=float)
+    if len(numbers) < least:
         count = {2: "two"}.get(least, str(least))
-        too_few = f"At least {count} {what} are needed, got {len(out)}."
+        too_few = f"At least {count} {what} are needed, got {len(numbers)}."
         raise ValueError(too_few if least > 1 else f"There are no {what}.")
-    if not np.isfinite(out).all():
-        position = int(np.argwhere(~np.isfinite(out))[0][0])
+    if not np.isfinite(numbers).all():
+        position = int(np.argwhere(~np.isfinite(numbers))[0][0])
         raise ValueError(f"{what} must be finite; number {position} is not.")
-    return out
+    return numbers
 
 
 def check_level(level):

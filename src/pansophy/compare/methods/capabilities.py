@@ -90,7 +90,7 @@ def capability_of(cls) -> Capability:
         cls.__name__,
         f"{'.'.join(cls.__module__.split('.')[:2])}.{cls.__name__}",
         kind,
-        tasks_of(cls.__name__, kind, labels),
+        _tasks_of(cls.__name__, kind, labels),
         bool(tags.input_tags.allow_nan),
         "categorical_features" in model.get_params(deep=False),
         bool(tags.input_tags.sparse),
@@ -104,7 +104,7 @@ def capability_of(cls) -> Capability:
     )
 
 
-def tasks_of(name, kind, labels) -> tuple[str, ...]:
+def _tasks_of(name, kind, labels) -> tuple[str, ...]:
     if kind == "classifier":
         return (CLASS, LABELS) if labels else (CLASS,)
     if kind == "regressor":

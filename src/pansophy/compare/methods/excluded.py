@@ -214,7 +214,7 @@ def excluded_estimators(task, run, listed, named=False) -> list[SkippedMethod]:
     predicts = "predicts numbers" if for_classes else "predicts classes"
     rest = sorted((set(other_reasons) | set(listed)) - set(reasons))
     reasons = {**reasons, **dict.fromkeys(rest, predicts), **NO_TARGET}
-    out = []
+    skipped = []
     for name, reason in reasons.items():
         if name in run:
             continue
@@ -222,8 +222,8 @@ def excluded_estimators(task, run, listed, named=False) -> list[SkippedMethod]:
         if named and reason in REPRESENTED:
             reason = NOT_REQUESTED
             kind = SkipKind.NOT_REQUESTED
-        out.append(SkippedMethod(name, reason, kind))
-    return out + _excluded_subpackages()
+        skipped.append(SkippedMethod(name, reason, kind))
+    return skipped + _excluded_subpackages()
 
 
 def _excluded_subpackages() -> list[SkippedMethod]:

@@ -266,7 +266,7 @@ def _validation_split(rows, by_class, task) -> tuple[BoosterRows, BoosterRows | 
     return pick(a), pick(b)
 
 
-def fit_booster(model, X, y, w, objective, classes) -> None:
+def _fit_booster(model, X, y, w, objective, classes) -> None:
     """Fit, and keep the bytes and the task on the estimator."""
     seed = model.random_state
     model.task_ = BoosterTask(
@@ -358,7 +358,7 @@ class BoosterClassifier(Classifier, Estimator):
         k = len(self.classes_)
         if k < 2:
             raise ValueError("y has one class; there is nothing to learn.")
-        fit_booster(self, X, codes, w, "binary" if k == 2 else "classes", k)
+        _fit_booster(self, X, codes, w, "binary" if k == 2 else "classes", k)
         return self
 
     @cached_property
@@ -407,7 +407,7 @@ class BoosterRegressor(Regressor, Estimator):
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="number", ensure_all_finite="allow-nan"
         )
-        fit_booster(self, X, y, w, self.objective, 0)
+        _fit_booster(self, X, y, w, self.objective, 0)
         return self
 
     @cached_property

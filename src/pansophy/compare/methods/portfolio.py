@@ -25,7 +25,7 @@ classification_leaves = lambda s: {
 regression_leaves = lambda s: {"min_samples_leaf": max(5, min(50, s.n // 50))}
 
 
-def regression_forest(s):
+def _regression_forest(s):
     """Larger leaves for many rows, and half the trees for very many: to save time."""
     leaf = 1 if s.n < 1000 else max(3, s.n // 10_000)
     return {
@@ -35,12 +35,12 @@ def regression_forest(s):
 
 
 def _count_forest(s):
-    parameters = regression_forest(s)
+    parameters = _regression_forest(s)
     leaf = max(5, parameters["min_samples_leaf"])
     return {**parameters, "criterion": "poisson", "min_samples_leaf": leaf}
 
 
-classification_forest = regression_forest
+classification_forest = _regression_forest
 # votes may leave a class without any: see `wrappers.SmoothedProbabilities`
 SMOOTHED = {"smoothed": True}
 # many enough that a class that is there gets a vote
@@ -461,14 +461,14 @@ NUMBERS = [
         "random forest",
         NUMBER,
         ENSEMBLE + "RandomForestRegressor",
-        regression_forest,
+        _regression_forest,
         space=FOREST,
     ),
     Method(
         "extra trees",
         NUMBER,
         ENSEMBLE + "ExtraTreesRegressor",
-        regression_forest,
+        _regression_forest,
         space=FOREST,
     ),
     Method(

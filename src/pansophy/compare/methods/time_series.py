@@ -92,7 +92,7 @@ def _best_window(values, horizon) -> int:
     return best
 
 
-def season_length(values) -> int:
+def _season_length(values) -> int:
     """s of eq. (4): the lag at which differences repeat themselves; 0 if none."""
     d = np.diff(values)
     T = len(d)
@@ -154,7 +154,7 @@ class SeriesBaseline(Regressor, Estimator):
     def fit(self, frame, y, sample_weight=None, groups=None, times=None):
         times = _time_values(frame, self.time_column) if times is None else times
         past = History(times, y, sample_weight)
-        self.floor_ = smallest_count(y, sample_weight) if self.floored else -np.inf
+        self.floor_ = _smallest_count(y, sample_weight) if self.floored else -np.inf
         horizon = max(1, round(steps_to_look_ahead(self.horizon, past) / 2))
         self.last_moment_ = float(past.moments[-1])
         self.step_ = past.step
@@ -168,7 +168,7 @@ class SeriesBaseline(Regressor, Estimator):
             span = past.moments[-1] - past.moments[0]
             self.slope_ = float((past.values[-1] - past.values[0]) / span)
         elif self.kind == "seasonal":
-            s = season_length(past.values)
+            s = _season_length(past.values)
             self.season_ = past.values[len(past) - s :] if s else self.season_
         return self
 
@@ -220,8 +220,8 @@ class WithLags(Regressor, Estimator):
         self.moments_ = past.moments
         self.values_ = past.values
         self.step_ = past.step
-        self.floor_ = smallest_count(y, sample_weight) if self.floored else -np.inf
-        self.season_length_ = season_length(past.values)
+        self.floor_ = _smallest_count(y, sample_weight) if self.floored else -np.inf
+        self.season_length_ = _season_length(past.values)
         horizon = steps_to_look_ahead(self.horizon, past)
         place = past.places(times)
         rng = make_rng(self.random_state)
@@ -231,7 +231,7 @@ class WithLags(Regressor, Estimator):
             known = place - 1
             usable = place >= 1
         lags = self._lags(known[usable], place[usable])
-        part = with_columns(frame[np.flatnonzero(usable)], lags)
+        part = _with_columns(frame[np.flatnonzero(usable)], lags)
         pick = lambda a: None if a is None else np.asarray(a)[usable]
         self.model_ = fit_pipeline(
             clone(self.model),
@@ -267,11 +267,11 @@ class WithLags(Regressor, Estimator):
         times = _time_values(frame, self.time_column)
         place = last + _steps_ahead(times, self.moments_[-1], self.step_)
         lags = self._lags(np.full(len(place), last), place)
-        change = np.ravel(self.model_.predict(with_columns(frame, lags)))
+        change = np.ravel(self.model_.predict(_with_columns(frame, lags)))
         return np.maximum(lags[:, 0] + change, self.floor_)
 
 
-def smallest_count(y, weight=None) -> float:
+def _smallest_count(y, weight=None) -> float:
     """The least count that is predicted: see `wrappers.FlooredCounts`."""
     return max(MIN_COUNT_SHARE * float(np.average(y, weights=weight)), 1e-12)
 
@@ -284,6 +284,6 @@ LAG_COLUMNS = (
 )
 
 
-def with_columns(frame, columns) -> MixedFrame:
+def _with_columns(frame, columns) -> MixedFrame:
     """A frame with further columns of numbers, in front of the others."""
     return MixedFrame(np.column_stack([columns, frame.values]), frame.texts)

@@ -108,7 +108,7 @@ def _exact_shapley(model, frame):
         shares = (X - mu)[:, :, None] * line.W
         base = mu @ line.W + line.c
         values = _sum_by_column(shares, owners, len(model.schema.used))
-        return values, base, output_names(model.schema, values), line.scale, None
+        return values, base, _output_names(model.schema, values), line.scale, None
     try:
         return _tree_shapley(model, inner, prepare.transform(frame), Z, owners, a, b)
     except (TypeError, ValueError, AttributeError):  # not trees, or paths too long
@@ -177,7 +177,7 @@ def _tree_shapley(model, inner, X, Z, owners, a, b):
         scale = ("log odds" if len(base) == 1 else "score") if raw else "probability"
     elif schema.task == "count" and not _explains_predictions(inner, Z, explanation):
         scale = f"logarithm of {schema.target}"
-    return a * values, a * base + b, output_names(schema, values), scale, None
+    return a * values, a * base + b, _output_names(schema, values), scale, None
 
 
 def _explains_predictions(inner, Z, explanation) -> bool:
@@ -195,7 +195,7 @@ def _sum_by_column(shares, owners, columns) -> np.ndarray:
     return out
 
 
-def output_names(schema, values) -> list | None:
+def _output_names(schema, values) -> list | None:
     """Names of several outputs; one output of two classes is about the second."""
     names = schema.labels if schema.task == "multilabel" else schema.classes
     return list(names) if len(names) == values.shape[2] else None
@@ -219,7 +219,7 @@ def _sampled_shapley(model, frame, walks, rng):
     base = fz.mean(axis=0)
     K = fz.shape[1]
     scale = schema.target if K == 1 and not schema.labels else "probability"
-    return values, base, output_names(schema, values), scale, error
+    return values, base, _output_names(schema, values), scale, error
 
 
 def _permutation_gains(model, rows, Z, fz, orders):

@@ -105,23 +105,23 @@ def predict_stream(
 
     def work(table):
         frame = model.schema.frame(table)
-        out = prediction_table(model, table, frame, level, proba, explain)
+        answers = prediction_table(model, table, frame, level, proba, explain)
         far = count_out_of_range(frame, looked.ends) if check else None
         return (
-            append_predictions(table, kept, out),
+            append_predictions(table, kept, answers),
             evenly_spaced_rows(frame, used),
             far,
         )
 
     opened = nullcontext(sink) if callable(sink) else open_sink(sink)
-    with ignore_user_warnings(), opened as write, progress_bar(progress) as tick:
+    with ignore_user_warnings(), opened as write, _progress_bar(progress) as tick:
         results: Any = threads.run_tasks(tasks(), blas=True)
         with closing(results):
-            for out, seen, far in results:
+            for answers, seen, far in results:
                 if n_done == 0 and not overwrite:
-                    _refuse_other_columns(sink, out.column_names)
-                write(out)
-                n_done += out.num_rows
+                    _refuse_other_columns(sink, answers.column_names)
+                write(answers)
+                n_done += answers.num_rows
                 looked.add(seen, far)
                 tick(n_done)
         if first is None:
@@ -177,7 +177,7 @@ def append_predictions(table, kept, out) -> pa.Table:
 
 
 @contextmanager
-def progress_bar(progress):
+def _progress_bar(progress):
     """`tick(rows done)`: the caller's own function, a line on a terminal, or none."""
     if callable(progress):
         yield progress

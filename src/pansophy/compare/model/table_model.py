@@ -405,23 +405,25 @@ class TableModel:
 
     def misfits(self, table) -> list[Finding]:
         """Columns that are missing, of another kind, or unknown to the model."""
-        out = []
+        findings = []
         for c in self.schema.used:
             if c.name not in table.column_names:
                 text = f"The table lacks the column {c.name!r}."
-                out.append(make_finding("missing column", "alarm", text, column=c.name))
+                findings.append(
+                    make_finding("missing column", "alarm", text, column=c.name)
+                )
                 continue
             try:
                 column_schema = replace(self.schema, columns=(c,))
                 column_schema.frame(table.select([c.name]))
             except TableError as error:
-                out.append(
+                findings.append(
                     make_finding("wrong type", "alarm", str(error), column=c.name)
                 )
         for name in self.schema.extra(table):
             text = f"The column {name!r} was not in training and is not used."
-            out.append(make_finding("unknown column", "note", text, column=name))
-        return out
+            findings.append(make_finding("unknown column", "note", text, column=name))
+        return findings
 
     def _conformal_scores(self, kind, other) -> ConformalScores | AdaptiveScores:
         task = self.schema.task

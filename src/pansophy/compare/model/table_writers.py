@@ -61,11 +61,11 @@ def table_writer(target):
     if target.is_dir() or not target.parent.is_dir():
         raise TableError(f"{target} cannot be written: its folder is not there.")
     with replacing_file(target) as draft, pa.OSFile(str(draft), "wb") as file:
-        out = pa.CompressedOutputStream(file, squeeze) if squeeze else file
-        with _format_writer(form, out) as write:
+        stream = pa.CompressedOutputStream(file, squeeze) if squeeze else file
+        with _format_writer(form, stream) as write:
             yield write
         if squeeze:
-            out.close()
+            stream.close()
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def _format_writer(form, out):
         if form in ("csv", "tsv"):
             table = _safe_for_spreadsheets(table)
         elif form == "jsonl":
-            out.write(json_lines(table))
+            out.write(_json_lines(table))
             return
         if not opened:
             opened.append(WRITERS[form](out, table.schema))
@@ -146,7 +146,7 @@ def _escape_formulas(column):
     return pc.if_else(bad, marked, column)
 
 
-def json_lines(table) -> bytes:
+def _json_lines(table) -> bytes:
     """One JSON object a row, written column by column."""
     if table.num_rows == 0:
         return b""

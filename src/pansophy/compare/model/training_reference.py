@@ -107,16 +107,16 @@ def typical_value(reference, column):
 
 def frame_to_table(frame, columns) -> pa.Table:
     """A frame as a plain table: numbers, names of levels, dates, lengths of texts."""
-    out: dict[str, pa.Array] = {}
+    arrays: dict[str, pa.Array] = {}
     number = text = 0
     for c in columns:
         if c.role == "text":
-            out[f"length of {c.name}"] = pc.utf8_length(frame.texts[text])
+            arrays[f"length of {c.name}"] = pc.utf8_length(frame.texts[text])
             text += 1
             continue
-        out[c.name] = _column_to_arrow(frame.values[:, number], c)
+        arrays[c.name] = _column_to_arrow(frame.values[:, number], c)
         number += 1
-    return pa.table(out)
+    return pa.table(arrays)
 
 
 def never_missing(reference, column) -> bool:
@@ -161,18 +161,20 @@ class ReferenceCheck:
         if self.reference is None or not self.rows:
             return []
         table = pa.concat_tables(self.tables)
-        out = [f for c in self.columns for f in _unknown_level_findings(table, c)]
+        new_levels = [
+            f for c in self.columns for f in _unknown_level_findings(table, c)
+        ]
         far = _range_findings(self.ends, self.far)
         if self.rows < MIN_ROWS_FOR_DRIFT:
-            return out + far
-        warned = {f.column for f in out if f.severity == "warning"}
+            return new_levels + far
+        warned = {f.column for f in new_levels if f.severity == "warning"}
         findings = drift(self.reference, table, whole=False).findings
         wanted = lambda f: (
             f.kind in ("drift", "unit changed") and f.column not in warned
         )
         drifted = [f for f in findings if wanted(f)]
         warned = {f.column for f in drifted}  # a column that has moved is told once
-        return out + [f for f in far if f.column not in warned] + drifted
+        return new_levels + [f for f in far if f.column not in warned] + drifted
 
 
 class TrainingRanges(NamedTuple):
@@ -229,7 +231,7 @@ def count_out_of_range(frame, ends) -> OutOfRange:
 
 def _range_findings(ends, far) -> list[Finding]:
     """One finding for each column with values far outside those of training."""
-    out = []
+    findings = []
     for k in [] if far is None else np.flatnonzero(far.counts):
         c = ends.columns[k]
         n = int(far.counts[k])
@@ -245,8 +247,10 @@ def _range_findings(ends, far) -> list[Finding]:
         )
         severity = "warning" if n / far.rows >= WARNING_SHARE else "note"
         facts = {"rows": n, "share": n / far.rows, "low": float(a), "high": float(b)}
-        out.append(make_finding("out of range", severity, text, column=c.name, **facts))
-    return out
+        findings.append(
+            make_finding("out of range", severity, text, column=c.name, **facts)
+        )
+    return findings
 
 
 def evenly_spaced_rows(frame, columns, max_rows=CHECKED_PER_BATCH) -> pa.Table:

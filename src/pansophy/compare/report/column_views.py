@@ -73,7 +73,7 @@ def _columns_of_values(c) -> dict[str, tuple[int, Column]]:
     return {k.name: (j, k) for j, k in enumerate(columns)}
 
 
-def column_parts(c, place, column) -> tuple[np.ndarray, list[str]]:
+def _column_parts(c, place, column) -> tuple[np.ndarray, list[str]]:
     """Codes (n,) and names of the parts of one column."""
     x = np.asarray(c.data.frame.values[:, place], dtype=float)
     return level_parts(x, column) if column.levels else parts_by_quantile(x)
@@ -89,7 +89,7 @@ def _compute_column_view(c, name) -> ColumnView:
     if name not in known:
         raise ValueError(f"{name!r} is no column of values; try {', '.join(known)}.")
     place, column = known[name]
-    codes, names = column_parts(c, place, column)
+    codes, names = _column_parts(c, place, column)
     outputs, Y, is_share = _shown_outputs(c)
     w = row_weights(c)
     parts = len(names)
@@ -158,7 +158,7 @@ def strongest_views(c) -> list[ColumnView]:
     w = row_weights(c)
     strength = {}
     for name, (place, column) in _columns_of_values(c).items():
-        codes, names = column_parts(c, place, column)
+        codes, names = _column_parts(c, place, column)
         if len(names) > 1:
             strength[name] = explained_share(codes, Y, w)
     best = sorted(strength, key=lambda name: -strength[name])[:MAX_COLUMNS]

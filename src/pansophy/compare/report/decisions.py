@@ -49,28 +49,31 @@ SCALE_SENTENCES = {
 
 def decision_sections(c) -> list[Section]:
     """Threshold, costs and sets or intervals, from held-out rows."""
-    out = []
+    sections = []
     try:
         held_out = held_out_predictions(c)
         if c.schema.task == "classification" and len(c.schema.classes) == 2:
-            out += (
+            sections += (
                 [_given_costs_section(c, held_out)] if c.settings.get("costs") else []
             )
-            out.append(positive_section(c, held_out))
-            out += [threshold_section(c, held_out), cost_ratio_section(c, held_out)]
+            sections.append(positive_section(c, held_out))
+            sections += [
+                threshold_section(c, held_out),
+                cost_ratio_section(c, held_out),
+            ]
         adaptive = c.adaptive_scores
         if adaptive is not None:
-            out.append(_adaptive_section(c, held_out, adaptive))
+            sections.append(_adaptive_section(c, held_out, adaptive))
         elif c.schema.task == "classification":
-            out.append(prediction_set_section(c, held_out))
+            sections.append(prediction_set_section(c, held_out))
         elif c.schema.task != "multilabel":
-            out.append(interval_section(c, held_out))
-            out += interval_part_sections(c, held_out)
+            sections.append(interval_section(c, held_out))
+            sections += interval_part_sections(c, held_out)
         else:
-            out.append(_label_threshold_section(c, held_out))
+            sections.append(_label_threshold_section(c, held_out))
     except ValueError as error:
-        out.append(Section("Decisions", str(error), HtmlTable("none", [], [], [])))
-    return out
+        sections.append(Section("Decisions", str(error), HtmlTable("none", [], [], [])))
+    return sections
 
 
 def _given_costs_section(c, held_out) -> Section:
@@ -108,7 +111,7 @@ def positive_section(c, held_out) -> Section:
     w = held_out.weight
     count = np.ones(len(y)) if w is None else effective_counts(w, are_whole(w))
     body = []
-    for name, right, among, words in (
+    for name, right, is_counted, words in (
         ("sensitivity", said, y, f"of the rows with {yes!r}, found"),
         (
             "specificity",
@@ -124,7 +127,7 @@ def positive_section(c, held_out) -> Section:
             f"of the rows called {no_label!r}, right",
         ),
     ):
-        k, n = float(count @ (right & among)), float(count @ among)
+        k, n = float(count @ (right & is_counted)), float(count @ is_counted)
         rate = rate_interval(k, n)
         body.append(
             [
@@ -403,11 +406,11 @@ def scale_sentence(scale) -> str:
     """Sentence on where intervals are wide."""
     if scale is None:
         return SCALE_SENTENCES["identity"]
-    out = [SCALE_SENTENCES[scale.transform]]
+    sentences = [SCALE_SENTENCES[scale.transform]]
     if len(scale.columns):
-        out = [s for s in out if scale.transform != "identity"]
-        out.append(SCALE_SENTENCES["steps"])
-    return " ".join(out)
+        sentences = [s for s in sentences if scale.transform != "identity"]
+        sentences.append(SCALE_SENTENCES["steps"])
+    return " ".join(sentences)
 
 
 def _adaptive_section(c, held_out, scores) -> Section:

@@ -37,8 +37,8 @@ class ColumnTableRow(NamedTuple):
 def exploration_figures(overview) -> list[Figure]:
     """The map of rows, the associations and what is missing, as far as there is any."""
     o = getattr(overview, "overview", overview)
-    out = [_row_map_figure(o), _association_figure(o), _missing_values_figure(o)]
-    return [p for p in out if p is not None]
+    figures = [_row_map_figure(o), _association_figure(o), _missing_values_figure(o)]
+    return [p for p in figures if p is not None]
 
 
 def _row_map_figure(o) -> Figure | None:
@@ -203,15 +203,15 @@ def _draw_missing_values(shares, ax):
 def column_summaries(overview) -> list[ColumnTableRow]:
     """The columns in a line each, at most MAX_COLUMNS_LISTED of them."""
     o = getattr(overview, "overview", overview)
-    out = []
+    rows = []
     for s in o.columns[:MAX_COLUMNS_LISTED]:
         share = s.missing / o.rows if o.rows else 0.0
         gone = f"{100 * share:.1f} %" if s.missing else ""
         counts = s.counts or [k for _, k in s.top]
         label = f"distribution of {short_name(s.name, 40)}"
         line = (s.name, s.kind, gone, f"{s.distinct:,}", _usual_values(s))
-        out.append(ColumnTableRow(*line, sparkline(counts, label), label))
-    return out
+        rows.append(ColumnTableRow(*line, sparkline(counts, label), label))
+    return rows
 
 
 def _usual_values(s) -> str:

@@ -138,7 +138,7 @@ def method_paragraphs(c) -> list[str]:
     reason = getattr(c.split, "why", "")
     fits = s["folds"] * s["repeats"]
     cut = getattr(c.split, "kind", None) or s.get("split", "")
-    out = [
+    paragraphs = [
         f"The rows were cut into {s['folds']} {cut} folds"
         + (f" ({reason})" if reason else "")
         + (f", {s['repeats']} times over" if s["repeats"] > 1 else "")
@@ -159,25 +159,25 @@ def method_paragraphs(c) -> list[str]:
         (r.method for r in c.leaderboard if r.method in LINEAR_BASELINES), None
     )
     held = f"the {DUMMY}" + (f" and {linear}, the plain linear model" if linear else "")
-    out.append(
+    paragraphs.append(
         f"Anything worth keeping should beat {held}. A method that failed, ran out of "
         "time or memory in any fold is not ranked."
     )
     pretrained = [t.method.name for t in c.trials if t.method.pretrained]
     if pretrained:
-        out.append(
+        paragraphs.append(
             f"The weights of the {pretrained[0]} come with the library. They were "
             "trained on made-up tables only: it had seen none of these rows, and no "
             "real table, before."
         )
     if c.selection_bias > 0:
-        out.append(
+        paragraphs.append(
             "The best of several scores is partly luck. Scores drawn around those seen "
             "tell how much better the best looks than it is: "
             f"{format_number(c.selection_bias)} of its {c.metric}. Score and interval "
             "to expect of it are moved by that."
         )
-    return out
+    return paragraphs
 
 
 def _race_text(c) -> str:

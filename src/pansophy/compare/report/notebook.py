@@ -15,7 +15,7 @@ CELL_STYLE = (
 )
 
 
-def escape(text) -> str:
+def _escape(text) -> str:
     """Text for a page: no markup, no control characters."""
     return escape_html(plain_text(text))
 
@@ -40,7 +40,7 @@ def _score_figure(c) -> str:
 def _html_cell(text, tag="td", align="left", bold=False) -> str:
     style = CELL_STYLE.format(align) + (";font-weight:600" if bold else "")
     scope = ' scope="col"' if tag == "th" else ""
-    return f'<{tag}{scope} style="{style}">{escape(str(text))}</{tag}>'
+    return f'<{tag}{scope} style="{style}">{_escape(str(text))}</{tag}>'
 
 
 def render_notebook(c) -> str:
@@ -64,10 +64,10 @@ def render_notebook(c) -> str:
     n_hidden = len(c.leaderboard) - MAX_ROWS_SHOWN
     parts = [
         '<div style="max-width:64em;line-height:1.45">',
-        f'<p style="margin:.3em 0;opacity:.7">{escape(setting_sentence(c))}</p>',
+        f'<p style="margin:.3em 0;opacity:.7">{_escape(setting_sentence(c))}</p>',
         "" if c.complete else "<p><strong>Incomplete: interrupted.</strong></p>",
-        f'<p style="margin:.3em 0;font-weight:600">{escape(first)}</p>',
-        *(f'<p style="margin:.3em 0">{escape(s)}</p>' for s in rest),
+        f'<p style="margin:.3em 0;font-weight:600">{_escape(first)}</p>',
+        *(f'<p style="margin:.3em 0">{_escape(s)}</p>' for s in rest),
         '<div style="overflow-x:auto"><table style="border-collapse:collapse;'
         'font-variant-numeric:tabular-nums;margin:.5em 0">',
         f"<thead>{head_row}</thead><tbody>{''.join(rows)}</tbody></table></div>",
@@ -87,10 +87,10 @@ def _collapsible_list(title, pairs) -> str:
     if not pairs:
         return ""
     items = "".join(
-        f"<li>{escape(f'{name}: {reason}' if name else reason)}</li>"
+        f"<li>{_escape(f'{name}: {reason}' if name else reason)}</li>"
         for name, reason in pairs
     )
     return (
-        f"<details><summary>{escape(title)} ({len(pairs)})</summary>"
+        f"<details><summary>{_escape(title)} ({len(pairs)})</summary>"
         f'<ul style="margin:.2em 0">{items}</ul></details>'
     )

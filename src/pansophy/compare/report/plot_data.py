@@ -150,10 +150,10 @@ def partial_dependence_data(c, column=None, method=None) -> Dependence:
             raise ValueError("There is no column whose values can be set.")
         column = able[0]
     key = ("dependence", method, column)
-    return cached_view(c, key, lambda: compute_partial_dependence(c, column, method))
+    return cached_view(c, key, lambda: _compute_partial_dependence(c, column, method))
 
 
-def compute_partial_dependence(c, name, method):
+def _compute_partial_dependence(c, name, method):
     columns = [k for k in columns_in_frame_order(c) if k.role != "text"]
     places = {k.name: j for j, k in enumerate(columns)}
     if name not in places:

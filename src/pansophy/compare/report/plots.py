@@ -52,7 +52,7 @@ def plot_scores(c, ax=None):
     ax = plot.score_intervals(
         [r.method for r in rows],
         *zip(*(s[:3] for s in spans)),
-        limits=axis_limits(rows, [s[:3] for s in spans]),
+        limits=_axis_limits(rows, [s[:3] for s in spans]),
         label=f"{c.metric}, {better} is better",
         ax=ax,
         **_highlighted_methods(c),
@@ -133,7 +133,7 @@ def _crowd_limits(means):
     return shown.min() - room, shown.max() + room
 
 
-def axis_limits(rows, spans):
+def _axis_limits(rows, spans):
     """From the best to the dummy and what is near; one wild method hides nothing."""
     good = [s for r, s in zip(rows, spans) if r.standing is not Standing.BELOW_DUMMY]
     shown = good if len(good) > 1 else spans

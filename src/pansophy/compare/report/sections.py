@@ -88,17 +88,17 @@ def _kept_model_figures(c) -> list[Figure]:
         "regression": _regression_figures,
         "count": _regression_figures,
     }
-    out = makers[c.schema.task](c)
+    figures = makers[c.schema.task](c)
     if c.winner != DUMMY:
-        out += _importance_figures(c)
-    return out
+        figures += _importance_figures(c)
+    return figures
 
 
 def _classification_figures(c) -> list[Figure]:
     is_binary = c.schema.task == "classification" and len(c.schema.classes) == 2
     name = f" {short_name(str(c.schema.classes[1]), 40)!r}" if is_binary else ""
     positive = f" Positive is{name}." if is_binary else ""
-    out = [
+    figures = [
         make_figure(
             "Calibration",
             f"The share of rows in which{name if is_binary else ' the class'} came "
@@ -129,7 +129,7 @@ def _classification_figures(c) -> list[Figure]:
     ]
     if c.schema.task == "classification":
         n_classes = len(c.schema.classes)
-        out.append(
+        figures.append(
             make_figure(
                 "Confusion",
                 "How many rows of each class were predicted to be of which class: the "
@@ -140,7 +140,7 @@ def _classification_figures(c) -> list[Figure]:
             )
         )
     if is_binary:
-        out.append(
+        figures.append(
             make_figure(
                 "Gain",
                 "What share of the positive rows is found by looking at the most "
@@ -149,7 +149,7 @@ def _classification_figures(c) -> list[Figure]:
                 "g",
             )
         )
-    return out
+    return figures
 
 
 def _pooled_classes_sentence(c) -> str:
@@ -210,7 +210,7 @@ def _regression_figures(c) -> list[Figure]:
 
 def _importance_figures(c) -> list[Figure]:
     """Figures of the importance of columns."""
-    out = [
+    figures = [
         make_figure(
             "What it relies on",
             f"How much worse the {c.metric} of held-out rows gets when one column is "
@@ -225,7 +225,7 @@ def _importance_figures(c) -> list[Figure]:
     except Exception:  # said by the picture above
         top = []
     for i, name in enumerate(top):
-        out.append(
+        figures.append(
             make_figure(
                 f"If only {short_name(name, 40)} changed",
                 "The mean prediction for held-out rows when this column is set to each "
@@ -236,7 +236,7 @@ def _importance_figures(c) -> list[Figure]:
                 f"p{i}",
             )
         )
-    return out
+    return figures
 
 
 def has_learning_curve(c) -> bool:
@@ -276,15 +276,15 @@ def weak_subgroups(c) -> list[str]:
 
 def method_blocks(c, figures) -> list[MethodBlock]:
     """One for each method that was tried, ranked ones first; `figures` by task."""
-    out = [
+    blocks = [
         _method_block(c, row)._replace(figures=figures["methods", i])
         for i, row in enumerate(c.leaderboard)
     ]
     for name, reason in c.disqualified:
-        out.append(
+        blocks.append(
             MethodBlock(name, "not ranked", f"Not ranked: {reason}.", None, None, "")
         )
-    return out
+    return blocks
 
 
 def _method_figures(c, place) -> list[Figure]:
@@ -421,13 +421,13 @@ def _estimator_code(trial) -> str:
     for name in LEARNED_SETTINGS:
         value = getattr(last, name, None)
         if value is not None and np.size(value) <= 8:
-            lines.append(f"chosen: {name.rstrip('_')} = {format_value(value)}"[:300])
+            lines.append(f"chosen: {name.rstrip('_')} = {_format_value(value)}"[:300])
     return "\n".join(lines)
 
 
-def format_value(value) -> str:
+def _format_value(value) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{k} {format_value(v)}" for k, v in value.items())
+        return ", ".join(f"{k} {_format_value(v)}" for k, v in value.items())
     if isinstance(value, (int, float, np.number)):
         return f"{value:.4g}"
     return str(value)

@@ -136,7 +136,7 @@ def skipped_lines(c) -> list[str]:
 
 
 def _wrap_lines(lines, width) -> list[str]:
-    out = []
+    wrapped = []
     for line in lines:
         indent = "    " if line.startswith("  ") else ""
         kept = textwrap.wrap(
@@ -146,8 +146,8 @@ def _wrap_lines(lines, width) -> list[str]:
             break_long_words=False,
             break_on_hyphens=False,
         )
-        out += kept or [""]
-    return out
+        wrapped += kept or [""]
+    return wrapped
 
 
 def render_text(c, width=None) -> str:

@@ -71,10 +71,10 @@ def _multiply_and_rescale(row, likelihoods, bits, total, power, two):
     for c in range(w):
         total[c] = 0.0
     for j in range(row.shape[0]):
-        out, L = row[j], likelihoods[j]
+        lanes_of_j, L = row[j], likelihoods[j]
         for c in range(w):
-            v = out[c] * (L[c] * two[c])
-            out[c] = v
+            v = lanes_of_j[c] * (L[c] * two[c])
+            lanes_of_j[c] = v
             total[c] += v
 
 
@@ -131,9 +131,9 @@ def _add_pair_products(a, u, share, p, pairs):
         for c in range(w):
             p[c] = row[c] * share[c]
         for j in range(k):
-            out, v = pairs[i, j], u[j]
+            pair_lanes, v = pairs[i, j], u[j]
             for c in range(w):
-                out[c] += p[c] * v[c]
+                pair_lanes[c] += p[c] * v[c]
 
 
 @compiled(fastmath=FASTMATH_FUSED)
@@ -141,9 +141,9 @@ def _add_posteriors(a, b, share, g, rows, begins, lengths, t, each, counts):
     """Posteriors g = a_j b_j share of step t, put or added into rows of counts."""
     k, w = a.shape
     for j in range(k):
-        x, y, out = a[j], b[j], g[j]
+        x, y, products = a[j], b[j], g[j]
         for c in range(w):
-            out[c] = x[c] * y[c] * share[c]
+            products[c] = x[c] * y[c] * share[c]
     if each:
         for c in range(w):
             if t < lengths[c]:

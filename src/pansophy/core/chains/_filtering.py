@@ -342,7 +342,7 @@ def scaled_forward_backward(start, A, evidence, ends, each, counts, pairs, logli
     for s, end in enumerate(ends):
         n = end - begin
         sequence_evidence = ScaledEvidence(table, top, index[begin:end])
-        out = counts[begin:end] if each else counts
+        sequence_counts = counts[begin:end] if each else counts
         logliks[s] = scaled_sweep(start, A, sequence_evidence, 0, 1, n, stored)
         if logliks[s] == -math.inf:
             return first, False
@@ -356,7 +356,7 @@ def scaled_forward_backward(start, A, evidence, ends, each, counts, pairs, logli
             n,
             stored,
             each,
-            out,
+            sequence_counts,
             pairs,
             edge,
         )

@@ -90,9 +90,9 @@ def _log_pairs(alpha, log_A, A, v, value, e, f, pairs):
         for i in range(k):
             p = e[i] * scale
             row = A[i]
-            out = pairs[i]
+            pair_row = pairs[i]
             for j in range(k):
-                out[j] += p * row[j] * f[j]
+                pair_row[j] += p * row[j] * f[j]
         return
     for i in range(k):
         for j in range(k):

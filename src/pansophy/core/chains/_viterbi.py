@@ -167,10 +167,10 @@ def batched_viterbi_scores(first, M, table, index, begins, lengths, pointers, d)
             if t < lengths[c]:
                 offsets[c] = k * index[begins[c] + t]
         for j in range(k):
-            out, new = d[j], best[j]
+            scores_of_j, new = d[j], best[j]
             for c in range(w):
                 v = new[c] + flat[offsets[c] + j]
-                out[c] = v if t < lengths[c] else out[c]
+                scores_of_j[c] = v if t < lengths[c] else scores_of_j[c]
 
 
 @compiled

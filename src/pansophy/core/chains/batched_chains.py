@@ -82,7 +82,7 @@ def _batched_forward_backward(
     run = _batched_forward(layout, first, begins, lengths)
     if not run.smallest.min() > SMALLEST_SUM:
         return None
-    out = np.zeros((len(layout.log_table), k)) if counts is None else counts
+    count_table = np.zeros((len(layout.log_table), k)) if counts is None else counts
     pairs = np.zeros((k, k, w) if paired else (0, 0, 0))
     u = np.empty((k, w))
     loops.backward_messages_batch(
@@ -94,7 +94,7 @@ def _batched_forward_backward(
         lengths,
         run.stored,
         counts is not None,
-        out,
+        count_table,
         pairs,
         u,
         run.smallest,
@@ -103,7 +103,7 @@ def _batched_forward_backward(
         return None
     starts = first * u
     pairs = pairs.sum(axis=2)
-    return Expected(starts / starts.sum(axis=0), pairs, out, run.logliks), u
+    return Expected(starts / starts.sum(axis=0), pairs, count_table, run.logliks), u
 
 
 def expected_of_batch(layout: ChainLayout, begins, lengths, counts, *, paired):
@@ -115,9 +115,9 @@ def expected_of_batch(layout: ChainLayout, begins, lengths, counts, *, paired):
     )
     if result is None:
         return None
-    out = result[0]
+    expected = result[0]
     A = layout.chain.trans if paired else 0.0
-    return out._replace(start=out.start.sum(axis=1), trans=out.trans * A)
+    return expected._replace(start=expected.start.sum(axis=1), trans=expected.trans * A)
 
 
 def split_into_blocks(begin, n):
@@ -224,13 +224,15 @@ def blockwise_forward_backward(layout: ChainLayout, begin, n, counts, *, paired)
         share = np.einsum("bi,ij,bj->b", blocks.before, A, u)
         cross_counts = (blocks.before / share[:, None]).T @ u
         trans = A * (sum(e.trans for e in expectations) + cross_counts)
-    out = (
+    total_counts = (
         expectations[0].counts
         if counts is not None
         else sum(e.counts for e in expectations)
     )
     loglik = np.sum([e.loglik.sum() for e in expectations])
-    return Expected(expectations[0].start[:, 0], trans, out, np.array([loglik]))
+    return Expected(
+        expectations[0].start[:, 0], trans, total_counts, np.array([loglik])
+    )
 
 
 def _batched_beliefs(layout: ChainLayout, first, begins, lengths, out):

@@ -76,16 +76,16 @@ def filter_logits(logits, top_k=None, top_p=None):
     order = xp.argsort(-logits, axis=-1, stable=True)
     rank = xp.argsort(order, axis=-1, stable=True)
     if top_k is not None:
-        out = rank >= check_count("top_k", top_k)
-        logits = xp.where(out, xp.full_like(logits, -math.inf), logits)
+        is_left_out = rank >= check_count("top_k", top_k)
+        logits = xp.where(is_left_out, xp.full_like(logits, -math.inf), logits)
     if top_p is not None:
         if not 0 < top_p <= 1:
             raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}.")
         p = xp.take_along_axis(softmax(logits), order, axis=-1)
         mass_before = xp.cumulative_sum(p, axis=-1) - p  # of the more probable ones
         mass_before = xp.take_along_axis(mass_before, rank, axis=-1)
-        out = (mass_before >= top_p) & (rank > 0)
-        logits = xp.where(out, xp.full_like(logits, -math.inf), logits)
+        is_left_out = (mass_before >= top_p) & (rank > 0)
+        logits = xp.where(is_left_out, xp.full_like(logits, -math.inf), logits)
     return logits
 
 

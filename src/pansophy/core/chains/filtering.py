@@ -168,7 +168,7 @@ def _log_group(layout: ChainLayout, begin, ends, counts, *, paired):
 
     n = int(ends[-1])
     k = layout.k
-    counts_each, out = layout.count_rows(begin, n, counts)
+    counts_each, count_table = layout.count_rows(begin, n, counts)
     logliks = np.empty(len(ends))
     pairs = np.zeros((k, k) if paired else (0, 0))
     first = log_forward_backward(
@@ -176,11 +176,11 @@ def _log_group(layout: ChainLayout, begin, ends, counts, *, paired):
         *layout.log_evidence(begin, n),
         ends,
         counts_each,
-        out,
+        count_table,
         pairs,
         logliks,
     )
-    return Expected(first, pairs, out, logliks)
+    return Expected(first, pairs, count_table, logliks)
 
 
 def _log_batch(layout: ChainLayout, begins, lengths, counts, *, paired):
@@ -192,8 +192,8 @@ def _log_batch(layout: ChainLayout, begins, lengths, counts, *, paired):
     logliks = np.concatenate([part.loglik for part in parts])
     if counts is not None:
         parts = [part._replace(counts=np.zeros((0, layout.k))) for part in parts]
-    out = sum_statistics(part._replace(loglik=0.0) for part in parts)
-    return out._replace(loglik=logliks)
+    expected = sum_statistics(part._replace(loglik=0.0) for part in parts)
+    return expected._replace(loglik=logliks)
 
 
 def _sequential_forward_backward(layout: ChainLayout, begin, ends, counts, *, paired):
@@ -202,7 +202,7 @@ def _sequential_forward_backward(layout: ChainLayout, begin, ends, counts, *, pa
     k = layout.k
     padded = len(layout.start)
     n = int(ends[-1])
-    counts_each, out = layout.count_rows(begin, n, counts)
+    counts_each, count_table = layout.count_rows(begin, n, counts)
     logliks = np.empty(len(ends))
     pairs = np.zeros((padded, padded) if paired else (0, 0))
     first, is_possible = layout.loops.scaled_forward_backward(
@@ -211,14 +211,14 @@ def _sequential_forward_backward(layout: ChainLayout, begin, ends, counts, *, pa
         layout.scaled_evidence(begin, n),
         ends,
         counts_each,
-        out,
+        count_table,
         pairs,
         logliks,
     )
     if not is_possible:
         return None
     trans = pairs.T[:k, :k] * layout.chain.trans if paired else pairs
-    return Expected(first[:k], trans, out, logliks)
+    return Expected(first[:k], trans, count_table, logliks)
 
 
 def _two_ended_forward_backward(layout: ChainLayout, begin, n, counts, *, paired):
@@ -235,16 +235,16 @@ def _two_ended_forward_backward(layout: ChainLayout, begin, n, counts, *, paired
         return None
     m = n // 2
     edge = np.empty((2, padded))
-    counts_each, out = layout.count_rows(begin, n, counts)
+    counts_each, count_table = layout.count_rows(begin, n, counts)
     pairs = np.zeros((2, padded, padded) if paired else (2, 0, 0))
-    other_counts = out if counts_each else np.zeros_like(out)
+    other_counts = count_table if counts_each else np.zeros_like(count_table)
     forward_middle = stored[m - 1].copy()
     backward_middle = stored[m] @ backward_trans
 
     def forward():
         return loops.meeting_sweep(
             forward_middle, False, layout.trans, evidence, m, 1, n - m, stored,
-            counts_each, out, pairs[0], edge[0],
+            counts_each, count_table, pairs[0], edge[0],
         )  # fmt: skip
 
     def backward():
@@ -256,10 +256,10 @@ def _two_ended_forward_backward(layout: ChainLayout, begin, n, counts, *, paired
     rest, check = threads.run_tasks([forward, backward])
     if np.isnan(rest + check):
         return None
-    out = out if counts_each else out + other_counts
+    count_table = count_table if counts_each else count_table + other_counts
     trans = pairs[0] + pairs[1].T
     trans = trans[:k, :k] * layout.chain.trans if paired else trans
-    return Expected(edge[1, :k], trans, out, np.array([logliks[0] + rest]))
+    return Expected(edge[1, :k], trans, count_table, np.array([logliks[0] + rest]))
 
 
 def _half_sweeps(layout: ChainLayout, begin, n, backward_trans):
@@ -296,10 +296,10 @@ def expected_counts(chain: Chain, evidence: Evidence, *, log=False) -> Expected:
     parts = _forward_backward(layout, counts, log=log, paired=True)
     if layout.dense:
         parts = (part._replace(counts=np.zeros((0, layout.k))) for part in parts)
-    out = sum_statistics(
+    expected = sum_statistics(
         part._replace(loglik=float(part.loglik.sum())) for part in parts
     )
-    return out._replace(counts=counts) if layout.dense else out
+    return expected._replace(counts=counts) if layout.dense else expected
 
 
 def smooth_chain(chain: Chain, evidence: Evidence, *, log=False):

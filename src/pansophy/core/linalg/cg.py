@@ -137,7 +137,7 @@ def conjugate_gradients(
 def _lanczos_matrices(coefficients, squared_norms, tol) -> tuple:
     """Eq. (5) for each column; steps after a column has converged do not count."""
     table = np.array(coefficients, dtype=np.float64)  # (steps, 3, k)
-    out = []
+    tridiagonals = []
     for column, norm in enumerate(squared_norms):
         a, ratio, residual = table[:, :, column].T if len(table) else np.empty((3, 0))
         converged = np.flatnonzero((residual <= tol) | (a <= 0))
@@ -146,8 +146,10 @@ def _lanczos_matrices(coefficients, squared_norms, tol) -> tuple:
         a, ratio = a[:m], ratio[:m]
         diagonal = 1 / a
         diagonal[1:] += ratio[:-1] / a[:-1]
-        out.append(Tridiagonal(diagonal, np.sqrt(ratio[:-1]) / a[:-1], float(norm)))
-    return tuple(out)
+        tridiagonals.append(
+            Tridiagonal(diagonal, np.sqrt(ratio[:-1]) / a[:-1], float(norm))
+        )
+    return tuple(tridiagonals)
 
 
 def log_determinant(tridiagonals) -> float:

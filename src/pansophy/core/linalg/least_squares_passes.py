@@ -119,8 +119,8 @@ def round_to_few_bits(mean, spread):
     with np.errstate(over="ignore", invalid="ignore"):
         spread = np.where(spread > 0, spread, np.abs(mean))
         grain = 2.0 ** (np.frexp(np.where(spread > 0, spread, 1.0))[1] - 8)
-        out = np.round(mean / grain) * grain
-    return np.where(np.isfinite(out), out, 0.0)
+        rounded = np.round(mean / grain) * grain
+    return np.where(np.isfinite(rounded), rounded, 0.0)
 
 
 def on_device(a, like):

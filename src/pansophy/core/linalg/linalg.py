@@ -142,17 +142,17 @@ def cholesky_update(L, v, *, downdate=False):
     """
     from . import _linalg as loops
 
-    out = np.array(L, dtype=np.result_type(L, np.float32), order="F", copy=True)
-    v = np.array(v, dtype=out.dtype, copy=True)
-    if out.ndim != 2 or v.shape != (out.shape[0],):
-        raise ValueError(f"L of shape {out.shape} cannot take v of shape {v.shape}.")
-    if not loops.rank_one_update(out, v, -1.0 if downdate else 1.0):
+    factor = np.array(L, dtype=np.result_type(L, np.float32), order="F", copy=True)
+    v = np.array(v, dtype=factor.dtype, copy=True)
+    if factor.ndim != 2 or v.shape != (factor.shape[0],):
+        raise ValueError(f"L of shape {factor.shape} cannot take v of shape {v.shape}.")
+    if not loops.rank_one_update(factor, v, -1.0 if downdate else 1.0):
         raise NotPositiveDefiniteError(
             "the downdated matrix is not positive definite."
             if downdate
             else "L has a diagonal entry that is not above 0."
         )
-    return out
+    return factor
 
 
 class LowRank(NamedTuple):

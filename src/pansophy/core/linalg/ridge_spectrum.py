@@ -130,11 +130,11 @@ def centred_product(X, w, m, B):
     """Xc B, (n, t), in the blocks of `row_gram_matrix`."""
     root = None if w is None else np.sqrt(to_numpy(w).astype(np.float64))[:, None]
     if sp.issparse(X):
-        out = X @ B - m @ B
-        return out if root is None else out * root
+        product = X @ B - m @ B
+        return product if root is None else product * root
     xp = namespace(X)
-    out = to_numpy(X @ asarray(B, xp.astype(X[:0, :1], xp.float64))) - m @ B
-    return out if root is None else out * root
+    product = to_numpy(X @ asarray(B, xp.astype(X[:0, :1], xp.float64))) - m @ B
+    return product if root is None else product * root
 
 
 def centred_targets(Y, w, *, intercept):

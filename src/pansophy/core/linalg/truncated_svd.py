@@ -136,14 +136,14 @@ class CentredMatrix:
 
         if self.parts:
             products = _map_row_blocks(self.sums, lambda x, cut: stats(x))
-            out: Any = (
+            sums: Any = (
                 sum(products)
                 if m is None
                 else [sum(f) for f in zip(*products, strict=True)]
             )
         else:
-            out = self.data.sum(stats)
-        return out if m is None else out[0] - m[:, None] * out[1]
+            sums = self.data.sum(stats)
+        return sums if m is None else sums[0] - m[:, None] * sums[1]
 
     def columns(self, V):
         """A A^T V for a dense wide X, by blocks of its columns."""
@@ -157,8 +157,8 @@ class CentredMatrix:
             return x.T @ y if m is None else (x.T @ y, m @ y)
 
         aligned = () if m is None else (m,)
-        out = Rows(X.T, *aligned, block=_svd_block_rows(X, d, n)).sum(stats)
-        return out if m is None else out[0] - out[1]
+        sums = Rows(X.T, *aligned, block=_svd_block_rows(X, d, n)).sum(stats)
+        return sums if m is None else sums[0] - sums[1]
 
 
 def _thin_product(x, V):

@@ -170,13 +170,13 @@ def loop_key(loop, argument_types, target) -> str:
         sys.implementation.cache_tag,
         *target,
         *(str(getattr(numba.config, name, None)) for name in SETTINGS),
-        ", ".join(type_name(t) for t in argument_types),
+        ", ".join(_type_name(t) for t in argument_types),
         *sorted(_own_digest(part) for part in _reachable_loops(loop)),
     )
     return hashlib.sha256("\n".join(content).encode()).hexdigest()
 
 
-def type_name(numba_type) -> str:
+def _type_name(numba_type) -> str:
     """Name of a Numba type that no other type shares.
 
     Numba names a NamedTuple without the module of its class.
@@ -185,7 +185,7 @@ def type_name(numba_type) -> str:
     members = getattr(numba_type, "types", None)
     if named_tuple is None and not isinstance(members, tuple):
         return str(numba_type)
-    inside = ", ".join(type_name(t) for t in members or ())
+    inside = ", ".join(_type_name(t) for t in members or ())
     return f"{numba_type}<{_describe_class(named_tuple)}: {inside}>"
 
 

@@ -30,18 +30,18 @@ QUOTED = 3  # examples in a text
 
 def check_columns(view: TableView) -> list[Finding]:
     """Findings of all checks on all columns of a table."""
-    out = []
+    findings = []
     for c in view.columns:
         counts = np.bincount(c.codes + 1, minlength=2)[1:] if c.levels else None
         missing = float(c.missing.mean()) if view.n else 0.0
-        out += list(_check_presence(c, missing, counts))
+        findings += list(_check_presence(c, missing, counts))
         if missing == 1.0:
             continue
         if c.levels:
-            out += list(_check_texts(c, counts))
+            findings += list(_check_texts(c, counts))
         if not c.categorical:
-            out += list(_check_numbers(c))
-    return out + list(_odd_scales(view))
+            findings += list(_check_numbers(c))
+    return findings + list(_odd_scales(view))
 
 
 def _check_presence(c, missing, counts):
@@ -52,7 +52,7 @@ def _check_presence(c, missing, counts):
         text = f"{name!r} is empty: all {n} values are missing."
         yield make_finding("empty", "warning", text, column=name)
         return
-    top, share = most_common(c, counts)
+    top, share = _most_common(c, counts)
     if share == 1.0 and missing == 0.0:
         rows = "the only row" if n == 1 else f"all {n} rows"
         text = f"{name!r} is constant: {top} in {rows}."
@@ -74,7 +74,7 @@ def _check_presence(c, missing, counts):
         yield make_finding("infinite", "warning", text, column=name, count=c.infinite)
 
 
-def most_common(c, counts):
+def _most_common(c, counts):
     """The most frequent value as text, and its share of the known values."""
     if counts is not None:
         top = int(counts.argmax())
@@ -254,7 +254,7 @@ def _check_dates(c, x):
 def _odd_scales(view):
     """Finding for columns whose typical size is far from that of the others."""
     plain = [c for c in view.columns if c.kind == "number" and not c.missing.all()]
-    sizes = {c.name: typical_value(c.numbers[~c.missing]) for c in plain}
+    sizes = {c.name: _typical_value(c.numbers[~c.missing]) for c in plain}
     sizes = {n: s for n, s in sizes.items() if s > 0}
     if len(sizes) < 4:
         return
@@ -270,5 +270,5 @@ def _odd_scales(view):
             yield make_finding("odd scale", "note", text, column=name, size=size)
 
 
-def typical_value(x) -> float:
+def _typical_value(x) -> float:
     return float(np.median(np.abs(x))) or robust_scale(x)

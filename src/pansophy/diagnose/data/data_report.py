@@ -33,8 +33,8 @@ class DataReport:
     findings: list[Finding]
 
     def to_dict(self) -> dict[str, Any]:
-        out = {**vars(self), "findings": [f._asdict() for f in self.findings]}
-        return json_ready(out)
+        plain = {**vars(self), "findings": [f._asdict() for f in self.findings]}
+        return json_ready(plain)
 
     def __str__(self):
         lists = [

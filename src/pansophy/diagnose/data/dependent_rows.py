@@ -123,20 +123,20 @@ def dependent_rows(view, targets, group=None, time=None) -> list[Finding]:
 
     `view` is without the targets.
     """
-    out = []
+    findings = []
     ordered = time is not None
     for target in targets:
         y = _target_scores(target)
         if len(y) - np.isnan(y).sum() < FEWEST:
             continue
         events = list(time_to_event_findings(view, target))
-        out += events
+        findings += events
         dated = view.without({f.column for f in events})
         ordered_findings = (
             [] if time else list(_time_order_findings(dated, target.name, y))
         )
         ordered = ordered or bool(ordered_findings)
-        out += ordered_findings
+        findings += ordered_findings
     grouped = group is not None
     if group is None and targets:
         entities = [e for e in find_entities(view) if e.certain or len(e.columns) == 1]
@@ -147,19 +147,19 @@ def dependent_rows(view, targets, group=None, time=None) -> list[Finding]:
                 e for e in entities if e.columns not in repeated_columns
             ] + alike
         entities.sort(key=lambda e: not e.certain)
-        out += [_entity_finding(e) for e in entities[:MOST]]
+        findings += [_entity_finding(e) for e in entities[:MOST]]
         grouped = any(e.certain for e in entities)
         told = {name for e in entities for name in e.columns}
         for target in targets:
-            out += _repeated_groups(
+            findings += _repeated_groups(
                 view.without(told), target.name, _target_scores(target)
             )
     if not (grouped or ordered):
-        left = {f.column for f in out if f.kind == "time to event"}
+        left = {f.column for f in findings if f.kind == "time to event"}
         order = _unnamed_order(view.without(left), targets)
         if order is not None:
-            out.append(_order_finding(order, targets[0].name))
-    return out
+            findings.append(_order_finding(order, targets[0].name))
+    return findings
 
 
 def _order_finding(order, target) -> Finding:

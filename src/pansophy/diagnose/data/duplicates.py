@@ -287,14 +287,14 @@ def _conflicting_targets(alone, targets):
 
 def _copies_across_folds(groups, splits):
     """For each fold: number of test rows with a copy in training, and of test rows."""
-    out = []
+    counts = []
     for train, test in splits or ():
         in_training = np.zeros(int(groups.max(initial=0)) + 1, bool)
         in_training[groups[np.asarray(train)]] = True
         test = np.asarray(test)
         count = int(test.sum()) if test.dtype == bool else len(test)
-        out.append((int(in_training[groups[test]].sum()), count))
-    return tuple(out)
+        counts.append((int(in_training[groups[test]].sum()), count))
+    return tuple(counts)
 
 
 def _examples_of(groups, most=5):

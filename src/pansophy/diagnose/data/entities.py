@@ -125,7 +125,7 @@ def find_entities(view, target=None, random_state=0) -> list[Entity]:
         return []
     entities = _entities_of(view, keys, coded)
     if not entities:
-        entities = _entities_of(view, pair_keys(keys, view.n), coded, keys)
+        entities = _entities_of(view, _pair_keys(keys, view.n), coded, keys)
     return _without_coarser(sorted(entities, key=lambda e: -len(e.determined)), keys)
 
 
@@ -151,7 +151,7 @@ def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
         return []
     determined = {e.columns: e.determined for e in known}
     residuals = linear_residuals(view, y)
-    out = []
+    entities = []
     for c in view.columns:
         if c.kind == "empty" or c.name == target or not _may_be_key(c):
             continue
@@ -161,7 +161,7 @@ def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
         if (codes < 0).any():
             continue
         z = np.unique(codes, return_inverse=True)[1].ravel()
-        if not is_repeated(z):
+        if not _is_repeated(z):
             continue
         is_coded = c.numbers is None and len(c.levels) <= LEVELS
         rest = linear_residuals(view.without({c.name}), y) if is_coded else residuals
@@ -178,10 +178,10 @@ def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
         certain = bool((named or nominal or has_few_rows) and rows_of_one <= FEW_ROWS)
         if named or nominal or c.numbers is None:
             count = int(z.max()) + 1
-            out.append(
+            entities.append(
                 Entity((c.name,), count, view.n, other_columns, certain, float(share))
             )
-    return sorted(out, key=lambda e: (not e.certain, -e.share))
+    return sorted(entities, key=lambda e: (not e.certain, -e.share))
 
 
 def _are_years(c) -> bool:
@@ -227,12 +227,14 @@ def _halves_of_values(z, y) -> tuple[np.ndarray, np.ndarray]:
     start = np.cumsum(counts) - counts
     half = np.empty(len(z), int)
     half[order] = (np.arange(len(z)) - start[z[order]]) % 2
-    several = counts > 1
+    is_repeated_value = counts > 1
     means = []
     for k in (0, 1):
         rows = half == k
         size = np.maximum(np.bincount(z[rows], minlength=len(counts)), 1)
-        means.append((np.bincount(z[rows], y[rows], len(counts)) / size)[several])
+        means.append(
+            (np.bincount(z[rows], y[rows], len(counts)) / size)[is_repeated_value]
+        )
     return means[0], means[1]
 
 
@@ -253,7 +255,7 @@ def _with_missing_apart(codes, missing) -> np.ndarray:
     return np.unique(codes, return_inverse=True)[1].ravel()
 
 
-def is_repeated(codes) -> bool:
+def _is_repeated(codes) -> bool:
     """Whether enough different values come in several rows."""
     sizes = np.bincount(codes)
     repeats = len(codes) - len(sizes)
@@ -263,17 +265,17 @@ def is_repeated(codes) -> bool:
     )
 
 
-def pair_keys(keys, n) -> dict:
+def _pair_keys(keys, n) -> dict:
     """Pairs of candidate columns as keys: persons numbered within each site."""
     coarse = [k for k, codes in keys.items() if codes.max() + 1 < n / 2][:PAIRED]
-    out = {}
+    joint_keys = {}
     for a, b in combinations(coarse, 2):
         sizes = int(keys[a].max()) + 1, int(keys[b].max()) + 1
         joint = keys[a].astype(np.int64) * sizes[1] + keys[b]
         joint = np.unique(joint, return_inverse=True)[1].ravel()
         if joint.max() + 1 > 1.5 * max(sizes):  # neither determines the other
-            out[a + b] = joint
-    return out
+            joint_keys[a + b] = joint
+    return joint_keys
 
 
 def _entities_of(view, keys, coded, parts=None) -> list[Entity]:
@@ -281,10 +283,10 @@ def _entities_of(view, keys, coded, parts=None) -> list[Entity]:
 
     `parts` are the single columns of pairs, which must not do so alone.
     """
-    out = []
+    entities = []
     table = np.stack(list(coded.values())).astype(np.int32)
     for names, codes in keys.items():
-        if not is_repeated(codes):
+        if not _is_repeated(codes):
             continue
         count = int(codes.max()) + 1
         repeats = repeats_of(codes)
@@ -303,8 +305,8 @@ def _entities_of(view, keys, coded, parts=None) -> list[Entity]:
         )
         certain = len(determined) >= 2 and view.n <= FEW_ROWS * count
         if determined:
-            out.append(Entity(names, count, view.n, determined, certain))
-    return out
+            entities.append(Entity(names, count, view.n, determined, certain))
+    return entities
 
 
 class Repeats(NamedTuple):
@@ -338,12 +340,12 @@ def is_determined(repeats, values) -> bool:
         return False
     changed = np.zeros(len(sizes), bool)
     changed[key[first[values[first] != values[second]]]] = True
-    several = sizes > 1
-    agree = float(np.mean(~changed[several]))
+    is_repeated_value = sizes > 1
+    agree = float(np.mean(~changed[is_repeated_value]))
     if agree < CONSTANT:
         return False
     shares = np.bincount(values) / len(values)
-    m, times = np.unique(sizes[several], return_counts=True)
+    m, times = np.unique(sizes[is_repeated_value], return_counts=True)
     by_chance = np.log10([np.sum(shares**k) for k in m])
     return float(agree * times @ by_chance) < CHANCE
 
@@ -368,7 +370,7 @@ def _is_made_from(key, values) -> bool:
 
 def _without_coarser(found, keys) -> list[Entity]:
     """Without keys that a finer key determines, nor other names of the same."""
-    out: list[Entity] = []
+    finest: list[Entity] = []
     for e in found:
         if len(e.columns) == 1 and any(
             set(e.columns) <= set(f.determined) for f in found if f is not e
@@ -376,10 +378,10 @@ def _without_coarser(found, keys) -> list[Entity]:
             continue
         equivalents = [
             f
-            for f in out
+            for f in finest
             if len(e.columns) == len(f.columns) == 1
             and _is_alias(keys[e.columns], keys[f.columns])
         ]
         if not equivalents:
-            out.append(e)
-    return out
+            finest.append(e)
+    return finest

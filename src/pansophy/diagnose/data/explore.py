@@ -222,11 +222,11 @@ def explore(
                 view.without(left), new, ignore=left, random_state=random_state
             )
             findings += changed.findings
-        odd_rows = (
+        table_overview = (
             overview(view, ignore=left, random_state=random_state) if whole else None
         )
-    if odd_rows is not None:
-        findings += _odd_row_findings(odd_rows)
+    if table_overview is not None:
+        findings += _odd_row_findings(table_overview)
     if n > view.n:
         text = f"A random sample of {view.n} of {n} rows was looked at."
         findings.append(make_finding("sample", "note", text, rows=n, sampled=view.n))
@@ -236,7 +236,7 @@ def explore(
     part, part_targets = _rows_to_show(view.without(set(ignore)), targets, random_state)
     return Exploration(
         by_severity(_limit_findings(findings)),
-        odd_rows,
+        table_overview,
         rows=n,
         columns=len(view.columns),
         sampled=view.n,
@@ -268,7 +268,7 @@ def _target_description(targets) -> str:
 
 def _rows_to_examine(table, most, splits, seed):
     """The number of rows, a view of the (sampled) rows, their splits, and as Arrow."""
-    if most is not None and is_large(table):
+    if most is not None and _is_large(table):
         n = count_table_rows(table)
         sample = sample_table_rows(table, most, seed)
         return n, table_view(sample), None, sample
@@ -287,7 +287,7 @@ def _rows_to_examine(table, most, splits, seed):
     return n, table_view(table), splits, table if arrows else None
 
 
-def is_large(table) -> bool:
+def _is_large(table) -> bool:
     named = isinstance(table, (str, os.PathLike)) and os.path.exists(table)
     return bool(named) and os.path.getsize(table) > LARGE_FILE
 
@@ -366,29 +366,29 @@ def _target_findings(target, listed=False) -> list[Finding]:
     Texts that list several labels (`listed`) are not checked for imbalance.
     """
     known = target.known
-    out = []
+    target_findings = []
     if not target.varies:
         text = f"The target {target.name!r} has one value: there is nothing to learn."
         return [make_finding("constant target", "alarm", text, column=target.name)]
     if not known.all():
         gone = int((~known).sum())
         text = f"The target {target.name!r} is missing in {gone} of {len(known)} rows."
-        out.append(
+        target_findings.append(
             make_finding("missing target", "note", text, column=target.name, count=gone)
         )
     if target.kind == "class" and target.k < 0.5 * known.sum() and not listed:
         words = np.array([c.strip("'") for c in target.classes], object)
         findings = imbalance(words[target.y[known]].astype(str)).findings
-        out += [f._replace(column=target.name) for f in findings]
-    return out
+        target_findings += [f._replace(column=target.name) for f in findings]
+    return target_findings
 
 
 def _simpson_reversals(view, targets, by) -> list[Finding]:
     """Findings for comparisons of binary columns that reverse within levels of `by`."""
     z, words = strata_of(view[by], 5)
-    out = []
+    reversals = []
     if not 2 <= len(words) <= 50:
-        return out
+        return reversals
     for target in targets:
         if target.kind == "class" and target.k != 2:
             continue
@@ -400,10 +400,10 @@ def _simpson_reversals(view, targets, by) -> list[Finding]:
                 continue
             a, levels = binary_codes(c)
             names = (target.name, c.name, by)
-            out += compare_within_levels(
+            reversals += compare_within_levels(
                 y, a, z, np.ones(view.n), words, names, levels
             ).findings
-    return out
+    return reversals
 
 
 def _odd_row_findings(about) -> list[Finding]:

@@ -96,11 +96,11 @@ def _jointly_missing_columns(masks):
     if len(masks) < 2:
         return []
     r = pairwise_correlation(np.column_stack([m for _, m in masks]).astype(float))
-    out = [
+    pairs = [
         (masks[i][0].name, masks[j][0].name, float(r[i, j]))
         for i, j in np.argwhere(np.triu(r >= TOGETHER, 1))
     ]
-    return sorted(out, key=lambda p: -p[2])
+    return sorted(pairs, key=lambda p: -p[2])
 
 
 def _missingness_dependence(view: TableView, masks):
@@ -136,10 +136,10 @@ def _missingness_dependence(view: TableView, masks):
     if not results:
         return []
     sure = holm(np.nan_to_num([f[3] for f in results], nan=1.0)) < 0.01
-    out = [
+    dependent = [
         (a, b, float(s)) for (a, b, s, _), ok in zip(results, sure) if ok and s >= APART
     ]
-    return sorted(out, key=lambda d: -d[2])
+    return sorted(dependent, key=lambda d: -d[2])
 
 
 def _missingness_findings(m, most=5):

@@ -35,16 +35,16 @@ MOST = 5  # pairs reported one by one
 def _copied_columns(view: TableView) -> list[tuple[str, str]]:
     """Pairs of columns with the same values, or the same levels by other names."""
     first: dict = {}
-    out = []
+    copies = []
     for c in view.columns:
         if c.missing.all() or not _has_two_values(c):
             continue
         key = _content_hash(c)
         if key in first:
-            out.append((first[key], c.name))
+            copies.append((first[key], c.name))
         else:
             first[key] = c.name
-    return out
+    return copies
 
 
 def _has_two_values(c) -> bool:
@@ -197,12 +197,14 @@ def check_related(view: TableView, association=None, *, groups=()) -> list[Findi
     Columns that name rows or groups of rows, by their role, by their name or as one of
     `groups`, are not said to be like others, whose values they merely determine.
     """
-    out = []
+    findings = []
     unnamed = {c.name for c in view.columns if _names_groups(c)} | {*groups}
     copies = _copied_columns(view)
     for a, b in copies:
         text = f"{b!r} is a copy of {a!r}: one of them adds nothing."
-        out.append(make_finding("duplicated column", "warning", text, column=b, of=a))
+        findings.append(
+            make_finding("duplicated column", "warning", text, column=b, of=a)
+        )
     result = association or Association(view)
     M = np.abs(result.matrix)
     gone = {b for _, b in copies}
@@ -215,7 +217,7 @@ def check_related(view: TableView, association=None, *, groups=()) -> list[Findi
     pairs.sort(key=lambda p: -p[0])
     for value, a, b in pairs[:MOST]:
         text = f"{a!r} and {b!r} say nearly the same: association {value:.4f}."
-        out.append(
+        findings.append(
             make_finding(
                 "correlated columns", "note", text, column=b, of=a, value=value
             )
@@ -223,5 +225,7 @@ def check_related(view: TableView, association=None, *, groups=()) -> list[Findi
     if len(pairs) > MOST:
         n_hidden = len(pairs) - MOST
         text = f"{n_hidden} more pairs of columns have an association above {STRONG}."
-        out.append(make_finding("correlated columns", "note", text, pairs=len(pairs)))
-    return out
+        findings.append(
+            make_finding("correlated columns", "note", text, pairs=len(pairs))
+        )
+    return findings

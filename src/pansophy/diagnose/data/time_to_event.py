@@ -74,7 +74,7 @@ def find_time_to_event(view, target) -> TimeToEvent | None:
     is_status = bool(STATUS.search(_words_of_name(target.name)))
     best = None
     for c in view.columns:
-        if not is_duration(c) or c.name == target.name:
+        if not _is_duration(c) or c.name == target.name:
             continue
         named = bool(DURATION.search(_words_of_name(c.name))) and not AGES.search(
             c.name
@@ -95,7 +95,7 @@ def _words_of_name(name) -> str:
     return re.sub(r"(?<=[a-zà-ÿ])(?=[A-Z])", " ", name)
 
 
-def is_duration(c) -> bool:
+def _is_duration(c) -> bool:
     """Whether a column holds many positive numbers."""
     if c.kind != "number":
         return False

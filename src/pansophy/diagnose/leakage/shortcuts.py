@@ -358,9 +358,9 @@ def _column_as_ranks(values) -> np.ndarray:
     """A column as floats; texts by their alphabetical rank; NaN where missing."""
     gone = missing_mask(values)
     try:
-        out = np.asarray(values, float).copy()
+        ranks = np.asarray(values, float).copy()
     except (TypeError, ValueError):
-        out = np.full(len(values), np.nan)
-        out[~gone] = encode_values(values[~gone].astype(str)).codes
-    out[gone] = np.nan
-    return out
+        ranks = np.full(len(values), np.nan)
+        ranks[~gone] = encode_values(values[~gone].astype(str)).codes
+    ranks[gone] = np.nan
+    return ranks

@@ -119,15 +119,19 @@ def encoded_levels(inputs, target, done):
             total = np.bincount(z, t)
             left = (total[z] - t) / np.maximum(counts[z] - 1, 1)
             spread = left.std() or 1.0
-            out = X.T @ (left - left.mean()) / (len(t) * spread)
+            correlations = X.T @ (left - left.mean()) / (len(t) * spread)
             for j, c in enumerate(plain):
                 if c is g or c.name in done:
                     continue
                 r = _weighted_r(low[:, j], total / counts, counts) if steady[j] else 0.0
-                exact = abs(out[j]) > 0.9999 and _within_r(X[:, j], left, z, counts)
+                exact = abs(correlations[j]) > 0.9999 and _within_r(
+                    X[:, j], left, z, counts
+                )
                 if abs(r) > 0.995 or exact > 0.9999:
                     done.add(c.name)
-                    yield _encoding_finding(c, g, target.describe(value), r or out[j])
+                    yield _encoding_finding(
+                        c, g, target.describe(value), r or correlations[j]
+                    )
 
 
 def _encoding_finding(c, g, what, r):

@@ -86,12 +86,12 @@ def find_leaks(
     targets = target_columns_of(view, target, task)
     names = {g.name for g in targets}
     inputs = view.without({*names, *ignore} - {time})
-    out: list[Finding] = []
+    findings: list[Finding] = []
     with single_blas():  # many small products
         for column in targets:
-            out += _leaks_of(inputs, column, group, time, random_state)
-            out += _sorted_by_target(column)
-    return by_severity(out)
+            findings += _leaks_of(inputs, column, group, time, random_state)
+            findings += _sorted_by_target(column)
+    return by_severity(findings)
 
 
 def _leaks_of(
@@ -105,7 +105,7 @@ def _leaks_of(
     target = target.take(known)
     level = shared_level(0.95, len(inputs.columns))
     fold = np.random.default_rng(seed).permutation(len(known)) % FOLDS
-    out = []
+    leaks = []
     reported = set()
     for c in inputs.columns:
         if c.name == time:  # known before the answer; a trend is no leak
@@ -118,12 +118,12 @@ def _leaks_of(
             or _single_column_leak(c, target, fold, level, group)
         )
         if result:
-            out.append(result)
+            leaks.append(result)
             reported.add((c.name, result.severity == "alarm"))
     alarmed = {name for name, is_alarm in reported if is_alarm}
-    out += list(encoded_levels(inputs, target, alarmed))
-    out += list(exact_combination_leak(inputs, target, alarmed))
-    return out + list(later_dates(inputs, target, time, fold, level))
+    leaks += list(encoded_levels(inputs, target, alarmed))
+    leaks += list(exact_combination_leak(inputs, target, alarmed))
+    return leaks + list(later_dates(inputs, target, time, fold, level))
 
 
 def _sorted_by_target(target):

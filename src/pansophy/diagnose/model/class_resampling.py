@@ -80,10 +80,10 @@ def balance_classes(
     train = np.flatnonzero(train) if train.dtype == bool else train
     held_out = np.setdiff1d(np.arange(n), train)
     rows = (_undersample if method == "down" else oversample)(y, train, rng)
-    out = select_rows(X, rows)
+    X_balanced = select_rows(X, rows)
     if jitter:
-        out = _jitter_rows(out, y[rows], len(train), jitter, columns, rng)
-    return Resampled(out, y[rows], rows, held_out)
+        X_balanced = _jitter_rows(X_balanced, y[rows], len(train), jitter, columns, rng)
+    return Resampled(X_balanced, y[rows], rows, held_out)
 
 
 def _undersample(y, train, rng):

@@ -170,7 +170,7 @@ def _groups_at_radius(M, mask, weight, search, radius, part):
 
     bad = np.flatnonzero(mask)
     labels = DBSCAN(eps=radius, min_samples=FEWEST).fit_predict(M[bad])
-    out = []
+    groups = []
     all_rows = float(weight.sum())
     total = float(weight[bad].sum())
     count = int(labels.max(initial=-1)) + 1
@@ -186,10 +186,10 @@ def _groups_at_radius(M, mask, weight, search, radius, part):
         log_p = max(log_p, -700.0) + np.log(count * len(RADII))
         if log_p < np.log(0.01) and hits / n >= 2 * q:
             descriptions = tuple(_distinguishing_values(part, members))
-            out.append(
+            groups.append(
                 ErrorGroup(members, len(members), hits / n, rest, log_p, descriptions)
             )
-    return out
+    return groups
 
 
 def _row_mask(bad, n) -> np.ndarray:

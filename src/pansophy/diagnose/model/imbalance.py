@@ -103,10 +103,12 @@ def imbalance(y, y_pred=None, *, losses=None) -> Imbalance:
     words = [str(v) for v in labels.tolist()]
     top = int(counts.argmax())
     smallest = int(counts.min())
-    given = y_pred if isinstance(y_pred, dict) else {"the answers": y_pred}
+    predictions_by_name = (
+        y_pred if isinstance(y_pred, dict) else {"the answers": y_pred}
+    )
     answers = [
         _judge_predictions(name, z, labels, words, counts, p)
-        for name, p in given.items()
+        for name, p in predictions_by_name.items()
         if p is not None
     ]
     answers.sort(key=lambda a: -a.accuracy)

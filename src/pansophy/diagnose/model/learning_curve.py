@@ -133,7 +133,7 @@ def learning_curve(
     parts = cv_folds(cv, X, y, model, groups, seed=int(rng.integers(2**31)))
     parts = [(_stratified_order(rows, y, model, rng), held) for rows, held in parts]
     counts = _sample_sizes(sizes, min(len(rows) for rows, _ in parts))
-    counts, scores = scores_by_size(model, X, y, parts, scorer, counts, sizes is None)
+    counts, scores = _scores_by_size(model, X, y, parts, scorer, counts, sizes is None)
     train, test = (np.array([getattr(s, k) for s in scores]) for k in ("train", "test"))
     ratio = scores[-1].ratio
     intervals = tuple(fold_interval(row, ratio, level) for row in test)
@@ -147,7 +147,7 @@ def learning_curve(
     return LearningCurve(counts, train, test, intervals, verdict, gain, longer, ratio)
 
 
-def scores_by_size(model, X, y, parts, scorer, counts, lenient):
+def _scores_by_size(model, X, y, parts, scorer, counts, lenient):
     """The sizes that could be fitted, and the scores at each of them.
 
     If `lenient`, sizes too small for the model (fewer rows than neighbours, a single

@@ -152,7 +152,7 @@ def _known_parameter_count(model) -> int | None:
         return k - 1 + int(np.size(model.feature_log_prob_))
     if hasattr(model, "cluster_centers_"):
         return int(np.size(model.cluster_centers_))
-    if kernel_machine(model):
+    if _kernel_machine(model):
         return None
     if hasattr(model, "coef_"):
         w = model.coef_
@@ -162,7 +162,7 @@ def _known_parameter_count(model) -> int | None:
     return None
 
 
-def kernel_machine(model):
+def _kernel_machine(model):
     return (
         hasattr(model, "support_vectors_") and getattr(model, "kernel", "") != "linear"
     )

@@ -101,7 +101,7 @@ def residuals(y, p, *, time=None, level=0.95, bins=None, random_state=0) -> Resi
         tests.append(
             _autocorrelation_test(r[np.argsort(np.asarray(time), kind="stable")])
         )
-    counts, edges = np.histogram(r, bins=n_bins(r) if bins is None else bins)
+    counts, edges = np.histogram(r, bins=_n_bins(r) if bins is None else bins)
     mean = mean_interval(r, level)
     result = tuple(t for t in tests if t is not None)
     return Residuals(
@@ -124,7 +124,7 @@ def _root_interval(square: Interval) -> Interval:
     return Interval(float(m), float(low), float(high), float(error))
 
 
-def n_bins(r):
+def _n_bins(r):
     """Number of histogram bins by the Freedman-Diaconis rule, from 5 to 60."""
     q = np.subtract(*np.quantile(r, [0.75, 0.25]))
     width = 2 * q / len(r) ** (1 / 3)

@@ -154,7 +154,7 @@ def _slice_sums(X, loss, w, where, pairs, least) -> SliceSums:
     subsets = [(j,) for j in cuts]
     if pairs:
         subsets += list(combinations(list(cuts)[:PAIRED], 2))
-    out = SliceSums([], [], [], [], [], [], [])
+    sums = SliceSums([], [], [], [], [], [], [])
     for js in subsets:
         labels = [cuts[j][0] for j in js]
         shape = tuple(len(names) for names in labels)
@@ -169,16 +169,16 @@ def _slice_sums(X, loss, w, where, pairs, least) -> SliceSums:
         )
         for k in np.flatnonzero(is_valid):
             cell = np.unravel_index(k, shape)
-            out.columns.append(js)
-            out.parts.append(
+            sums.columns.append(js)
+            sums.parts.append(
                 tuple(names[i] for names, i in zip(labels, cell, strict=True))
             )
-            out.n.append(count[k])
-            out.mass.append(mass[k])
-            out.worth.append(worth[k])
-            out.total.append(loss_sums[0][k])
-            out.square.append(loss_sums[1][k])
-    return SliceSums(out.columns, out.parts, *(np.array(v, float) for v in out[2:]))
+            sums.n.append(count[k])
+            sums.mass.append(mass[k])
+            sums.worth.append(worth[k])
+            sums.total.append(loss_sums[0][k])
+            sums.square.append(loss_sums[1][k])
+    return SliceSums(sums.columns, sums.parts, *(np.array(v, float) for v in sums[2:]))
 
 
 def _significant_slices(sums, loss, w, names, level) -> list[WeakSlice]:

@@ -99,19 +99,19 @@ def _reference_column(c: ColumnValues, points) -> ReferenceColumn:
 
 def schema_mismatches(old: Reference, new: TableView) -> list[Finding]:
     """Findings for columns that are gone, new, or of another type or unit."""
-    out = []
+    findings = []
     new_names = set(new.names)
     for name, past in old.columns.items():
         if name not in new_names:
             text = f"{name!r} is gone from the new table."
-            out.append(make_finding("column gone", "alarm", text, column=name))
+            findings.append(make_finding("column gone", "alarm", text, column=name))
             continue
-        out += list(_column_mismatch(name, past, new[name]))
+        findings += list(_column_mismatch(name, past, new[name]))
     for name in new.names:
         if name not in old.columns:
             text = f"{name!r} is new: the old table did not have it."
-            out.append(make_finding("new column", "note", text, column=name))
-    return out
+            findings.append(make_finding("new column", "note", text, column=name))
+    return findings
 
 
 def _unparsed_number(c) -> str | None:
@@ -227,7 +227,7 @@ def _kolmogorov_smirnov(a, b) -> float:
 
 def stack_common_columns(old: TableView, new: TableView) -> TableView:
     """The common columns of two tables, old rows before new ones."""
-    out = []
+    stacked = []
     names = set(new.names)
     for a in old.columns:
         if a.name not in names:
@@ -238,10 +238,10 @@ def stack_common_columns(old: TableView, new: TableView) -> TableView:
         if not a.categorical:
             numbers = np.concatenate([a.numbers, b.numbers])
             kind = a.kind if a.kind != "empty" else b.kind
-            out.append(ColumnValues(a.name, kind, a.type, numbers))
+            stacked.append(ColumnValues(a.name, kind, a.type, numbers))
             continue
         place = {v: i for i, v in enumerate(a.levels)}
         code = np.array([*(place.setdefault(v, len(place)) for v in b.levels), -1])
         codes = np.concatenate([a.codes, code[b.codes]])
-        out.append(ColumnValues(a.name, a.kind, a.type, None, codes, tuple(place)))
-    return TableView(old.n + new.n, tuple(out))
+        stacked.append(ColumnValues(a.name, a.kind, a.type, None, codes, tuple(place)))
+    return TableView(old.n + new.n, tuple(stacked))

@@ -145,19 +145,21 @@ def _looks_like_table(reference) -> bool:
 
 def _statistics_of(view, wanted) -> dict:
     """Means, standard deviations and level shares of a reference table."""
-    out = {}
+    statistics = {}
     for c in view.columns:
         if c.name not in wanted or c.missing.all():
             continue
         if c.categorical:
             counts = np.bincount(c.codes[c.codes >= 0], minlength=len(c.levels))
             if len(c.levels) <= 200:
-                out[c.name] = dict(zip(c.levels, (counts / counts.sum()).tolist()))
+                statistics[c.name] = dict(
+                    zip(c.levels, (counts / counts.sum()).tolist())
+                )
         else:
             x = c.numbers[~c.missing]
-            out[c.name] = {"mean": float(x.mean()), "sd": float(x.std())}
-            out[c.name]["rows"] = len(x)
-    return out
+            statistics[c.name] = {"mean": float(x.mean()), "sd": float(x.std())}
+            statistics[c.name]["rows"] = len(x)
+    return statistics
 
 
 def _by_mean(c, mean, sd=None, rows=None) -> ColumnBias:

@@ -133,15 +133,15 @@ def simpson(table, outcome, treatment, by=None, *, bins=5, weight=None):
         return compare_within_levels(
             y, a, z, w, words, (outcome, treatment, by), levels
         )
-    out = []
+    comparisons = []
     for c in view.columns:
         if c.name in (outcome, treatment, weight):
             continue
         z, words = strata_of(c, bins)
         if 2 <= len(words) <= 50:
             names = (outcome, treatment, c.name)
-            out.append(compare_within_levels(y, a, z, w, words, names, levels))
-    return sorted(out, key=lambda s: not s.reversed)
+            comparisons.append(compare_within_levels(y, a, z, w, words, names, levels))
+    return sorted(comparisons, key=lambda s: not s.reversed)
 
 
 def _outcome_of(c) -> np.ndarray:

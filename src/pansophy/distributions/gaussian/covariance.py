@@ -244,7 +244,7 @@ SPHERICAL = CovarianceShape(
 LOW_RANK = FULL._replace(
     name="low_rank",
     free=lambda k, d, r: k * (d + d * r - r * (r - 1) // 2),
-    floor=lambda C, a: C + a * last_column(C),
+    floor=lambda C, a: C + a * _last_column(C),
     factor=lambda C: _inverse_factor(_low_rank_dense(C)),
     dense=lambda C, k, d: _low_rank_dense(C),
 )
@@ -259,7 +259,7 @@ def _low_rank_dense(C):
     return xp.matmul(F, xp.matrix_transpose(F)) + _diagonal_matrices(C[..., -1])
 
 
-def last_column(C):
+def _last_column(C):
     """1 in the last column of (k, d, r + 1), where the noise is, and 0 elsewhere."""
     xp = arrays.namespace(C)
     return xp.concat([xp.zeros_like(C[..., :-1]), xp.ones_like(C[..., -1:])], axis=-1)

@@ -249,8 +249,8 @@ class Normal:
         """Eq. (1): (n,), or (n, k) for a batch."""
         X = arrays.asarray(as_events(X, self.d), like=self.mean)
         dist = self.part.distance(X, self.means, self.factor)
-        out = self.half_log_det - 0.5 * (self.d * LOG_2PI + dist)
-        return out[:, 0] if self.single else out
+        log_p = self.half_log_det - 0.5 * (self.d * LOG_2PI + dist)
+        return log_p[:, 0] if self.single else log_p
 
     @property
     def entropy(self):
@@ -277,10 +277,10 @@ class Normal:
             arrays.to_numpy(self.dense).reshape(self.k, self.d, self.d)
         )
         E = rng.standard_normal((len(z), self.d))
-        out = arrays.to_numpy(self.means)[z]
+        points = arrays.to_numpy(self.means)[z]
         for j in np.unique(z):
-            out[z == j] += E[z == j] @ L[j].T
-        return arrays.asarray(out, like=self.mean)
+            points[z == j] += E[z == j] @ L[j].T
+        return arrays.asarray(points, like=self.mean)
 
     def stats(self, X, weights=None) -> Moments:
         """`Moments` of the rows: of one for weights (n,), of k for (n, k)."""

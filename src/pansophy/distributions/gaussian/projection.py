@@ -107,8 +107,8 @@ def _reverse_objective(log_p, gradient, d, diag, e, w) -> Callable:
         m, L, log_s = _unpack_normal(t, d, diag)
         with np.errstate(all="ignore"):
             logs = np.asarray(log_p(m + e @ L.T), dtype=float).reshape(-1)
-        out = -(w @ logs) - log_s.sum()
-        return out if np.isfinite(out) else AWAY
+        objective = -(w @ logs) - log_s.sum()
+        return objective if np.isfinite(objective) else AWAY
 
     def both(t):
         m, L, _ = _unpack_normal(t, d, diag)
@@ -278,8 +278,8 @@ def _fit_reverse_scalar(log_p, start, family, scale, max_iter) -> Projection:
 
     def value(t):
         with np.errstate(all="ignore"):
-            out = -expectation(t) - entropy(make(t))
-        return float(out) if np.isfinite(out) else AWAY
+            objective = -expectation(t) - entropy(make(t))
+        return float(objective) if np.isfinite(objective) else AWAY
 
     best: Any = None
     for mean, sd in product(means, (scale, scale / 4)):

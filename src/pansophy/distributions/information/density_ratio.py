@@ -77,8 +77,8 @@ class DensityRatio:
 
     def ratio(self, X):
         """p(x) / q(x) of each row: (n,)."""
-        out = self.log_ratio(X)
-        return arrays.namespace(out).exp(out)
+        log_p_over_q = self.log_ratio(X)
+        return arrays.namespace(log_p_over_q).exp(log_p_over_q)
 
     def discriminator(self, X):
         """D(x) = p / (p + q) of each row: (n,)."""

@@ -52,7 +52,7 @@ def kl_gaussian(mean, cov, other_mean=0.0, other_cov=1.0):
     m1 = float_parameter(mean)
     xp = arrays.namespace(m1)
     m2, S1, S2 = (arrays.asarray(v, like=m1) for v in (other_mean, cov, other_cov))
-    diagonal = is_diagonal(S1, m1), is_diagonal(S2, m2)
+    diagonal = _is_diagonal(S1, m1), _is_diagonal(S2, m2)
     if not all(diagonal):
         d = S1.shape[-1] if not diagonal[0] else S2.shape[-1]
         m1 = m1 + xp.zeros((d,), dtype=m1.dtype, device=arrays.device(m1))
@@ -84,7 +84,7 @@ def _d_eps(values):
     return values.shape[-1] * xp.finfo(values.dtype).eps * top
 
 
-def is_diagonal(S, mean) -> bool:
+def _is_diagonal(S, mean) -> bool:
     """Whether S holds variances: it has no more axes than its mean."""
     if S.ndim <= max(mean.ndim, 1):
         return True

@@ -208,8 +208,8 @@ def _kl_terms(p, q):
     close = xp.log1p(xp.where(near, gap / xp.where(near, q, ones), 0 * ones))
     wide = xp.log(xp.where(far, p, ones)) - xp.log(xp.where(far, q, ones))
     logs = xp.where(near, close, wide)
-    out = xp.maximum(p * logs - gap, xp.zeros_like(gap))
-    return xp.where((q == 0) & (p > 0), xp.full_like(out, math.inf), out)
+    terms = xp.maximum(p * logs - gap, xp.zeros_like(gap))
+    return xp.where((q == 0) & (p > 0), xp.full_like(terms, math.inf), terms)
 
 
 def _compiled_divergences(p, q, axis, *, middle):
@@ -394,16 +394,16 @@ def f_divergence(p, q, f="kl", *, slope=None, axis=-1):
     xp = arrays.namespace(p)
     inside = q > 0
     value = f(safe_divide(p, q, 1.0))
-    out = xp.sum(xp.where(inside, q * value, xp.zeros_like(q)), axis=axis)
+    divergence = xp.sum(xp.where(inside, q * value, xp.zeros_like(q)), axis=axis)
     outside_mass = xp.sum(xp.where(inside, xp.zeros_like(p), p), axis=axis)
     if not bool(xp.any(outside_mass > 0)):
-        return unwrap_scalar(out)
+        return unwrap_scalar(divergence)
     if slope is None:
         raise ValueError(
             "p has mass where q has none: give slope, the limit of f(t) / t."
         )
     nonzero_mass = xp.where(outside_mass > 0, outside_mass, xp.ones_like(outside_mass))
     return unwrap_scalar(
-        out
+        divergence
         + xp.where(outside_mass > 0, slope * nonzero_mass, xp.zeros_like(outside_mass))
     )

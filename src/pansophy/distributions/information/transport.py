@@ -66,7 +66,7 @@ def _weighted_points(x, w, what):
     return x, w
 
 
-def cost_matrix(x, y, cost, p):
+def _cost_matrix(x, y, cost, p):
     """c(x_i, y_j), from points, a function of points, or as given."""
     if cost is None:
         C = euclidean(x, y)
@@ -150,7 +150,7 @@ def wasserstein(
         u2, v2 = (None if u is None else u2), (None if v is None else v2)
         value = _quantile_cost(x2[:, 0], y2[:, 0], u2, v2, p)
     else:
-        C = cost_matrix(x2, y2, cost, p)
+        C = _cost_matrix(x2, y2, cost, p)
         value = _solve_transport(u2, v2, C, method, options).cost
     return unwrap_scalar(value if p == 1 else value ** (1 / p))
 
@@ -169,7 +169,7 @@ def transport(
     x, u = _weighted_points(x, u, "x")
     y, v = _weighted_points(y, v, "y")
     y, v = arrays.asarray(y, like=x), arrays.asarray(v, like=x)
-    return _solve_transport(u, v, cost_matrix(x, y, cost, p), method, options)
+    return _solve_transport(u, v, _cost_matrix(x, y, cost, p), method, options)
 
 
 def _solve_transport(u, v, C, method, options) -> Transport:

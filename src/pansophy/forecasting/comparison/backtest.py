@@ -60,7 +60,7 @@ def make_origins(panel, horizon, least, n_origins=MAX_ORIGINS) -> list[Origin]:
     """
     is_common = common_end(panel)
     last = np.full(len(panel), panel.ends.max()) if is_common else panel.ends
-    out = []
+    origins = []
     for k in range(n_origins + 1):
         cut = last - (k + 1) * horizon
         lengths = np.clip(cut - panel.start, 0, panel.lengths)
@@ -68,8 +68,8 @@ def make_origins(panel, horizon, least, n_origins=MAX_ORIGINS) -> list[Origin]:
         n_long_enough = (lengths >= least).sum()
         if not len(origin.used) or n_long_enough < 0.5 * len(panel):
             break
-        out.append(origin)
-    return out
+        origins.append(origin)
+    return origins
 
 
 def cut_panel(panel, origin) -> Panel:

@@ -57,11 +57,11 @@ class ForecastIntervals(NamedTuple):
         """(s, h, 2) intervals around means (s, h)."""
         reach = self.factors(level, mean.shape[1]) * sd
         reach = np.maximum.accumulate(reach, axis=1)
-        out = np.stack([mean - reach, mean + reach], axis=-1)
+        intervals = np.stack([mean - reach, mean + reach], axis=-1)
         if self.whole:
-            out[..., 0] = np.floor(out[..., 0] + 1e-9)
-            out[..., 1] = np.ceil(out[..., 1] - 1e-9)
-        return np.maximum(out, 0.0) if self.non_negative else out
+            intervals[..., 0] = np.floor(intervals[..., 0] + 1e-9)
+            intervals[..., 1] = np.ceil(intervals[..., 1] - 1e-9)
+        return np.maximum(intervals, 0.0) if self.non_negative else intervals
 
     def means(self, mean) -> np.ndarray:
         """Means that are not below 0 where values never are."""

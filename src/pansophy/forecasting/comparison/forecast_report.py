@@ -122,78 +122,78 @@ def _kept_sentences(c) -> list[str]:
     is_reference = c.kept == REFERENCE
     tied = [r.method for r in c.ranking[1:] if r.standing is Standing.TIED]
     undecided = [r.method for r in c.ranking[1:] if r.standing is Standing.UNDECIDED]
-    out = [
+    sentences = [
         f"The {c.kept} did best on {counted_noun(len(c.origins) - 1, 'earlier origin')}"
         f"{'' if is_reference else ': ' + _error_sentence(first.skill.mean)}."
     ]
     if tied:
-        out.append(f"Practically equal: {', '.join(tied)}.")
+        sentences.append(f"Practically equal: {', '.join(tied)}.")
     if undecided:
-        out.append(f"Not told apart from it: {', '.join(undecided)}.")
+        sentences.append(f"Not told apart from it: {', '.join(undecided)}.")
     held = [
         f"its {k:g} % intervals held {share_text(np.nanmean(v))} of the values"
         for k, v in c.coverage.items()
     ]
     told = [] if is_reference and held else [_error_sentence(c.test_skill)]
-    out.append(
+    sentences.append(
         "In the test block, on which nothing was chosen, "
         + "; ".join([*told, *held])
         + "."
     )
     if is_reference or first.skill.mean <= 0:
         seasonal = c.season.lengths and round(c.season.lengths[0]) > 1
-        out.append(
+        sentences.append(
             "No method is better than repeating the last "
             f"{'season' if seasonal else 'value'}."
         )
-    out.append(_reconciled_sentence(c))
-    return out
+    sentences.append(_reconciled_sentence(c))
+    return sentences
 
 
 def fallback_sentence(c) -> str:
     reasons = c.forecast.reasons
     unknown = np.isnan(c.forecast.mean).all(axis=1)
-    out = []
+    sentences = []
     answered = np.flatnonzero((reasons != "") & ~unknown)
     if len(answered):
         first = answered[0]
-        out.append(
+        sentences.append(
             "The last season or value, repeated, is the forecast of "
             f"{len(answered)} of {len(reasons)} series, such as "
             f"{c.panel.names[first]}: {reasons[first]}."
         )
     unanswered = np.flatnonzero(unknown)
     if len(unanswered):
-        out.append(
+        sentences.append(
             f"{len(unanswered)} of {len(reasons)} series have no forecast, such as "
             f"{c.panel.names[unanswered[0]]}: {reasons[unanswered[0]]}."
         )
-    return " ".join(out)
+    return " ".join(sentences)
 
 
 def _how_sentences(c) -> list[str]:
     cut = "at the same stamps" if c.together else "each at its own end"
-    out = [_season_sentence(c)]
+    sentences = [_season_sentence(c)]
     if len(c.origins) > 1:
         n = len(c.origins) - 1
         lie = "lies 1 origin" if n == 1 else f"lie {n} origins, {c.horizon} steps apart"
-        out.append(
+        sentences.append(
             f"The last {c.horizon} values are the test block; before it {lie}, at "
             f"which every method forecast every series, cut {cut}."
         )
     if c.members:
-        out.append(f"Blends are made of {', '.join(c.members)}.")
-    out.append(
+        sentences.append(f"Blends are made of {', '.join(c.members)}.")
+    sentences.append(
         "Skill is 1 less the geometric mean, over series, of the error over that of "
         "the seasonal naive forecast. Methods are compared series by series; with "
         "fewer than ten series, step by step along time."
     )
-    out.append(
+    sentences.append(
         "Intervals are conformal: scores of the origins, in units of what the method "
         "holds for the spread, pooled over series."
     )
-    out.extend(f"{name} failed: {reason}" for name, reason in c.failures.items())
-    return out
+    sentences.extend(f"{name} failed: {reason}" for name, reason in c.failures.items())
+    return sentences
 
 
 def _verdict_lines(c) -> list[str]:

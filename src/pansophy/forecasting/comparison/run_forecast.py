@@ -200,34 +200,18 @@ def forecast(
     horizon = check_count("horizon", horizon)
     n_origins = check_count("n_origins", n_origins)
     levels = levels_as_shares(level)
-    series = [series] if isinstance(series, str) else list(series)
-    known = [known] if isinstance(known, str) else list(known)
-    series = _checked_hierarchy(hierarchy, series, known)
-    panel = Panel.from_table(table, time, target, series, known=known, merge=merge)
-    _refuse_no_values(panel, target)
-    sums = None
-    if hierarchy:
-        _refuse_uneven_ends(panel)
-        panel, sums, _ = aggregate_panel(panel, series)
-    if known:
-        panel.future_known(horizon)  # one sentence if they do not reach so far
+    columns = _named_columns(time, target, series, known, hierarchy)
+    panel, sums = _read_series(table, columns, merge, hierarchy, horizon)
     lengths = checked_seasons(panel, season)
     evidence = _season_evidence(panel, lengths, season is not None)
     candidates = candidate_methods(panel, lengths, horizon, options["seed"])
     candidates = chosen_methods(candidates, methods)
     m = max(round(lengths[0]), 1) if lengths else 1
-    origins = backtest.make_origins(panel, horizon, least_history(m), n_origins)
-    trials, failures = _run_origins(
-        candidates.methods, panel, origins, horizon, options
-    )
-    past = backtest.cut_panel(panel, origins[0]) if origins else panel
-    results = Results(panel, origins, trials, m, value_kinds(past.values))
-    comparable = results.are_comparable()
-    members = results.add_blends() if comparable else []
-    ranking = results.ranking() if comparable else []
-    kept = ranking[0].method if ranking else MEDIAN
-    forecaster = _kept_forecaster(kept, members, candidates.methods, results, m)
-    skill_before = results.test_skill(kept) if ranking else np.nan
+    contest = _compare_methods(candidates, panel, horizon, m, n_origins, options)
+    results, kept = contest.results, contest.kept
+    forecaster = _kept_forecaster(kept, contest.members, candidates.methods, results, m)
+    is_chosen = bool(contest.ranking)
+    skill_before = results.test_skill(kept) if is_chosen else np.nan
     errors = results.reconcile_kept(kept, sums) if sums is not None else None
     model = ForecastModel(
         forecaster.fit(panel),
@@ -236,7 +220,7 @@ def forecast(
         ),
         kept,
         horizon,
-        {"time": time, "target": target, "series": series, "known": known},
+        columns,
         [100 * q for q in levels],
         merge,
         sums,
@@ -247,22 +231,76 @@ def forecast(
         target,
         horizon,
         evidence,
-        origins,
+        results.origins,
         backtest.common_end(panel),
-        ranking,
+        contest.ranking,
         kept,
-        bool(ranking),
-        members,
+        is_chosen,
+        contest.members,
         model.predict(),
-        results.coverage(kept, levels) if ranking else {},
-        results.test_skill(kept) if ranking else np.nan,
-        results.per_series(kept) if ranking else {},
+        results.coverage(kept, levels) if is_chosen else {},
+        results.test_skill(kept) if is_chosen else np.nan,
+        results.per_series(kept) if is_chosen else {},
         candidates.skipped,
-        failures,
+        contest.failures,
         model,
         panel.findings.sentences(),
         np.nan if sums is None else skill_before,
     )
+
+
+class MethodContest(NamedTuple):
+    """Which method is kept, and what it was chosen on."""
+
+    results: "Results"
+    members: list  # of blends
+    ranking: list
+    kept: str
+    failures: dict  # method -> why it failed
+
+
+def _compare_methods(candidates, panel, horizon, m, n_origins, options):
+    """Forecast the earlier origins by all methods, and choose where that is honest."""
+    origins = backtest.make_origins(panel, horizon, least_history(m), n_origins)
+    trials, failures = _run_origins(
+        candidates.methods, panel, origins, horizon, options
+    )
+    past = backtest.cut_panel(panel, origins[0]) if origins else panel
+    results = Results(panel, origins, trials, m, value_kinds(past.values))
+    comparable = results.are_comparable()
+    members = results.add_blends() if comparable else []
+    ranking = results.ranking() if comparable else []
+    kept = ranking[0].method if ranking else MEDIAN
+    return MethodContest(results, members, ranking, kept, failures)
+
+
+def _named_columns(time, target, series, known, hierarchy) -> dict[str, Any]:
+    """The columns of the table by what they are."""
+    series = [series] if isinstance(series, str) else list(series)
+    known = [known] if isinstance(known, str) else list(known)
+    series = _checked_hierarchy(hierarchy, series, known)
+    return {"time": time, "target": target, "series": series, "known": known}
+
+
+def _read_series(table, columns, merge, hierarchy, horizon):
+    """The panel, with the totals of a hierarchy; which series add up to which."""
+    names = columns["series"]
+    panel = Panel.from_table(
+        table,
+        columns["time"],
+        columns["target"],
+        names,
+        known=columns["known"],
+        merge=merge,
+    )
+    _refuse_no_values(panel, columns["target"])
+    sums = None
+    if hierarchy:
+        _refuse_uneven_ends(panel)
+        panel, sums, _ = aggregate_panel(panel, names)
+    if columns["known"]:
+        panel.future_known(horizon)  # one sentence if they do not reach so far
+    return panel, sums
 
 
 def _checked_run_options(run) -> dict[str, Any]:
@@ -338,7 +376,7 @@ def _season_evidence(panel, lengths, given) -> SeasonEvidence:
 
 def _run_origins(methods, panel, origins, horizon, options):
     """Forecasts by (method, origin), and why methods failed."""
-    store = open_store(methods, panel, origins, horizon, options)
+    store = _open_store(methods, panel, origins, horizon, options)
     trials: dict[tuple[str, int], backtest.OriginForecast] = {}
     failures: dict[str, str] = {}
     began = clock.perf_counter()
@@ -410,7 +448,7 @@ class OriginStore:
         self.folder.close()
 
 
-def open_store(methods, panel, origins, horizon, options) -> OriginStore | None:
+def _open_store(methods, panel, origins, horizon, options) -> OriginStore | None:
     """The run folder, if one is asked for."""
     if options["folder"] is None:
         return None

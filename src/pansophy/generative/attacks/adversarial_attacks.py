@@ -76,7 +76,9 @@ def victim_of(model, X) -> Victim:
         head = getattr(net, "head", "softmax")
         head = head if isinstance(head, str) else head.name
         dtype = next(iter(net.parameters()), torch.zeros((), dtype=torch.float64)).dtype
-        return Victim(lambda x: [net(x.to(dtype))], lambda y: as_target(y, dtype), head)
+        return Victim(
+            lambda x: [net(x.to(dtype))], lambda y: _as_target(y, dtype), head
+        )
     if hasattr(model, "nets_"):
         return _net_victim(model, X)
     if hasattr(model, "estimators_") and hasattr(model, "offset_"):
@@ -86,7 +88,7 @@ def victim_of(model, X) -> Victim:
 
         def targets(y):
             Y = model._targets(np.asarray(y), np.zeros((1, 1)), False)
-            return as_target(Y, torch.float64)
+            return _as_target(Y, torch.float64)
 
         return Victim(lambda x: [net(x)], targets, model.out_activation_)
     if hasattr(model, "coef_") and hasattr(model, "intercept_"):
@@ -105,7 +107,7 @@ def _frozen_copy(net):
     return net
 
 
-def as_target(y, dtype) -> Tensor:
+def _as_target(y, dtype) -> Tensor:
     """Class numbers, or numbers in this precision."""
     y = torch.as_tensor(np.asarray(y))
     return y.to(dtype) if y.is_floating_point() else y.long()
@@ -113,13 +115,13 @@ def as_target(y, dtype) -> Tensor:
 
 def _net_victim(model, X) -> Victim:
     """An estimator that holds nets, with the encoding of its inputs undone."""
-    encode = input_encoding(model, X)
+    encode = _input_encoding(model, X)
     nets = [_frozen_copy(net).double() for net in model.nets_]
     head = nets[0].head
     head = head if isinstance(head, str) else head.name
 
     def targets(y):
-        return as_target(model._encode_target(np.asarray(y)), torch.float64)
+        return _as_target(model._encode_target(np.asarray(y)), torch.float64)
 
     def scores(x):
         inputs = encode(x)
@@ -128,7 +130,7 @@ def _net_victim(model, X) -> Victim:
     return Victim(scores, targets, head)
 
 
-def input_encoding(model, X) -> Callable[[Tensor], tuple[Tensor, ...]]:
+def _input_encoding(model, X) -> Callable[[Tensor], tuple[Tensor, ...]]:
     """The map from rows in the user's units to the tensors that the nets take.
 
     Our nets take images with channels first, and columns centred and scaled: what is
@@ -312,7 +314,7 @@ def _attack_problem(model, X, y, budget, norm, bounds) -> AttackProblem:
     return AttackProblem(X, x, victim.targets(y), victim, bounds)
 
 
-def as_given(problem: AttackProblem, x: Tensor) -> np.ndarray:
+def _as_given(problem: AttackProblem, x: Tensor) -> np.ndarray:
     """Attacked rows in the precision of X."""
     return x.numpy().astype(problem.X.dtype)
 
@@ -359,7 +361,7 @@ def fgsm(model, X, y, budget, *, norm: Norm = "inf", bounds=None, targeted=False
     problem = _attack_problem(model, X, y, budget, norm, bounds)
     _, g = _input_gradient(problem.victim, problem.x, problem.Y)
     step = ascent_step(-g if targeted else g, float(budget), norm)
-    return as_given(problem, problem.limit(problem.x + step))
+    return _as_given(problem, problem.limit(problem.x + step))
 
 
 def pgd(
@@ -407,7 +409,7 @@ def pgd(
             problem, float(budget), norm, float(step_size), n_steps, n_restarts,
             -1.0 if targeted else 1.0,
         )  # fmt: skip
-    return as_given(problem, result)
+    return _as_given(problem, result)
 
 
 def _projected_ascent(problem, budget, norm, step_size, n_steps, n_restarts, sign):

@@ -195,9 +195,7 @@ or None, default=None
             options["tag"] = run_tag(self, flat.shape, data)
 
         def run(task):
-            result = nn.train(losses, data, seed=rng, task=task, **options)
-            planned = result.reason == "max_iter"
-            return result._replace(reason="finished") if planned else result
+            return nn.train(losses, data, seed=rng, task=task, **options).as_planned()
 
         self._run_driver(
             run,
@@ -213,7 +211,7 @@ or None, default=None
         X = host_array(self, X)
         stack = isinstance(X, np.ndarray) and X.ndim > 2
         shape = X.shape if stack else ()
-        numbers = self.model is not None and is_regressor(self.model)
+        numbers = self.model is not None and _is_regressor(self.model)
         flat, y, w = self._check_training_data(
             X.reshape(len(X), -1) if stack else X,
             y,
@@ -245,6 +243,6 @@ or None, default=None
         return tags
 
 
-def is_regressor(model) -> bool:
+def _is_regressor(model) -> bool:
     """Whether a victim answers with numbers."""
     return not isinstance(model, torch.nn.Module) and not hasattr(model, "classes_")

@@ -71,7 +71,7 @@ class ElboTerms(NamedTuple):
         return self.reconstruction - self.prior - self.transitions.sum(axis=1)
 
 
-def per_row(values, t, like):
+def _per_row(values, t, like):
     """values[t - 1] for each row, 1 or 0 extra dimensions as `like` has; t = 0: 1.
 
     `values` are alpha_bar or other entries of a schedule.
@@ -127,7 +127,7 @@ def diffuse(x0, t, schedule: NoiseSchedule, *, noise=None, random_state=None):
     if noise is None:
         noise = _standard_noise(x0, make_rng(random_state))
     noise = arrays.asarray(noise, x0)
-    kept = per_row(schedule.alpha_bar, t, x0)
+    kept = _per_row(schedule.alpha_bar, t, x0)
     xp = arrays.namespace(x0)
     return xp.sqrt(kept) * x0 + xp.sqrt(1 - kept) * noise, noise
 
@@ -218,11 +218,11 @@ def convert_prediction(value, x_t, sigma, given: Prediction, wanted: Prediction)
 def posterior_weights(schedule: NoiseSchedule, t, like):
     """u_t, w_t and v_t of eq. (2) for rows like `like`."""
     kept, kept_before = (
-        per_row(schedule.alpha_bar, t, like),
-        per_row(schedule.alpha_bar, np.asarray(t) - 1, like),
+        _per_row(schedule.alpha_bar, t, like),
+        _per_row(schedule.alpha_bar, np.asarray(t) - 1, like),
     )
-    alpha = per_row(schedule.alpha, t, like)
-    beta = per_row(schedule.beta, t, like)
+    alpha = _per_row(schedule.alpha, t, like)
+    beta = _per_row(schedule.beta, t, like)
     xp = arrays.namespace(like)
     u = xp.sqrt(kept_before) * beta / (1 - kept)
     w = xp.sqrt(alpha) * (1 - kept_before) / (1 - kept)

@@ -46,7 +46,7 @@ from .flow_transforms import (
 )
 
 
-def layered(kind, column_map):
+def _layered(kind, column_map):
     """A maker of flows of coupling or autoregressive layers with reversed columns."""
 
     def make(d, n_transforms, hidden, n_bins, n_context):
@@ -69,10 +69,10 @@ def _make_continuous(d, n_transforms, hidden, n_bins, n_context):
 
 
 FLOW_ARCHITECTURES: dict[str, Callable] = {
-    "spline": layered(AutoregressiveTransform, "spline"),
-    "spline_coupling": layered(CouplingTransform, "spline"),
-    "maf": layered(AutoregressiveTransform, "affine"),
-    "realnvp": layered(CouplingTransform, "affine"),
+    "spline": _layered(AutoregressiveTransform, "spline"),
+    "spline_coupling": _layered(CouplingTransform, "spline"),
+    "maf": _layered(AutoregressiveTransform, "affine"),
+    "realnvp": _layered(CouplingTransform, "affine"),
     "affine": lambda d, *rest: [],
     "continuous": _make_continuous,
 }

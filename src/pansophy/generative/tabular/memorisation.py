@@ -132,7 +132,7 @@ def memorisation_report(
     True
     """
     sizes = [
-        number_of_rows(t, name)
+        count_table_rows(t, name)
         for t, name in (
             (training, "training"),
             (synthetic, "synthetic"),
@@ -166,7 +166,7 @@ def memorisation_report(
     )
 
 
-def number_of_rows(table, name) -> int:
+def count_table_rows(table, name) -> int:
     """Rows of a table; the sentence about what has none."""
     if isinstance(table, (str, bytes)) or not hasattr(table, "__len__"):
         raise TypeError(f"{name} must be a table, got a {type(table).__name__}.")

@@ -63,7 +63,7 @@ def _table_fits_net(model) -> bool:
     )
 
 
-def refuse_repeated_names(table) -> None:
+def _refuse_repeated_names(table) -> None:
     """Raise ValueError if two columns of a table have one name."""
     for name, count in Counter(column_names(table)).items():
         if count > 1:
@@ -180,7 +180,7 @@ class TableVAE(AbstractVAE):
             import pyarrow as pa
 
             X = pa.table(lists_of_columns(X))
-        refuse_repeated_names(X)
+        _refuse_repeated_names(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if not len(X):
             raise ValueError(f"{type(self).__name__} needs at least one row, got none.")

@@ -472,11 +472,11 @@ class ChainCRF(Estimator):
         """Weight of each pair of attribute (its name, or its column) and label."""
         names = self.attributes_ or range(self.n_features_in_)
         classes = self.classes_.tolist()
-        out = {}
+        weights = {}
         for a, name in enumerate(names):
             for q in range(self.first_[a], self.first_[a + 1]):
-                out[name, classes[self.label_[q]]] = float(self.coef_[q])
-        return out
+                weights[name, classes[self.label_[q]]] = float(self.coef_[q])
+        return weights
 
     @property
     def transition_features_(self) -> dict:

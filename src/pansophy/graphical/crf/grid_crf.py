@@ -386,7 +386,7 @@ class GridCRF(Estimator):
 
     def predict(self, X):
         """Labels of every image, see `decode`: list of arrays (h, w)."""
-        out = []
+        label_images = []
         for p, U, a in self._potentials(X):
             if self.decode == "marginal":
                 labels = propagate_beliefs(p, U, a).marginals.argmax(axis=1)
@@ -394,8 +394,8 @@ class GridCRF(Estimator):
                 labels = _iterated_conditional_modes(p, U, a)
             else:
                 labels = alpha_expansion(-U, p.pairs, a).labels
-            out.append(self.classes_[labels].reshape(p.shape))
-        return out
+            label_images.append(self.classes_[labels].reshape(p.shape))
+        return label_images
 
     def predict_proba(self, X):
         """Marginals of the labels of every pixel: list of arrays (h, w, k)."""

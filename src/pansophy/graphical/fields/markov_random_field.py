@@ -263,16 +263,18 @@ class FieldLikelihood:
             total = p.sum()
             p /= total
             rest = [tuple(v for v in all_variables if v not in s) for s in self.scopes]
-            out = [p.sum(axis=r).ravel() for r in rest]
-            return float(np.log(total) + top), np.concatenate(out)
+            marginals = [p.sum(axis=r).ravel() for r in rest]
+            return float(np.log(total) + top), np.concatenate(marginals)
         factors = [
             make_factor(s, np.exp(t - t.max()), float(t.max()))
             for s, t in zip(self.scopes, tables, strict=True)
         ]
         space = VariableSpace.of_sizes(self.sizes)
         tree = JunctionTree(factors, space)
-        out = [tree.marginal(*[space.names[v] for v in s]).prob for s in self.scopes]
-        return tree.log_evidence, np.concatenate([p.ravel() for p in out])
+        marginals = [
+            tree.marginal(*[space.names[v] for v in s]).prob for s in self.scopes
+        ]
+        return tree.log_evidence, np.concatenate([p.ravel() for p in marginals])
 
     def pseudo(self, t):
         """-PL and its gradient, eq. (3)."""

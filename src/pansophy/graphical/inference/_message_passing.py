@@ -118,16 +118,16 @@ def message_sweep(g, order, kind, M, new, u, r, damping, loopy, buffers):
 
     `new` is M itself in a sequential sweep; `loopy` normalises and damps.
     """
-    w, q, out = buffers
+    w, q, message_out = buffers
     gap = 0.0
     for k in range(len(order)):
         e = order[k]
-        factor_to_variable(g, e, kind, M, u, r, q, w, out)
+        factor_to_variable(g, e, kind, M, u, r, q, w, message_out)
         if loopy:
-            gap = max(gap, _normalise_and_damp(g, e, kind, M, damping, out))
+            gap = max(gap, _normalise_and_damp(g, e, kind, M, damping, message_out))
         m = g.message[e]
         for x in range(g.sizes[g.variable[e]]):
-            new[m + x] = out[x]
+            new[m + x] = message_out[x]
     return gap
 
 
@@ -150,14 +150,14 @@ def residual_sweep(
 
     `pending` holds the updated messages, `residuals` their distances from M.
     """
-    w, q, out = buffers
+    w, q, message_out = buffers
     half = len(residuals) // 2
     if is_first:
         for e in range(len(g.variable)):
-            factor_to_variable(g, e, kind, M, u, r, q, w, out)
-            gap = _normalise_and_damp(g, e, kind, M, damping, out)
+            factor_to_variable(g, e, kind, M, u, r, q, w, message_out)
+            gap = _normalise_and_damp(g, e, kind, M, damping, message_out)
             for x in range(g.sizes[g.variable[e]]):
-                pending[g.message[e] + x] = out[x]
+                pending[g.message[e] + x] = message_out[x]
             _update_residual(residuals, e, gap)
     for _ in range(count):
         k = 1
@@ -177,16 +177,16 @@ def residual_sweep(
                     continue  # messages of this factor to others have not changed
                 if g.variable[o] == v and o != e:
                     continue
-                factor_to_variable(g, o, kind, M, u, r, q, w, out)
-                gap = _normalise_and_damp(g, o, kind, M, damping, out)
+                factor_to_variable(g, o, kind, M, u, r, q, w, message_out)
+                gap = _normalise_and_damp(g, o, kind, M, damping, message_out)
                 for x in range(g.sizes[g.variable[o]]):
-                    pending[g.message[o] + x] = out[x]
+                    pending[g.message[o] + x] = message_out[x]
                 _update_residual(residuals, o, gap)
     return residuals[1]
 
 
 @compiled
-def log_beliefs(g, M, u, r):
+def variable_log_beliefs(g, M, u, r):
     """u_v + sum_e r_e M_e for every variable, end to end."""
     b = u.copy()
     for e in range(len(g.variable)):
@@ -253,7 +253,7 @@ def tree_schedule(g, root):
 @compiled
 def decode_assignment(g, order, roots, kind, M, u, r, q, x):
     """Decode the best assignment x of a tree, from the roots down."""
-    b = log_beliefs(g, M, u, r)
+    b = variable_log_beliefs(g, M, u, r)
     for k in range(len(roots)):
         v = roots[k]
         best = 0

@@ -440,11 +440,11 @@ class CliqueTreeLayout:
             schedule = np.concatenate([inward, outward_schedule(inward)])
         n = len(codes)
         codes = np.ascontiguousarray(codes, dtype=np.int64).reshape(n, -1)
-        out, log_z = np.empty((n, output[1][-1])), np.empty(n)
+        marginals, log_z = np.empty((n, output[1][-1])), np.empty(n)
 
         def task(i, j):
             return lambda: loops.marginals_of_rows(
-                out[i:j],
+                marginals[i:j],
                 log_z[i:j],
                 codes[i:j],
                 self.geometry,
@@ -461,4 +461,4 @@ class CliqueTreeLayout:
             [task(i, min(i + step, n)) for i in range(0, n, step)]
         ):
             pass
-        return out, log_z + self.log_scale
+        return marginals, log_z + self.log_scale

@@ -170,15 +170,15 @@ class FactorGraph:
     @cached_property
     def _rescaled_factors(self) -> list[Factor]:
         """The factors, divided by their largest value if that is far from 1."""
-        out = []
+        rescaled = []
         for f in self.factors:
             top = float(f.values.max(initial=0.0))
             is_moderate = abs(f.log_scale) < 200 and (top == 0 or 1e-100 < top < 1e100)
             values = f.values * math.exp(f.log_scale) if is_moderate else f.values
-            out.append(
+            rescaled.append(
                 Factor(f.variables, values) if is_moderate else rescale_factor(f)
             )
-        return out
+        return rescaled
 
     @cached_property
     def log_constant(self) -> float:
@@ -194,11 +194,11 @@ class FactorGraph:
 
     def neighbors(self) -> list[set[int]]:
         """Variables that share a factor with each variable."""
-        out: list[set[int]] = [set() for _ in self.sizes]
+        neighbor_sets: list[set[int]] = [set() for _ in self.sizes]
         for f in self.factors:
             for v in f.variables:
-                out[v] |= set(f.variables) - {v}
-        return out
+                neighbor_sets[v] |= set(f.variables) - {v}
+        return neighbor_sets
 
     def reduced(self, evidence) -> "FactorGraph":
         """The graph with some variables fixed, which then have no factors."""

@@ -158,16 +158,16 @@ class JunctionTree:
     def marginal(self, *variables) -> JointTable:
         """The joint table of variables that share a clique, given the evidence."""
         numbers = self.space.numbers(variables)
-        out, _ = self._read([tuple(numbers)])
+        table, _ = self._read([tuple(numbers)])
         shape = [self.space.sizes[v] for v in numbers]
-        return JointTable(out.reshape(shape), [self.space.names[v] for v in numbers])
+        return JointTable(table.reshape(shape), [self.space.names[v] for v in numbers])
 
     def marginals(self) -> dict[str, np.ndarray]:
         """The distribution of every variable by name, given the evidence."""
         names = self.space.names
         discrete = [v for v in range(len(names)) if self.space.is_discrete(v)]
-        out, ends = self._read([(v,) for v in discrete])
-        return {names[v]: out[ends[k] : ends[k + 1]] for k, v in enumerate(discrete)}
+        tables, ends = self._read([(v,) for v in discrete])
+        return {names[v]: tables[ends[k] : ends[k + 1]] for k, v in enumerate(discrete)}
 
     def _read(self, targets):
         """Marginals of tuples of variables, end to end, and where each begins."""

@@ -28,9 +28,9 @@ from ...core.numerics import softmax
 from ..networks.variables import zero_probability_error
 from ._message_passing import (
     decode_assignment,
-    log_beliefs,
     message_sweep,
     tree_schedule,
+    variable_log_beliefs,
     variable_to_factor,
 )
 from .factor_graph import FactorGraph, FlatFactorGraph, to_factor_graph
@@ -72,7 +72,7 @@ class Beliefs(Mapping):
     @cached_property
     def _logs(self):
         flat, M, u, r = self._parts
-        b = log_beliefs(flat, M, u, r)
+        b = variable_log_beliefs(flat, M, u, r)
         return np.split(b, flat.start[1:-1])
 
     @cached_property
@@ -105,15 +105,15 @@ class Beliefs(Mapping):
     @cached_property
     def messages(self) -> list[Message]:
         flat, M, u, r = self._parts
-        out = []
+        message_list = []
         q = np.empty(max(flat.sizes, default=0))
         for e, v in enumerate(flat.variable):
             variable_to_factor(flat, e, M, u, r, q)
             m = np.exp(M[flat.message[e] : flat.message[e + 1]])
             back = np.exp(q[: flat.sizes[v]])
             name = self.graph.space.names[v]
-            out.append(Message(int(flat.factor[e]), name, m, back))
-        return out
+            message_list.append(Message(int(flat.factor[e]), name, m, back))
+        return message_list
 
 
 class Assignment(NamedTuple):
@@ -198,7 +198,7 @@ def sum_product(model, evidence=None, *, root=0) -> Beliefs:
     """
     graph = _tree_factor_graph(model, evidence)
     flat, _, roots, M, u, r = _tree_messages(graph, evidence, root, 0)
-    b = log_beliefs(flat, M, u, r)
+    b = variable_log_beliefs(flat, M, u, r)
     log_z = log_constant_of(graph)
     for v in roots:
         log_z += np.logaddexp.reduce(b[flat.start[v] : flat.start[v + 1]])
@@ -211,7 +211,7 @@ def _best_assignment(model, evidence, root, kind) -> Assignment:
     """The best assignment of a tree by the messages of a kind (1 or 2)."""
     graph = _tree_factor_graph(model, evidence)
     flat, order, roots, M, u, r = _tree_messages(graph, evidence, root, kind)
-    b = log_beliefs(flat, M, u, r)
+    b = variable_log_beliefs(flat, M, u, r)
     top = log_constant_of(graph)
     top += sum(b[flat.start[v] : flat.start[v + 1]].max() for v in roots)
     if not top > -np.inf:

@@ -26,7 +26,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from ...core.drivers.iterate import iterate
 from ...core.numerics import softmax
 from ...distributions import entropy
-from ._message_passing import log_beliefs, message_sweep, variable_to_factor
+from ._message_passing import message_sweep, variable_log_beliefs, variable_to_factor
 from .factor_graph import FactorGraph, flatten_factors, to_factor_graph
 from .factors import factor_product
 from .fixed_point import FixedPointState, last_change, warn_not_converged
@@ -141,15 +141,15 @@ def tree_reweighted_bp(
         step, FixedPointState(M, np.inf), max_iter=max_iter, tol=tol, change=last_change
     )
     warn_not_converged(run, "tree_reweighted_bp", "raise damping or max_iter")
-    bound = upper_bound(flat, M, u, r, share) + sum(
+    bound = _upper_bound(flat, M, u, r, share) + sum(
         f.log_scale + float(np.log(f.values.max())) for f in graph.factors
     )
     return Beliefs(graph, flat, M, u, r, bound, run)
 
 
-def upper_bound(flat, M, u, r, share) -> float:
+def _upper_bound(flat, M, u, r, share) -> float:
     """The right-hand side of eq. (1) at the beliefs of messages M."""
-    b = np.split(log_beliefs(flat, M, u, r), flat.start[1:-1])
+    b = np.split(variable_log_beliefs(flat, M, u, r), flat.start[1:-1])
     b = [softmax(logs) for logs in b]
     counting = np.ones(len(b))
     np.add.at(counting, flat.variable, -r)

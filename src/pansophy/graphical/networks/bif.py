@@ -61,11 +61,11 @@ class BifTokens:
 
     def until(self, *ends: str) -> list[str]:
         """Tokens without commas up to one of the ends, which is consumed too."""
-        out = []
+        words = []
         while (word := self.next()) not in ends:
             if word != ",":
-                out.append(word.strip('"'))
-        return out
+                words.append(word.strip('"'))
+        return words
 
 
 def _skip_bif_block(r: BifTokens) -> None:

@@ -89,7 +89,7 @@ class ConditionalTable:
     def draw(self, U, rng: np.random.Generator) -> np.ndarray:
         """A state for each row of parents: (n,)."""
         z = _parent_configuration(U, self.prob.shape[:-1])
-        return loops.sample_table_rows(
+        return loops.sample_from_rows(
             np.cumsum(self.rows, axis=1), z, rng.random(len(z))
         )
 

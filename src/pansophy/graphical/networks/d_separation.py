@@ -84,13 +84,13 @@ def _node_indices(names, wanted) -> list[int]:
     """Positions of one or several names; an unknown name raises."""
     is_single = isinstance(wanted, str) or not isinstance(wanted, Iterable)
     place = {v: i for i, v in enumerate(names)}
-    out = []
+    indices = []
     for v in [wanted] if is_single else wanted:
         if v not in place:
             hint = suggest_name(v, names, "variables")
             raise ValueError(f"no variable is called {v!r}{hint}.")
-        out.append(place[v])
-    return out
+        indices.append(place[v])
+    return indices
 
 
 def d_separated(model, x, y, given=()) -> DSeparation:

@@ -37,19 +37,19 @@ def parse_definition(tables: Mapping[str, Any], states=None) -> NetworkDefinitio
     """The parts of a network from tables by name; see the module text."""
     parsed = {}
     for key, value in tables.items():
-        own, parent_names = split_key(str(key))
-        if own in parsed:
-            raise ValueError(f"{own!r} has two tables.")
+        node_name, parent_names = split_key(str(key))
+        if node_name in parsed:
+            raise ValueError(f"{node_name!r} has two tables.")
         if len(set(parent_names)) < len(parent_names):
-            raise ValueError(f"{own!r} has the same parent twice: {key!r}.")
-        parsed[own] = parent_names, value
+            raise ValueError(f"{node_name!r} has the same parent twice: {key!r}.")
+        parsed[node_name] = parent_names, value
     names = tuple(parsed)
     number = {v: i for i, v in enumerate(names)}
-    for own, (parent_names, _) in parsed.items():
+    for node_name, (parent_names, _) in parsed.items():
         for g in parent_names:
             if g not in number:
                 hint = suggest_name(g, names, "variables")
-                raise ValueError(f"parent {g!r} of {own!r} has no table{hint}.")
+                raise ValueError(f"parent {g!r} of {node_name!r} has no table{hint}.")
     parents = tuple(
         tuple(number[g] for g in parent_names) for parent_names, _ in parsed.values()
     )

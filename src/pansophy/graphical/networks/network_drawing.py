@@ -41,10 +41,10 @@ def network_dot(model) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def node_captions(model, tables: bool = False) -> list[list[str]]:
+def network_captions(model, tables: bool = False) -> list[list[str]]:
     """The lines of text in each box."""
     space = model.space
-    out = []
+    captions = []
     marginals = {}
     if tables and 0 not in space.sizes:
         engine = model._engine()
@@ -54,8 +54,8 @@ def node_captions(model, tables: bool = False) -> list[list[str]]:
         if i in marginals:
             states = list(zip(space.states[i], marginals[i], strict=True))[:6]
             lines += [f"{s} {100 * p:.1f}%" for s, p in states]
-        out.append(lines)
-    return out
+        captions.append(lines)
+    return captions
 
 
 def network_layout(model, lines) -> tuple[LayeredLayout, list[float], float]:
@@ -67,7 +67,7 @@ def network_layout(model, lines) -> tuple[LayeredLayout, list[float], float]:
 
 def network_svg(model, *, tables: bool = False) -> str:
     """The graph of a network as SVG text; `tables` adds the marginals."""
-    lines = node_captions(model, tables)
+    lines = network_captions(model, tables)
     placed, widths, height = network_layout(model, lines)
     parts = [ARROW_HEAD]
     for (_, i), points in placed.paths.items():

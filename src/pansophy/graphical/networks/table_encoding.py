@@ -301,7 +301,7 @@ def drop_zero_weight_codes(codes, space: VariableSpace, weights):
     if weights is None or (weights > 0).all():
         return codes, space, weights
     kept, dropped = codes[weights > 0], codes[weights == 0]
-    out = np.array(kept, order="F")
+    compact_codes = np.array(kept, order="F")
     states = []
     for j, labels in enumerate(space.states):
         only_dropped = set(np.unique(dropped[:, j]).tolist()) - set(
@@ -310,19 +310,23 @@ def drop_zero_weight_codes(codes, space: VariableSpace, weights):
         new_code = np.full(len(labels) + 1, -1)
         remaining = [c for c in range(len(labels)) if c not in only_dropped]
         new_code[remaining] = np.arange(len(remaining))
-        out[:, j] = new_code[kept[:, j]]
+        compact_codes[:, j] = new_code[kept[:, j]]
         states.append(tuple(labels[c] for c in remaining))
-    return out, VariableSpace(space.names, tuple(states)), weights[weights > 0]
+    return (
+        compact_codes,
+        VariableSpace(space.names, tuple(states)),
+        weights[weights > 0],
+    )
 
 
 def decode_table(codes, space: VariableSpace) -> dict:
     """Columns of labels by name; None where missing."""
-    out = {}
+    columns = {}
     for j, name in enumerate(space.names):
         labels = np.empty(len(space.states[j]) + 1, dtype=object)
         labels[:-1] = space.states[j]
-        out[name] = labels[codes[:, j]]
-    return out
+        columns[name] = labels[codes[:, j]]
+    return columns
 
 
 def check_table_columns(model, X, *, reset: bool) -> dict:
@@ -446,12 +450,12 @@ def _numeric_column(column, name) -> np.ndarray:
     """A column of numbers, NaN where missing; an infinity raises."""
     values = column.to_numpy() if hasattr(column, "to_numpy") else column
     try:
-        out = np.asarray(values, dtype=np.float64)
+        numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"column {name!r} must hold numbers.") from None
-    if np.isinf(out).any():
+    if np.isinf(numbers).any():
         raise ValueError(f"column {name!r} contains infinity.")
-    return out
+    return numbers
 
 
 def decode_rows(A, space: VariableSpace) -> dict:

@@ -216,9 +216,9 @@ def _missing_node_groups(codes, parents, sizes, weights=None) -> list[MissingPat
         if weights is None
         else np.asarray(weights, float)[incomplete]
     )
-    kinds, which = np.unique(rows < 0, axis=0, return_inverse=True)
-    order = np.argsort(which.ravel(), kind="stable")
-    ends = np.searchsorted(which.ravel()[order], np.arange(len(kinds) + 1))
+    kinds, pattern_of_row = np.unique(rows < 0, axis=0, return_inverse=True)
+    order = np.argsort(pattern_of_row.ravel(), kind="stable")
+    ends = np.searchsorted(pattern_of_row.ravel()[order], np.arange(len(kinds) + 1))
     neighbors = moral_graph(parents)
     rows_of_group: dict = {}
     for k, kind in enumerate(kinds):
@@ -226,8 +226,10 @@ def _missing_node_groups(codes, parents, sizes, weights=None) -> list[MissingPat
             rows_of_group.setdefault(group, []).append(order[ends[k] : ends[k + 1]])
     patterns = []
     for group, parts in rows_of_group.items():
-        which = np.concatenate(parts)
-        merged = _merge_equal_rows(rows[which], w[which], group, parents, sizes)
+        pattern_of_row = np.concatenate(parts)
+        merged = _merge_equal_rows(
+            rows[pattern_of_row], w[pattern_of_row], group, parents, sizes
+        )
         patterns += _missing_pattern_blocks(*merged, group, parents, sizes)
     return patterns
 
@@ -429,7 +431,7 @@ def fit_tables_em(
         return stats, loglik
 
     def run_em(i, child):
-        first = initial_tables(fixed, rngs[i]) if tables is None else list(tables)
+        first = _initial_tables(fixed, rngs[i]) if tables is None else list(tables)
         return em(
             expect,
             lambda N: estimate_tables(N, prior, equivalent_size),
@@ -446,10 +448,10 @@ def fit_tables_em(
     return best_of(n_runs, run_em, task=task)
 
 
-def initial_tables(N, rng) -> list[np.ndarray]:
+def _initial_tables(N, rng) -> list[np.ndarray]:
     """Frequencies of counts plus 1; random rows for a family that is never observed."""
-    out = []
+    tables = []
     for c in N:
         drawn = rng.dirichlet(np.ones(c.shape[-1]), size=c.shape[:-1])
-        out.append(estimated_probabilities(c + 1.0) if c.any() else drawn)
-    return out
+        tables.append(estimated_probabilities(c + 1.0) if c.any() else drawn)
+    return tables

@@ -34,7 +34,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...core.drivers.schedules import geometric_decay
+from ...core.drivers.schedules import geometric_curve
 from ..layers.activations import Activation
 from ..nets.mlp import MLP
 from ..training.batches import Batches, batch_to_device
@@ -414,7 +414,7 @@ def learning_rate_range_test(
     if not 0 < low < high:
         raise ValueError(f"low must be above 0 and below high, got {low} and {high}.")
     net = copy.deepcopy(net)
-    rate = lambda t: geometric_decay(low, high, min(t / max(steps - 1, 1), 1.0))
+    rate = lambda t: geometric_curve(low, high, min(t / max(steps - 1, 1), 1.0))
     settings: dict[str, Any] = {
         "compile": "none",
         **options,

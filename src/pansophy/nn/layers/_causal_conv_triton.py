@@ -62,7 +62,7 @@ def _load_rows(
 
 
 @triton.jit
-def load_weights(w_ptr, c, channels, W: tl.constexpr):
+def _load_weights(w_ptr, c, channels, W: tl.constexpr):
     """w_0, ..., w_{W-1} in float32."""
     result = ()
     for k in tl.static_range(W):
@@ -83,7 +83,7 @@ def silu_conv_kernel(
     row = tl.program_id(2).to(tl.int64)
     inside = c < channels
     x_step = x_units * X_UNIT
-    w = load_weights(w_ptr, c, channels, W)
+    w = _load_weights(w_ptr, c, channels, W)
     b = tl.load(b_ptr + c, mask=inside, other=0.0).to(tl.float32)
     past = _load_rows(x_ptr, row, first - (W - 1), c, length, channels, x_step, W - 1)
     for start in range(first, tl.minimum(first + SPAN, length), GROUP):
@@ -113,7 +113,7 @@ def silu_conv_gradient_kernel(
     inside = c < channels
     x_step = x_units * X_UNIT
     dy_step = dy_units * Y_UNIT
-    w = load_weights(w_ptr, c, channels, W)
+    w = _load_weights(w_ptr, c, channels, W)
     b = tl.load(b_ptr + c, mask=inside, other=0.0).to(tl.float32)
     past = _load_rows(x_ptr, row, first - (W - 1), c, length, channels, x_step, W - 1)
     zero = tl.zeros((CHANNELS,), tl.float32)

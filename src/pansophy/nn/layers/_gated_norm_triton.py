@@ -74,7 +74,7 @@ def gated_norm_gradient_kernel(
     tl.store(dgain_ptr + tl.program_id(0) * width + c, dgain, mask=inside)
 
 
-def lanes(width):
+def _lanes(width):
     """Columns of a program and its warps."""
     block = triton.next_power_of_2(width)
     return block, min(8, max(1, block // 256))
@@ -85,7 +85,7 @@ def gated_norm(y, z, gain, eps) -> torch.Tensor:
     out = torch.empty_like(y)
     width = y.shape[-1]
     rows = y.numel() // width
-    block, warps = lanes(width)
+    block, warps = _lanes(width)
     units, unit = aligned_stride(z)
     gated_norm_kernel[(triton.cdiv(rows, ROWS),)](
         y, z, gain, out, rows, width, units, eps,
@@ -99,7 +99,7 @@ def gated_norm_gradient(y, z, gain, dout, dz, eps):
     dy = torch.empty_like(y)
     width = y.shape[-1]
     rows = y.numel() // width
-    block, warps = lanes(width)
+    block, warps = _lanes(width)
     units, unit = aligned_stride(z)
     share = triton.cdiv(rows, min(rows, PROGRAMS))
     programs = triton.cdiv(rows, share)

@@ -179,7 +179,7 @@ class BlockwiseAttention(torch.autograd.Function):
         for i in range(0, L, BLOCK):
             rows = slice(i, min(i + BLOCK, L))
             m = q.new_full((*q.shape[:-2], rows.stop - i, 1), -math.inf)
-            z, out = torch.zeros_like(m), torch.zeros_like(y[..., rows, :])
+            z, weighted_sum = torch.zeros_like(m), torch.zeros_like(y[..., rows, :])
             for columns in _key_blocks(rows, L, S, causal):
                 e = _blockwise_scores(q, k, rows, columns, mask, causal, L, S)
                 new = torch.maximum(m, e.amax(-1, keepdim=True))
@@ -187,9 +187,9 @@ class BlockwiseAttention(torch.autograd.Function):
                 fall = torch.exp(m - safe)
                 P = torch.exp(e - safe)
                 z = z * fall + P.sum(-1, keepdim=True)
-                out = out * fall + P @ v[..., columns, :]
+                weighted_sum = weighted_sum * fall + P @ v[..., columns, :]
                 m = new
-            y[..., rows, :] = out / torch.where(z > 0, z, 1.0)
+            y[..., rows, :] = weighted_sum / torch.where(z > 0, z, 1.0)
             log_z[..., rows, :] = torch.where(z > 0, m + torch.log(z), math.inf)
         ctx.save_for_backward(q, k, v, mask, y, log_z)
         ctx.causal = causal

@@ -146,8 +146,8 @@ class Mamba(nn.Module):
         self.D = nn.Parameter(torch.ones(self.heads))
         self.gain = nn.Parameter(torch.ones(self.inner))
         back = 1 / math.sqrt(self.inner)
-        out = (2 * uniform(self.width, self.inner) - 1) * back
-        self.out_projection = _linear_map(out)
+        output_weights = (2 * uniform(self.width, self.inner) - 1) * back
+        self.out_projection = _linear_map(output_weights)
 
     def _projected(self, x):
         """z, the channels of the convolution, and Delta before its bias."""

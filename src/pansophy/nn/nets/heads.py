@@ -58,7 +58,7 @@ def _target_like_output(Y: Tensor, F: Tensor) -> Tensor:
     return Y
 
 
-def squared_error_rows(Y, F):
+def _squared_error_rows(Y, F):
     return (F - _target_like_output(Y, F)).square().sum(1) / 2
 
 
@@ -121,7 +121,9 @@ def _with_residual_gradient(mean, value):
 HEADS = {
     h.name: h
     for h in (
-        Head("identity", torch.clone, squared_error_rows, _squared_error_with_gradient),
+        Head(
+            "identity", torch.clone, _squared_error_rows, _squared_error_with_gradient
+        ),
         Head(
             "logistic",
             torch.sigmoid,

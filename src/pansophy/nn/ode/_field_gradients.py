@@ -83,11 +83,11 @@ def explicit_stages(field, steps, time, h, y, begin, X, K, y1, last):
             _add_multiple(y1, np.float32(h * steps.a[s, j]), K[j])
     if not steps.adaptive:
         return 0.0
-    return error_ratio(steps, h, y, y1, K)
+    return _error_ratio(steps, h, y, y1, K)
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def error_ratio(steps, h, y, y1, K):
+def _error_ratio(steps, h, y, y1, K):
     """Root mean square of error / (atol + rtol max(|y|, |y_1|))."""
     error = steps.scratch
     error[:] = np.float32(0.0)
@@ -149,9 +149,11 @@ def explicit_stages_backward(field, steps, h, begin, X, Kbar, ybar, work, sums):
     last = s - 1 if steps.reuses_last else s
     _copy_values(ybar, Ybar[last])
     if steps.reuses_last:
-        out = Ybar[s]
-        _perceptron_stage_backward(field, X, n, s, last, Kbar[last], work, sums, out)
-        _add_multiple(Ybar[last], np.float32(1.0), out)
+        ybar_last = Ybar[s]
+        _perceptron_stage_backward(
+            field, X, n, s, last, Kbar[last], work, sums, ybar_last
+        )
+        _add_multiple(Ybar[last], np.float32(1.0), ybar_last)
     for i in range(last - 1, -1, -1):
         for j in range(i + 1, last + 1):
             if steps.a[j, i] != 0.0:

@@ -117,20 +117,20 @@ class TorchFieldPass:
         self.outputs = [W.shape[1] for W in field.weights]
         self.W, self.back = [], []  # (m_l, m_{l-1} + 1 or 2) and (m_{l-1}, m_l)
         for i, (W, b) in enumerate(zip(field.weights, field.biases)):
-            in_scale, out = self._scales(i)
+            in_scale, out_scale = self._scales(i)
             if in_scale == 2:
                 b = b - W.sum(0)
-            self.back.append(W * (in_scale * out))
-            columns = [self.back[-1].t(), b[:, None] * out]
+            self.back.append(W * (in_scale * out_scale))
+            columns = [self.back[-1].t(), b[:, None] * out_scale]
             if i == 0 and self.time:
-                columns.append(field.time_weight[:, None] * out)
+                columns.append(field.time_weight[:, None] * out_scale)
             self.W.append(torch.cat(columns, dim=1))
 
     def _scales(self, layer):
         """Factors on the input and the output of a layer for tanh by sigmoids."""
         in_scale = 2 if self.tanh and layer > 0 else 1
-        out = 2 if self.tanh and layer < self.n_layers - 1 else 1
-        return in_scale, out
+        out_scale = 2 if self.tanh and layer < self.n_layers - 1 else 1
+        return in_scale, out_scale
 
     def stage_inputs(self, like: Tensor) -> StageInputs:
         return StageInputs(self.inputs, self.time, self.n_stages, like)
@@ -251,11 +251,11 @@ class TorchFieldPass:
         """Derivatives in the field's own parameters, in their order."""
         result = {}
         for layer, (G, m) in enumerate(zip(self.sums, self.inputs)):
-            in_scale, out = self._scales(layer)
+            in_scale, out_scale = self._scales(layer)
             if self.W[layer].shape == G.shape:
                 G = G.t()
-            if out == 2:
-                G = G * out
+            if out_scale == 2:
+                G = G * out_scale
             W, b = G[:m], G[m]
             if in_scale == 2:
                 W = W * in_scale - b

@@ -380,7 +380,7 @@ class AutogradStepper:
                 K.append(self.evaluate(T + c * H, u))
                 continue
             if newton is None:
-                newton = NewtonMatrix(self.evaluate, T, y, gamma * detached(H))
+                newton = NewtonMatrix(self.evaluate, T, y, gamma * _detached(H))
             guess = K[-1] if K else torch.zeros_like(y)
             k = self.implicit_stage(newton, T + c * H, u, gamma * H, guess)
             if k is None:
@@ -391,12 +391,12 @@ class AutogradStepper:
     def implicit_stage(self, newton, time, u, scale, guess):
         """k = f(time, u + scale k); its gradient by the implicit function theorem."""
         with torch.no_grad():
-            step = detached(scale)
+            step = _detached(scale)
             k = guess.detach().clone()
             old_size = math.inf
             for _ in range(NEWTON_ITERATIONS):
                 v = u + step * k
-                change = newton.solve(self.evaluate(detached(time), v) - k)
+                change = newton.solve(self.evaluate(_detached(time), v) - k)
                 k += change
                 reached = step * change / self.tolerance(u, v)
                 size = float(root_mean_square(reached))
@@ -417,7 +417,7 @@ class AutogradStepper:
         return k + exact.solve(residual)
 
 
-def detached(value):
+def _detached(value):
     """A tensor without its graph; a number as it is."""
     return value.detach() if isinstance(value, Tensor) else value
 
@@ -431,7 +431,7 @@ class NewtonMatrix:
         plain = torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
         with torch.enable_grad(), plain:
             leaf = y.detach().requires_grad_()
-            k = evaluate(detached(time), leaf).reshape(-1)
+            k = evaluate(_detached(time), leaf).reshape(-1)
             if k.requires_grad:
                 eye = torch.eye(len(k), dtype=k.dtype, device=k.device)
                 rows = torch.autograd.grad(k, leaf, eye, is_grads_batched=True)[0]

@@ -11,7 +11,7 @@ import difflib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ...core.drivers.schedules import cosine_decay, linear_decay
+from ...core.drivers.schedules import cosine_curve, linear_curve
 
 
 class TrainingProgress(NamedTuple):
@@ -28,12 +28,12 @@ Schedule = Callable[[TrainingProgress], float]
 
 def warmup_cosine(warmup: int = 0, floor: float = 0.0) -> Schedule:
     """Rise linearly for `warmup` steps, then fall along a half cosine to `floor`."""
-    return _warmup_then(cosine_decay, warmup, floor)
+    return _warmup_then(cosine_curve, warmup, floor)
 
 
 def warmup_linear(warmup: int = 0, floor: float = 0.0) -> Schedule:
     """Rise linearly for `warmup` steps, then fall linearly to `floor`."""
-    return _warmup_then(linear_decay, warmup, floor)
+    return _warmup_then(linear_curve, warmup, floor)
 
 
 def _warmup_then(curve, warmup: int, floor: float) -> Schedule:
@@ -69,7 +69,7 @@ def warmdown(share: float = 0.2, warmup: int = 0, floor: float = 0.0) -> Schedul
             return (t.step + 1) / warmup
         length = max(share * t.total, 1)
         part = (t.step - (t.total - length)) / length
-        return linear_decay(1.0, floor, min(max(part, 0.0), 1.0))
+        return linear_curve(1.0, floor, min(max(part, 0.0), 1.0))
 
     return factor
 
@@ -92,8 +92,8 @@ def one_cycle(peak: float = 0.3, start: float = 0.04, floor: float = 4e-6) -> Sc
     def factor(t):
         share = min(t.step / max(t.total - 1, 1), 1.0)
         if share < peak:
-            return cosine_decay(start, 1.0, share / peak)
-        return cosine_decay(1.0, floor, (share - peak) / (1 - peak))
+            return cosine_curve(start, 1.0, share / peak)
+        return cosine_curve(1.0, floor, (share - peak) / (1 - peak))
 
     return factor
 

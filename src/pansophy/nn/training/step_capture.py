@@ -85,7 +85,7 @@ class CapturedStep:
     def _record(self, batch, parts, rows) -> RecordedStep | None:
         """The graph of a step on batches like this one, or None if it cannot be."""
         buffers = [t.clone() for t in parts]
-        batches = [(with_tensors(batch, buffers), rows)]
+        batches = [(_with_tensors(batch, buffers), rows)]
         totals = self.step.totals
         state = StepState(self.step, self.scale.device)
         graph = torch.cuda.CUDAGraph()
@@ -156,7 +156,7 @@ def _batch_tensors(batch) -> list[Tensor] | None:
     return list(parts) if all(isinstance(t, Tensor) for t in parts) else None
 
 
-def with_tensors(batch, parts: list[Tensor]):
+def _with_tensors(batch, parts: list[Tensor]):
     """A batch like this one, of other tensors."""
     if isinstance(batch, Tensor):
         return parts[0]

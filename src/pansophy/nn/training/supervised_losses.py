@@ -98,7 +98,7 @@ class PointwiseLoss:
         return self.loss.value(target, output)
 
 
-def loss_per_row(loss):
+def _loss_per_row(loss):
     """The loss with a value for each row where torch can give it, for weights."""
     if isinstance(loss, torch.nn.Module) and hasattr(loss, "reduction"):
         loss = copy.copy(loss)
@@ -143,7 +143,7 @@ class SupervisedLosses:
         self.metrics = dict(metrics or {})
         self.weighted = weighted
         if weighted:
-            self.loss = loss_per_row(self.loss)
+            self.loss = _loss_per_row(self.loss)
         self.sums: dict[str, list] = {}
         dtypes = [p.dtype for p in net.parameters() if p.is_floating_point()]
         self.dtype = dtypes[0] if dtypes else None

@@ -21,7 +21,7 @@ from torch.utils.data import (
 )
 
 
-class DatasetRows:
+class TorchDatasetRows:
     """The rows of a map-style Dataset, collated as a DataLoader collates them."""
 
     def __init__(self, dataset):
@@ -75,14 +75,14 @@ def _plain_batch(batch):
     return tuple(batch) if isinstance(batch, list) else batch
 
 
-def as_rows(data):
+def as_torch_source(data):
     """Data of torch's kinds as a source of rows or batches; others as they are."""
     if isinstance(data, TensorDataset):
         return data.tensors
     if isinstance(data, (DataLoader, IterableDataset)):
         return BatchIterable(data)
     if isinstance(data, Dataset):
-        return DatasetRows(data)
+        return TorchDatasetRows(data)
     arrays = isinstance(data, (dict, tuple, torch.Tensor))
     is_source = hasattr(data, "take") or hasattr(data, "read_pass")
     if arrays or is_source or hasattr(data, "shape") or hasattr(data, "__array__"):

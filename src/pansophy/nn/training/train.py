@@ -50,7 +50,7 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
-from ...core.drivers.iterate import Result
+from ...core.drivers.iterate import Result, StopReason
 from ...core.drivers.progress import SILENT, FitTask
 from ...core.random import draw_seed, make_rng
 from ...params import check_count, check_keywords
@@ -81,7 +81,7 @@ from .stopping import (
     overfitting_advice,
 )
 from .supervised_losses import SupervisedLosses
-from .torch_data import as_rows
+from .torch_data import as_torch_source
 from .weight_average import AveragedWeights, WeightAverage
 
 SMALL_NET = 1 << 20  # numbers; larger nets are not copied after short epochs
@@ -142,7 +142,8 @@ def train(net, data, *, task: FitTask | None = None, **options) -> Result:
     """
     check_keywords(Training, options)
     result = Training(net, data, **options).run(SILENT if task is None else task)
-    if result.reason == "diverged" and task is None:  # an estimator, with a task, warns
+    # an estimator, which has a task, warns itself
+    if result.reason == StopReason.DIVERGED and task is None:
         moment = (
             f"after epoch {result.n_iter}" if result.n_iter else "in the first epoch"
         )
@@ -286,7 +287,7 @@ class Training:
             try:
                 reason = self._loop(task)
             except KeyboardInterrupt:
-                reason = "interrupted"
+                reason = StopReason.INTERRUPTED
             self._final_weights(reason)
         self.net.eval()
         self._warn_of_overfitting(reason)
@@ -297,7 +298,7 @@ class Training:
     def _warn_of_overfitting(self, reason):
         """Warn if a run stopped by held-out losses had long been overfitting."""
         by_loss = self.stop is not None and self.stop.monitor == "valid_loss"
-        if reason == "tolerance" and by_loss:
+        if reason == StopReason.TOLERANCE and by_loss:
             losses = self.history["loss"], self.history["valid_loss"]
             if advice := overfitting_advice(*losses):
                 warnings.warn(advice, OverfittingWarning, stacklevel=4)
@@ -316,7 +317,7 @@ class Training:
         self.batch_weight = getattr(net, "batch_weight", None)
         order = rng if self.shuffle else None
         self.batches = Batches(
-            as_rows(self.data),
+            as_torch_source(self.data),
             self.batch_size,
             order,
             self.device,
@@ -326,7 +327,7 @@ class Training:
         self.valid_batches = None
         if self.valid is not None:
             self.valid_batches = Batches(
-                as_rows(self.valid), self.batch_size, None, self.device, part
+                as_torch_source(self.valid), self.batch_size, None, self.device, part
             )
         self.epoch_windows = self._windows()
         self.epoch = self.step = self.seen = 0
@@ -460,7 +461,7 @@ class Training:
             values = self._epoch(stream)
             if not all(map(math.isfinite, values.values())):
                 self.net.load_state_dict(self.last_finite_weights)
-                return "diverged"
+                return StopReason.DIVERGED
             with self.averaged.in_net() if self.averaged else nullcontext():
                 values.update(self._validate())
             self._step_torch_schedule(values)
@@ -472,8 +473,9 @@ class Training:
             if self.checkpoint and self._checkpoint_due():
                 self._save()
             if (child.end(self.state()) or wants_to_end) and self.reason is None:
-                return "callback"
-        return self.reason or ("max_iter" if self.stop else "finished")
+                return StopReason.CALLBACK
+        planned_end = StopReason.MAX_ITER if self.stop else StopReason.FINISHED
+        return self.reason or planned_end
 
     def _tell_epoch(self, values) -> bool:
         """Print a line and call the callbacks; whether one asks to end."""
@@ -509,7 +511,7 @@ class Training:
         """Leave in the net what the run is to give: the best, or the averages."""
         if self.stop and self.stop.restore and self.best_weights:
             load_whole_tensors(self.net, whole_tensors(self.best_weights))
-        elif self.averaged is not None and reason != "diverged":
+        elif self.averaged is not None and reason != StopReason.DIVERGED:
             self.averaged.put_into_net()
 
     def _checkpoint_due(self):
@@ -610,7 +612,7 @@ class Training:
             self.best_weights = self._evaluated_weights()
             self.best_epoch = self.epoch
         self.stopping, is_over = rule.update(self.stopping, value)
-        self.reason = "tolerance" if is_over else None
+        self.reason = StopReason.TOLERANCE if is_over else None
 
     def state(self) -> TrainingState:
         rule = self.stop or EarlyStopping("loss")

@@ -36,7 +36,7 @@ from .search_space import (
 BLEND = 0.35  # how far children may lie outside their parents, eq. (1)
 
 
-class State(NamedTuple):
+class GeneticState(NamedTuple):
     """A generation and the best point so far."""
 
     position: Any  # the best point
@@ -134,7 +134,7 @@ def genetic_algorithm(
         U = U[order]
         v = v[order]
         spread = float(np.ptp(U, axis=0).max())
-        return State(space.point(U[0]), float(v[0]), count, U, v, spread)
+        return GeneticState(space.point(U[0]), float(v[0]), count, U, v, spread)
 
     U = latin_hypercube(space.d, n, random_state=rng)
     if x is not None:

@@ -27,7 +27,7 @@ W = 0.7298
 C = 1.4962
 
 
-class State(NamedTuple):
+class ParticleSwarmState(NamedTuple):
     """The swarm and the best point so far."""
 
     position: Any  # the best point
@@ -99,9 +99,9 @@ def particle_swarm(
         r1, r2 = rng.random((2, n, space.d))
         V = W * s.V + C * r1 * (s.P - s.U) + C * r2 * (Q - s.U)
         U = s.U + V
-        out = (U < 0) | (U > INSIDE)
+        is_outside = (U < 0) | (U > INSIDE)
         U = np.clip(U, 0.0, INSIDE)
-        V = np.where(out, 0.0, V)
+        V = np.where(is_outside, 0.0, V)
         v = values(U)
         better = v < s.values
         P = np.where(better[:, None], U, s.P)
@@ -110,7 +110,9 @@ def particle_swarm(
     def state(U, V, P, v, count):
         k = int(np.argmin(v))
         spread = float(np.ptp(P, axis=0).max())
-        return State(space.point(P[k]), float(v[k]), count, U, V, P, v, spread)
+        return ParticleSwarmState(
+            space.point(P[k]), float(v[k]), count, U, V, P, v, spread
+        )
 
     start = state(U, (rng.random((n, space.d)) - U) / 2, U, values(U), n)
     return iterate(

@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.drivers.iterate import Result, iterate
+from ...core.drivers.iterate import Result, StopReason, iterate
 from ...core.drivers.progress import SILENT, FitTask
 from ...core.random import make_rng
 from .search_space import search_space
 
 
-class State(NamedTuple):
+class PointSearchState(NamedTuple):
     """The best point so far, and all points evaluated."""
 
     position: Any  # the best point
@@ -54,21 +54,22 @@ def _best_of_points(
         values = np.where(np.isnan(tried[i:j]), np.inf, tried[i:j])
         k = int(np.argmin(values))
         if values[k] < s.objective or s.position is None:
-            return State(block[k], float(values[k]), j)
-        return State(s.position, s.objective, j)
+            return PointSearchState(block[k], float(values[k]), j)
+        return PointSearchState(s.position, s.objective, j)
 
     n_batches = -(-n // size)
     run = iterate(
         step,
-        State(None, np.inf, 0),
+        PointSearchState(None, np.inf, 0),
         max_iter=min(n_batches, max_iter or n_batches),
-        tol=-1.0,
+        tol=None,
         task=task,
     )
     m = run.state.evaluations
     state = run.state._replace(points=points[:m], values=tried[:m])
-    complete = run.reason == "max_iter" and m == n
-    return run._replace(state=state, reason="tolerance" if complete else run.reason)
+    complete = run.reason == StopReason.MAX_ITER and m == n
+    reason = StopReason.TOLERANCE if complete else run.reason
+    return run._replace(state=state, reason=reason)
 
 
 def exhaustive_search(
@@ -265,8 +266,8 @@ def local_search(
             if value < lowest:
                 best = new
                 lowest = value
-        return State(best, lowest, count)
+        return PointSearchState(best, lowest, count)
 
     change = lambda old, new: old.objective - new.objective
-    start = State(x, float(f(x)), 1)
+    start = PointSearchState(x, float(f(x)), 1)
     return iterate(step, start, max_iter=max_iter, tol=0.0, change=change, task=task)

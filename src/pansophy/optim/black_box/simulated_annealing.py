@@ -37,7 +37,7 @@ DOWN = np.exp(-0.1 * GOAL)
 LEAST = 1e-8  # proposals shorter than this end a run
 
 
-class State(NamedTuple):
+class AnnealingState(NamedTuple):
     """The chains and the best point so far."""
 
     position: Any  # the best point
@@ -158,11 +158,13 @@ def simulated_annealing(
                 best = float(w[k])
         position = s.position if best_u is None else space.point(best_u)
         count = s.evaluations + moves * len(U)
-        return State(position, best, count, U, v, scale, s.round + 1, T)
+        return AnnealingState(position, best, count, U, v, scale, s.round + 1, T)
 
     k = int(np.argmin(v))
     scale = np.full(n_chains, 0.3)
-    start = State(space.point(U[k]), float(v[k]), evaluations, U, v, scale, 0, 0.0)
+    start = AnnealingState(
+        space.point(U[k]), float(v[k]), evaluations, U, v, scale, 0, 0.0
+    )
     return iterate(
         step,
         start,

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from ...core.drivers.iterate import Result, iterate
+from ...core.drivers.iterate import Result, StopReason, iterate
 from ...core.drivers.progress import SILENT, FitTask
 from ..numeric_derivatives import numeric_gradient, numeric_jacobian
 from .duality import (
@@ -42,7 +42,7 @@ from .duality import (
 MANY = 300  # unknowns from which the trust-region method is preferred
 
 
-class State(NamedTuple):
+class ConstrainedState(NamedTuple):
     """Solution of `constrained` with its multipliers and KKT residuals."""
 
     position: np.ndarray  # x
@@ -111,7 +111,7 @@ def lagrange_newton(
     change = lambda old, new: new.error
     run = iterate(step, state(x), max_iter=max_iter, tol=tol, change=change, task=task)
     stuck = run.reason == "tolerance" and run.state.error > tol
-    return run._replace(reason="stalled") if stuck else run
+    return run._replace(reason=StopReason.STALLED) if stuck else run
 
 
 def _largest_magnitude(v) -> float:
@@ -131,8 +131,8 @@ def _newton_pair(W, J, g, h):
         W = W + (floor - low + 1e-3 * max(_largest_magnitude(W), 1.0)) * np.eye(len(g))
     m = len(J)
     A = np.block([[W, -J.T], [J, np.zeros((m, m))]])
-    out = np.linalg.lstsq(A, -np.concatenate([g, h]), rcond=None)[0]
-    return out[: len(g)], out[len(g) :]
+    solution = np.linalg.lstsq(A, -np.concatenate([g, h]), rcond=None)[0]
+    return solution[: len(g)], solution[len(g) :]
 
 
 def _merit_line_search(equalities, state, s, dx, p, along, h) -> LagrangePoint:
@@ -223,7 +223,7 @@ def constrained(
         reason = "kkt"
     elif reason == "max_iter" and kkt.worst <= tol:
         reason = "tolerance"
-    state = State(solution, float(f(solution)), kkt.prices, kkt)
+    state = ConstrainedState(solution, float(f(solution)), kkt.prices, kkt)
     trace = np.asarray([*trace, state.objective])
     seconds = time.perf_counter() - started
     return Result(state, len(trace), reason, {"objective": trace}, seconds)
@@ -247,7 +247,7 @@ def _by_scipy(f, x, constraints, gradient, bounds, method, max_iter, tol, task):
         last = np.array(u)
         trace.append(float(f(last)))
         child = task.child(f"step {len(trace)}")
-        if child.end(State(last, trace[-1], ((), ()))):
+        if child.end(ConstrainedState(last, trace[-1], ((), ()))):
             stopped = True
             raise StopIteration
 
@@ -257,7 +257,7 @@ def _by_scipy(f, x, constraints, gradient, bounds, method, max_iter, tol, task):
     try:
         with warnings.catch_warnings():  # of SciPy, about linear functions and rounding
             warnings.simplefilter("ignore")
-            out = minimize(
+            solution = minimize(
                 f,
                 x,
                 jac=gradient,
@@ -271,7 +271,7 @@ def _by_scipy(f, x, constraints, gradient, bounds, method, max_iter, tol, task):
         return last, trace, "interrupted"
     if stopped:
         return last, trace, "callback"
-    return out.x, trace, "max_iter" if out.nit >= max_iter else "tolerance"
+    return solution.x, trace, "max_iter" if solution.nit >= max_iter else "tolerance"
 
 
 def _refine_on_active_set(f, x, constraints, gradient, kkt):

@@ -66,15 +66,17 @@ def bounds_as_constraints(bounds, d) -> list[Constraint]:
     if bounds is None:
         return []
     pairs = bounds_array(bounds, d)
-    out = []
+    constraints = []
     eye = np.eye(d)
     for sign, b in ((-1.0, pairs[:, 0]), (1.0, pairs[:, 1])):
         bounded = np.flatnonzero(np.isfinite(b))
         if len(bounded):
             slope = sign * eye[bounded]
             inside = lambda x, s=sign, b=b, at=bounded: s * (x[at] - b[at])
-            out.append(inequality_constraint(inside, lambda x, slope=slope: slope))
-    return out
+            constraints.append(
+                inequality_constraint(inside, lambda x, slope=slope: slope)
+            )
+    return constraints
 
 
 def bounds_array(bounds, d):
@@ -103,12 +105,16 @@ class ConstraintValues(NamedTuple):
 def evaluate_constraints(constraints, x) -> ConstraintValues:
     """Values and Jacobians of the constraints at x, equalities first."""
     d = len(x)
-    out = []
+    values_and_slopes = []
     for equality in (True, False):
         chosen = [c for c in constraints if c.equality is equality]
-        out.append(np.concatenate([c.value(x) for c in chosen] or [np.empty(0)]))
-        out.append(np.concatenate([c.slope(x) for c in chosen] or [np.empty((0, d))]))
-    return ConstraintValues(*out)
+        values_and_slopes.append(
+            np.concatenate([c.value(x) for c in chosen] or [np.empty(0)])
+        )
+        values_and_slopes.append(
+            np.concatenate([c.slope(x) for c in chosen] or [np.empty((0, d))])
+        )
+    return ConstraintValues(*values_and_slopes)
 
 
 class KKT(NamedTuple):

@@ -32,7 +32,7 @@ SHORT = 0.995  # of the way to the boundary
 RIDGE = 1e-13  # added to the diagonal of the system, in units of its size
 
 
-class State(NamedTuple):
+class QuadraticProgramState(NamedTuple):
     """An interior point with its slacks and multipliers."""
 
     position: np.ndarray  # x
@@ -60,7 +60,7 @@ class Programme(NamedTuple):
     low: np.ndarray  # coordinates with a lower bound
     high: np.ndarray
 
-    def state(self, x, nu, s, z) -> State:
+    def state(self, x, nu, s, z) -> QuadraticProgramState:
         """State with objective, gap and residual at a point."""
         k = self.given
         m = k + len(self.low)
@@ -70,12 +70,14 @@ class Programme(NamedTuple):
         value = 0.5 * float(x @ self.P @ x) + float(self.q @ x)
         dual, equal, inside = self.residuals(x, nu, s, z)
         parts = [
-            largest_entry(dual) / (1 + largest_entry(self.q)),
-            largest_entry(equal) / (1 + largest_entry(self.b)),
-            largest_entry(inside) / (1 + largest_entry(self.h)),
+            _largest_entry(dual) / (1 + _largest_entry(self.q)),
+            _largest_entry(equal) / (1 + _largest_entry(self.b)),
+            _largest_entry(inside) / (1 + _largest_entry(self.h)),
         ]
         gap = float(s @ z)
-        return State(x, nu, z[:k], lower, upper, value, gap, max(parts), s, z)
+        return QuadraticProgramState(
+            x, nu, z[:k], lower, upper, value, gap, max(parts), s, z
+        )
 
     def residuals(self, x, nu, s, z):
         """Residuals of eq. (2) without the products s_i z_i."""
@@ -83,7 +85,7 @@ class Programme(NamedTuple):
         return dual, self.A @ x - self.b, self.G @ x + s - self.h
 
 
-def largest_entry(v):
+def _largest_entry(v):
     """max |v_j|, 0 for an empty array."""
     return float(np.abs(v).max(initial=0.0))
 
@@ -95,7 +97,7 @@ def _assemble_program(P, q, A, b, G, h, lower, upper) -> Programme:
     P = np.asarray(P, dtype=float)
     if P.shape != (n, n):
         raise ValueError(f"P must have shape {(n, n)} to go with q, got {P.shape}.")
-    if largest_entry(P - P.T) > 1e-10 * (1 + largest_entry(P)):
+    if _largest_entry(P - P.T) > 1e-10 * (1 + _largest_entry(P)):
         raise ValueError("P must be symmetric.")
     A, b = _matrix_and_right_side(A, b, n, "A", "b")
     G, h = _matrix_and_right_side(G, h, n, "G", "h")
@@ -145,12 +147,12 @@ def _kkt_solver(prog, w):
     K[n:, :n] = prog.A
     K[:n, n:] = -prog.A.T
     diagonal = np.arange(n + m)
-    K[diagonal, diagonal] += RIDGE * max(largest_entry(prog.P), 1.0)
+    K[diagonal, diagonal] += RIDGE * max(_largest_entry(prog.P), 1.0)
     lu = sl.lu_factor(K, check_finite=False)
     return lambda right: sl.lu_solve(lu, right, check_finite=False)
 
 
-def predictor_corrector_step(prog, t) -> State:
+def _predictor_corrector_step(prog, t) -> QuadraticProgramState:
     """One predictor-corrector step of Mehrotra."""
     x, nu, s, z = t.position, t.equality, t.slack, t.pressure
     n = len(x)
@@ -161,11 +163,11 @@ def predictor_corrector_step(prog, t) -> State:
     def direction(products):
         """Newton's step where s z changes by -products."""
         push = prog.G.T @ ((products - z * inside) / s if len(s) else s)
-        out = solve(np.concatenate([push - dual, -equal]))
-        dx = out[:n]
+        newton_step = solve(np.concatenate([push - dual, -equal]))
+        dx = newton_step[:n]
         ds = -inside - prog.G @ dx
         dz = -(products + z * ds) / s if len(s) else s
-        return dx, out[n:], ds, dz
+        return dx, newton_step[n:], ds, dz
 
     move = direction(s * z)
     if len(s):
@@ -193,20 +195,20 @@ def _longest_feasible_step(v, d, share):
     return min(1.0, share * float(np.min(-v[decreasing] / d[decreasing])))
 
 
-def _interior_start(prog) -> State:
+def _interior_start(prog) -> QuadraticProgramState:
     """Initial state with slacks and multipliers well inside the boundary."""
     k = len(prog.h)
-    out = _kkt_solver(prog, np.ones(k))(
+    solution = _kkt_solver(prog, np.ones(k))(
         np.concatenate([prog.G.T @ prog.h - prog.q, prog.b])
     )
-    x = out[: len(prog.q)]
-    nu = out[len(prog.q) :]
+    x = solution[: len(prog.q)]
+    nu = solution[len(prog.q) :]
     r = prog.h - prog.G @ x
     at_least_one = lambda v: v + max(0.0, 1.0 - float(v.min(initial=1.0)))
     return prog.state(x, nu, at_least_one(r), at_least_one(-r))
 
 
-def _refine_on_active_rows(prog, t) -> State:
+def _refine_on_active_rows(prog, t) -> QuadraticProgramState:
     """Solve eq. (2) with the active rows as equalities, if that keeps all signs."""
     active = t.pressure > t.slack
     B = np.vstack([-prog.A, prog.G[active]])
@@ -217,13 +219,13 @@ def _refine_on_active_rows(prog, t) -> State:
     K[n:, :n] = B
     K[:n, n:] = B.T
     right = np.concatenate([-prog.q, -prog.b, prog.h[active]])
-    out = np.linalg.lstsq(K, right, rcond=1e-13)[0]
+    solution = np.linalg.lstsq(K, right, rcond=1e-13)[0]
     z = np.zeros(len(prog.h))
-    z[active] = out[n + len(prog.b) :]
-    x = out[:n]
-    nu = out[n : n + len(prog.b)]
+    z[active] = solution[n + len(prog.b) :]
+    x = solution[:n]
+    nu = solution[n : n + len(prog.b)]
     s = prog.h - prog.G @ x
-    noise = 1e-9 * (1 + largest_entry(prog.h))
+    noise = 1e-9 * (1 + _largest_entry(prog.h))
     if z.min(initial=0.0) < -noise or s.min(initial=0.0) < -noise:
         return t
     new = prog.state(x, nu, np.maximum(s, 0.0), np.maximum(z, 0.0))
@@ -270,7 +272,7 @@ def quadratic_program(
 
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         run = iterate(
-            lambda t: predictor_corrector_step(prog, t),
+            lambda t: _predictor_corrector_step(prog, t),
             _interior_start(prog),
             max_iter=max_iter,
             tol=tol,

@@ -366,14 +366,14 @@ def choose_working_set(scores, up, down, masks, previous, size):
         chosen.append(_largest_among(scores, up & mask, share))
         chosen.append(_largest_among(-scores, down & mask, share))
     if len(previous):
-        is_free = values_at(previous, up & down)[0]
+        is_free = _values_at(previous, up & down)[0]
         chosen += [previous[is_free], previous]
     chosen = np.concatenate(chosen)
     _, first = np.unique(chosen, return_index=True)
     return np.sort(chosen[np.sort(first)[:size]])
 
 
-def values_at(places, *vectors) -> list:
+def _values_at(places, *vectors) -> list:
     """The entries at some places of vectors of one kind, in main memory."""
     if not arrays.is_foreign(vectors[0]):
         return [vector[places] for vector in vectors]
@@ -527,7 +527,7 @@ class DualSolver:
         square = self.cache.square(index, slots, places)
         entry = float(np.abs(np.diagonal(square)).max(initial=0.0))
         self.largest_entry = max(self.largest_entry, entry)
-        old_beta, start = values_at(chosen, active_beta, scores)
+        old_beta, start = _values_at(chosen, active_beta, scores)
         beta, e = old_beta.copy(), start.copy()
         tol = self.tol
         if len(chosen) < len(self.variables):
@@ -573,7 +573,7 @@ class DualSolver:
         index = self.cache.columns[places]
         slots = self.cache.slots_of(index)
         square = self.cache.square(index, slots, places)
-        e = values_at(inside, self.scores(s.products))[0]
+        e = _values_at(inside, self.scores(s.products))[0]
         direction = _newton_direction(square, e, p.group[inside])
         curved = square @ direction
         slope = float(e @ direction)
@@ -884,7 +884,7 @@ def solve_dual(
     return result._replace(state=s._replace(beta=beta, products=products))
 
 
-class State(NamedTuple):
+class ClassifierDualState(NamedTuple):
     """Multipliers a = y beta of a classifier, and the gradient there."""
 
     position: np.ndarray  # a
@@ -917,7 +917,7 @@ def smo(
     C=1.0,
     *,
     p=None,
-    start: State | None = None,
+    start: ClassifierDualState | None = None,
     max_iter: int = 10_000_000,
     tol: float = 1e-3,
     working: int = WORKING,
@@ -976,7 +976,7 @@ def smo(
         task=task,
     )
     s = run.state
-    state = State(
+    state = ClassifierDualState(
         y * s.beta + 0.0, y * s.products + p, s.objective, s.violation, s.steps
     )
     return run._replace(state=state)

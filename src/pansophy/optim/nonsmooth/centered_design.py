@@ -56,22 +56,26 @@ class Design:
     def correlate(self, r):
         """r X for one residual (n,) or several (t, n)."""
         v = self.root * r
-        out = self.times(v)
-        return out - v.sum(axis=-1, keepdims=True) * self.mean if self.centre else out
+        products = self.times(v)
+        return (
+            products - v.sum(axis=-1, keepdims=True) * self.mean
+            if self.centre
+            else products
+        )
 
     def correlate_some(self, r, index):
         """r X for some columns and one residual (n,)."""
         v = self.root * r
         X = self.X
         if not self.sparse and not X.flags.f_contiguous:
-            out = v @ X[:, index]
+            products = v @ X[:, index]
         else:
-            out = np.empty(len(index), X.dtype)
+            products = np.empty(len(index), X.dtype)
             if self.sparse:
-                loops.correlate_sparse(X.data, X.indices, X.indptr, index, v, out)
+                loops.correlate_sparse(X.data, X.indices, X.indptr, index, v, products)
             else:
-                loops.correlate_rows(X.T, index, v, out)
-        return out - v.sum() * self.mean[index] if self.centre else out
+                loops.correlate_rows(X.T, index, v, products)
+        return products - v.sum() * self.mean[index] if self.centre else products
 
     def lengths(self):
         """Upper bounds of the column norms: rounding may only enlarge them."""

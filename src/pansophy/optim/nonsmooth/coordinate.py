@@ -33,7 +33,7 @@ MEMORY = 5  # M of eq. (2)
 ROWS = 4096  # rows that one task copies
 
 
-class State(NamedTuple):
+class CoordinateState(NamedTuple):
     """A point, its residual, objective and violation of the optimality conditions."""
 
     position: np.ndarray  # w
@@ -208,7 +208,9 @@ def coordinate_descent(
     def evaluate(w, r):
         c = -design.correlate(r)
         violation = float(np.max(penalty.distance(w, c), initial=0.0))
-        return State(w, r, float(r @ r) / 2 + float(penalty.value(w)), violation)
+        return CoordinateState(
+            w, r, float(r @ r) / 2 + float(penalty.value(w)), violation
+        )
 
     def step(state):
         r = state.residual.copy()

@@ -47,7 +47,7 @@ BLOCK_COLUMNS = (
 WATCH = ("gap",)  # recorded in the history
 
 
-class State(NamedTuple):
+class GroupWorkingSetState(NamedTuple):
     """Coefficients W with their residual, correlations, objective and duality gap."""
 
     w: np.ndarray  # W (t, d)
@@ -144,7 +144,7 @@ def _group_duality_gap(W, C, square, along, penalty, extra):
     return primal, max(primal - s * along + s * s / 2 * square, 0.0)
 
 
-def _evaluate_groups(store, W, R, penalty) -> State:
+def _evaluate_groups(store, W, R, penalty) -> GroupWorkingSetState:
     """State at W: correlations, P and the gap."""
     C = store.design.correlate(R)
     ridge = penalty.b * float(np.vdot(W, W))
@@ -154,15 +154,17 @@ def _evaluate_groups(store, W, R, penalty) -> State:
     objective, gap = _group_duality_gap(
         W, C - penalty.b * W, square, inner, penalty, extra
     )
-    return State(W, R, C, objective, gap)
+    return GroupWorkingSetState(W, R, C, objective, gap)
 
 
-def start(store, W, penalty) -> State:
+def start(store, W, penalty) -> GroupWorkingSetState:
     """Initial state at coefficients W."""
     if isinstance(store, FullGram):
         Q = store.Xy - W @ store.G
         inner = _inner_of(store, penalty)
-        return State(W, None, Q, *inner.objective_and_gap(store.Xy, Q, W, penalty))
+        return GroupWorkingSetState(
+            W, None, Q, *inner.objective_and_gap(store.Xy, Q, W, penalty)
+        )
     return _evaluate_groups(store, W, store.residual(W), penalty)
 
 
@@ -173,16 +175,16 @@ def _violating_groups(store, state, penalty, near):
     size = loops.group_norms(state.c, members, starts, penalty.l1)
     level = penalty.a if near is None else min(near, penalty.a)
     excess = np.where(inside, -np.inf, size - level * m)
-    out = np.flatnonzero(excess > 0)
+    violating = np.flatnonzero(excess > 0)
     active = loops.group_norms(state.w, members, starts, 0.0) > 0
     # with wide groups columns cost more than iterations: add fewer at a time
     width = len(members) / len(m)
     growth = 2 if width < 2 else 1
     limit = int(max(FIRST / width, growth * np.count_nonzero(active), 1))
-    if len(out) > limit:
-        out = out[np.argpartition(-excess[out], limit)[:limit]]
+    if len(violating) > limit:
+        violating = violating[np.argpartition(-excess[violating], limit)[:limit]]
     missing = np.flatnonzero(active & ~inside)  # a start may be non-zero anywhere
-    return np.union1d(out, missing)
+    return np.union1d(violating, missing)
 
 
 def _columns_in_groups(groups, chosen):
@@ -381,7 +383,9 @@ class Inner:
         return better
 
 
-def _round_in_column_blocks(store, state, penalty, tol, shuffle) -> State:
+def _round_in_column_blocks(
+    store, state, penalty, tol, shuffle
+) -> GroupWorkingSetState:
     """One iteration over blocks of columns, for sets too large for a Gram matrix."""
     groups = penalty.groups
     W = state.w.copy()
@@ -442,9 +446,13 @@ def _inner_of(store, penalty) -> Inner:
     return store.inner
 
 
-def _full_gram_round(store, penalty, tol, shuffle, exact, state) -> State:
+def _full_gram_round(
+    store, penalty, tol, shuffle, exact, state
+) -> GroupWorkingSetState:
     """One iteration where E is all columns."""
     W = state.w.copy()
     inner = _inner_of(store, penalty)
     Q = inner.solve(W, penalty, 0.9 * tol, shuffle, exact=exact)
-    return State(W, None, Q, *inner.objective_and_gap(store.Xy, Q, W, penalty))
+    return GroupWorkingSetState(
+        W, None, Q, *inner.objective_and_gap(store.Xy, Q, W, penalty)
+    )

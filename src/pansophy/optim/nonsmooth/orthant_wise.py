@@ -34,7 +34,7 @@ ENOUGH = 1e-4  # share of the first-order decrease that a step must achieve
 SHORTEST = 60  # halvings of a step before the search fails
 
 
-class State(NamedTuple):
+class OrthantWiseState(NamedTuple):
     """A point, f and its (pseudo-)gradient there, and the last moves."""
 
     position: np.ndarray  # x
@@ -108,7 +108,7 @@ def orthant_lbfgs(
 
     def state_at(x, value, g, moves):
         p = pseudo_gradient(x, g, c) if sparse else g
-        return State(x, value, g, p, moves)
+        return OrthantWiseState(x, value, g, p, moves)
 
     def penalized(x):
         value, g = f(x)

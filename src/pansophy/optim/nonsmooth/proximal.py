@@ -27,7 +27,7 @@ from ...penalties.base import euclidean_norm
 NOISE = 1e-14  # relative rounding error of f
 
 
-class State(NamedTuple):
+class ProximalState(NamedTuple):
     """The current point, the extrapolated point and the step length."""
 
     position: Any  # x
@@ -95,12 +95,12 @@ def proximal_gradient(
         else:
             weight = (s.t - 1) / t
         if accelerate and rises:  # stay, and go on without momentum
-            return State(s.position, s.position, 1.0, eta, s.objective, change)
+            return ProximalState(s.position, s.position, 1.0, eta, s.objective, change)
         ahead = new + weight * (new - s.position)
-        return State(new, ahead, t, eta, F, change)
+        return ProximalState(new, ahead, t, eta, F, change)
 
     x = penalty.prox(x, eta) if penalty.indicator else x
-    start = State(x, x, 1.0, eta, total(x, f(x)[0]), math.inf)
+    start = ProximalState(x, x, 1.0, eta, total(x, f(x)[0]), math.inf)
     return iterate(
         step,
         start,

@@ -47,13 +47,13 @@ class Support:
         """Update the factor to that of S; False if it is not positive definite."""
         if len(self.members) == 0 or not self.near(b, S):
             return self.renew(G, b, S)
-        out = np.flatnonzero(~np.isin(self.members, S, assume_unique=True))
+        removed = np.flatnonzero(~np.isin(self.members, S, assume_unique=True))
         new = S[~np.isin(S, self.members, assume_unique=True)]
         s = len(self.members)
-        for position in out[::-1]:
+        for position in removed[::-1]:
             loops.remove_from_factor(self.R, s, position)
             s -= 1
-        members = np.delete(self.members, out)
+        members = np.delete(self.members, removed)
         self.reserve(s + len(new))
         for j in new:
             column = G[j, members]

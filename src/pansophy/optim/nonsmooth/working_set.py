@@ -58,7 +58,7 @@ DRIFT = 1e6  # rounding error that passes may leave in a residual, in the same u
 WATCH = ("gap", "n_screened")  # recorded in the history
 
 
-class State(NamedTuple):
+class WorkingSetState(NamedTuple):
     """Coefficients w with their residual, correlations, objective and duality gap."""
 
     w: np.ndarray  # (d,)
@@ -190,7 +190,7 @@ def lasso_duality_gap(w, slope, square, along, penalty):
     return primal, max(primal - s * along + s * s / 2 * square, 0.0)
 
 
-def _evaluate_columns(store, w, r, penalty, tol=0.0, last=None) -> State:
+def _evaluate_columns(store, w, r, penalty, tol=0.0, last=None) -> WorkingSetState:
     """Step 3: correlations, P, the gap of eq. (2) and the columns not screened out.
 
     `last` is the previous state at the same a: columns that it screened stay out.
@@ -208,7 +208,7 @@ def _evaluate_columns(store, w, r, penalty, tol=0.0, last=None) -> State:
             size, s, store.screen.lengths, gap, penalty, tol, store.energy
         )
         kept = np.flatnonzero(possible) if kept is None else kept[possible[kept]]
-    return State(w, r, c, P, gap, kept)
+    return WorkingSetState(w, r, c, P, gap, kept)
 
 
 def _gap_on_working_set(store, h, q, w, penalty):
@@ -219,26 +219,28 @@ def _gap_on_working_set(store, h, q, w, penalty):
     return lasso_duality_gap(w, q - b * w, square, energy - float(w @ h), penalty)
 
 
-def start(store, w, penalty) -> State:
+def start(store, w, penalty) -> WorkingSetState:
     """Initial state at coefficients w."""
     if isinstance(store, FullGram):
         q = store.Xy - store.G @ w
-        return State(w, None, q, *_gap_on_working_set(store, store.Xy, q, w, penalty))
+        return WorkingSetState(
+            w, None, q, *_gap_on_working_set(store, store.Xy, q, w, penalty)
+        )
     if w.any():
         return _evaluate_columns(store, w, store.residual(w), penalty)
     gap = lasso_duality_gap(w, store.Xy, store.energy, store.energy, penalty)
-    return State(w, store.y, store.Xy, *gap)
+    return WorkingSetState(w, store.y, store.Xy, *gap)
 
 
 def _violating_columns(store, state, penalty, near):
     """Step 1: columns to add; `near` is the threshold of the strong rule."""
     size = correlation_sizes(state.c, penalty, state.kept)
     level = penalty.a if near is None else min(near, penalty.a)
-    out = np.flatnonzero((size > level) & ~store.inside)
+    violating = np.flatnonzero((size > level) & ~store.inside)
     limit = max(FIRST, 2 * np.count_nonzero(state.w))
-    if len(out) > limit:
-        out = np.sort(out[np.argpartition(-size[out], limit)[:limit]])
-    return out
+    if len(violating) > limit:
+        violating = np.sort(violating[np.argpartition(-size[violating], limit)[:limit]])
+    return violating
 
 
 def solve_on_working_set(
@@ -337,7 +339,7 @@ def _many_columns_enter(store, state, penalty) -> bool:
     return np.count_nonzero(wanted & ~store.inside) > CROWD
 
 
-def _full_gram_step(store, penalty, tol, rng, exact, state) -> State:
+def _full_gram_step(store, penalty, tol, rng, exact, state) -> WorkingSetState:
     """An iteration where E is all columns: plain passes first, then exact solves."""
     G, h = store.views()
     w = state.w.copy()
@@ -350,7 +352,7 @@ def _full_gram_step(store, penalty, tol, rng, exact, state) -> State:
     if not is_done or exact:
         solve_on_working_set(store, w, penalty, 0.8 * tol, rng, fresh=True)
         return start(store, w, penalty)
-    return State(w, None, q, *_gap_on_working_set(store, h, q, w, penalty))
+    return WorkingSetState(w, None, q, *_gap_on_working_set(store, h, q, w, penalty))
 
 
 def rounds(store, penalty, tol, near=np.inf, rng=None):

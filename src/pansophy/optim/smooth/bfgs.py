@@ -26,7 +26,12 @@ import numpy as np
 from ...core.drivers.iterate import Result
 from ...core.drivers.progress import SILENT, FitTask
 from .conjugate_gradient import first_step
-from .gradient import State, iterate_until_stationary, size_of, state_at_position
+from .gradient import (
+    GradientState,
+    iterate_until_stationary,
+    size_of,
+    state_at_position,
+)
 from .strong_wolfe import strong_wolfe
 
 LEAST = 1e-10  # pairs of smaller y.s / (|y| |s|) are skipped: rounding dominates
@@ -87,7 +92,7 @@ def bfgs(
     """
 
     def step(s):
-        restart = State(s.position, s.objective, s.gradient, 1.0)
+        restart = GradientState(s.position, s.objective, s.gradient, 1.0)
         if s.inverse is None:
             new = strong_wolfe(f, restart, -s.gradient, first_step(s.gradient))
         else:

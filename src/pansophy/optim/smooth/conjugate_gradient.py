@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from ...core.drivers.iterate import Result
 from ...core.drivers.progress import SILENT, FitTask
 from .gradient import (
-    State,
+    GradientState,
     inner_product,
     iterate_until_stationary,
     size_of,
@@ -103,12 +103,12 @@ def conjugate_gradient(
     def exact(s, H):
         curvature = inner_product(s.direction, H(s.direction))
         if not curvature > 0:
-            return State(s.position, s.objective, s.gradient, 0.0)
+            return GradientState(s.position, s.objective, s.gradient, 0.0)
         eta = -s.fall / curvature
         return state_at_position(f, s.position + eta * s.direction, eta)
 
     def search(s):
-        line_start = State(s.position, s.objective, s.gradient, s.eta)
+        line_start = GradientState(s.position, s.objective, s.gradient, s.eta)
         new = strong_wolfe(f, line_start, s.direction, s.eta, curvature=0.1)
         if new.eta == 0 and s.direction is not s.gradient:  # restart
             d = -s.gradient

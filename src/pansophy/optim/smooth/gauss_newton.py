@@ -35,7 +35,7 @@ from ...core.drivers.iterate import Result
 from ...core.drivers.progress import SILENT, FitTask
 from ...core.linalg.linalg import column_norms
 from ..numeric_derivatives import numeric_jacobian
-from .gradient import State, iterate_until_stationary, line_search, size_of
+from .gradient import GradientState, iterate_until_stationary, line_search, size_of
 
 EPS = float(np.finfo(float).eps)
 SURE = 1e-4  # smallest pivot, for columns of norm 1, at which J^T J is accurate enough
@@ -106,7 +106,7 @@ def gauss_newton(
 
     res = r(x)
     s = state_at(x, res, np.zeros(len(x)), damping or 0.0)
-    move = _marquardt_step if damping else newton_step
+    move = _marquardt_step if damping else _newton_step
     step = lambda s: move(r, state_at, s)
     return iterate_until_stationary(step, s, max_iter=max_iter, tol=tol, task=task)
 
@@ -154,7 +154,7 @@ def _marquardt_step(r, state_at, s) -> LMState:
         grow *= 2
 
 
-def newton_step(r, state_at, s) -> LMState:
+def _newton_step(r, state_at, s) -> LMState:
     """Gauss-Newton step, eq. (3) with lambda = 0.
 
     The step of least norm if columns of J are linearly dependent.
@@ -170,7 +170,7 @@ def newton_step(r, state_at, s) -> LMState:
         res = r(x)
         return float(res @ res) / 2, s.gradient
 
-    new = line_search(f, State(s.position, s.objective, s.gradient, 1.0), h)
+    new = line_search(f, GradientState(s.position, s.objective, s.gradient, 1.0), h)
     if new.eta == 0:
         return s._replace(eta=0.0)
     return state_at(new.position, res, s.scale, 0.0)

@@ -22,7 +22,7 @@ Refs      [Wolfe1969]; [Nocedal2006] ch. 3.5; [Hager2005] eq. (2)
 import math
 from typing import NamedTuple
 
-from .gradient import State, inner_product, state_at_position
+from .gradient import GradientState, inner_product, state_at_position
 
 NOISE = 1e-14  # relative rounding error of f
 EDGE = 0.1  # smallest distance of a trial from the ends, as a share of the interval
@@ -38,8 +38,8 @@ class LinePoint(NamedTuple):
 
 
 def strong_wolfe(
-    f, state: State, direction, eta=1.0, *, slope=1e-4, curvature=0.9, tries=40
-) -> State:
+    f, state: GradientState, direction, eta=1.0, *, slope=1e-4, curvature=0.9, tries=40
+) -> GradientState:
     """The state after a strong Wolfe step, eq. (1), along `direction`, from eta on.
 
     If no such step is found within `tries`, the lowest point that meets the first
@@ -48,10 +48,11 @@ def strong_wolfe(
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.optim.smooth.gradient import State
+    >>> from pansophy.optim.smooth.gradient import GradientState
     >>> f = lambda x: (float(x @ x), 2 * x)
     >>> x = np.array([3.0])
-    >>> new = strong_wolfe(f, State(x, *f(x), 1.0), np.array([-1.0]), curvature=0.1)
+    >>> state = GradientState(x, *f(x), 1.0)
+    >>> new = strong_wolfe(f, state, np.array([-1.0]), curvature=0.1)
     >>> new.position.round(6), round(new.eta, 6)
     (array([0.]), 3.0)
     """

@@ -61,10 +61,10 @@ class Schedule:
     def __call__(self, t):
         f = np.minimum(np.asarray(t) / self.steps, 1.0)
         if self.kind == "geometric":
-            return decay.geometric_decay(self.start, self.end, f)
+            return decay.geometric_curve(self.start, self.end, f)
         if self.kind == "cosine":
-            return decay.cosine_decay(self.start, self.end, f)
-        return decay.linear_decay(self.start, self.end, f)
+            return decay.cosine_curve(self.start, self.end, f)
+        return decay.linear_curve(self.start, self.end, f)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Restarts:
             power = self.grow ** np.floor(np.log(waves) / np.log(self.grow) + 1e-9)
             wave_start = self.steps * (power - 1) / (self.grow - 1)
             f = (t - wave_start) / (self.steps * power)
-        return decay.cosine_decay(self.start, self.end, np.asarray(f))
+        return decay.cosine_curve(self.start, self.end, np.asarray(f))
 
 
 def constant_schedule(eta):

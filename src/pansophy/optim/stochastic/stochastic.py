@@ -251,7 +251,7 @@ def balanced_rates(y, rates=None) -> np.ndarray:
     return p / p.sum()
 
 
-def row_probabilities(n, weight, y):
+def _row_probabilities(n, weight, y):
     """Probability of each row, or None if an epoch visits every row once."""
     if weight is None:
         return None
@@ -266,7 +266,7 @@ def row_probabilities(n, weight, y):
     return w / w.sum()
 
 
-class State(NamedTuple):
+class EpochState(NamedTuple):
     """The point after an epoch, and the state of the transforms."""
 
     position: Any  # x
@@ -311,7 +311,7 @@ def sgd(
     """
     rng = make_rng(random_state)
     transform = scale_by_schedule(0.01) if transform is None else transform
-    p = row_probabilities(n, sample_weight, y)
+    p = _row_probabilities(n, sample_weight, y)
 
     def step(s):
         order = rng.permutation(n) if p is None else rng.choice(n, n, p=p)
@@ -331,8 +331,10 @@ def sgd(
             if averaging:
                 k += 1
                 mean = x if k == 1 else mean + (x - mean) / k
-        return State(mean if averaging else x, memory, total / n, x, s.epoch + 1, k)
+        return EpochState(
+            mean if averaging else x, memory, total / n, x, s.epoch + 1, k
+        )
 
-    start = State(x, transform.init(x), np.inf, x)
+    start = EpochState(x, transform.init(x), np.inf, x)
     change = lambda old, new: abs(old.objective - new.objective)
     return iterate(step, start, max_iter=max_iter, tol=tol, change=change, task=task)

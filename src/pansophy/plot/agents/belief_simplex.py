@@ -42,14 +42,14 @@ def belief_simplex(policy, beliefs=None, *, action_names=None, resolution=120, a
     ax = get_axes(ax)
     label = lambda a: str(a) if action_names is None else action_names[a]
     if S == 2:
-        draw_lines(ax, policy, beliefs, label, resolution)
+        _draw_lines(ax, policy, beliefs, label, resolution)
     else:
         _draw_triangle(ax, policy, beliefs, label, resolution)
     ax.legend()
     return ax
 
 
-def draw_lines(ax, policy, beliefs, label, resolution):
+def _draw_lines(ax, policy, beliefs, label, resolution):
     """Two states: the vectors are lines, V their upper envelope."""
     p = np.linspace(0, 1, resolution)
     grid = np.column_stack([p, 1 - p])

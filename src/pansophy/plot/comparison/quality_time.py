@@ -31,12 +31,12 @@ PLACES = (  # offsets of a label from its point, in typographic points
 def _pareto_front(x, y) -> list[int]:
     """Pareto front of small x and large y: indices of undominated points, by x."""
     best = -np.inf
-    out = []
+    front = []
     for i in np.lexsort((-y, x)):
         if y[i] > best:
-            out.append(int(i))
+            front.append(int(i))
             best = y[i]
-    return out
+    return front
 
 
 @draw_styled

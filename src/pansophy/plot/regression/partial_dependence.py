@@ -81,7 +81,7 @@ def _draw_dependence(d, rows, centre, ax):
         single = None if single is None else single - single[:, :1]
         mean = mean - mean[:1]
     numbers = all(isinstance(v, (int, float, np.number)) for v in d.values)
-    (draw_lines if numbers else _draw_bars)(ax, d, mean, single)
+    (_draw_lines if numbers else _draw_bars)(ax, d, mean, single)
     outputs = [short_name(o) for o in d.outputs]
     ax.set(xlabel=short_name(d.column, 40), ylabel="prediction")
     if len(outputs) == 1 and outputs[0] != "prediction":
@@ -92,7 +92,7 @@ def _draw_dependence(d, rows, centre, ax):
     return ax
 
 
-def draw_lines(ax, d, mean, single):
+def _draw_lines(ax, d, mean, single):
     """Draw mean predictions as lines, with thin lines for single rows."""
     x = np.asarray(d.values, float)
     if single is not None:

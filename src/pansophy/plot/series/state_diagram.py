@@ -41,8 +41,8 @@ def state_diagram(chain, *, states=None, least=0.005, ax=None):
     circles = np.stack([np.cos(angle), np.sin(angle)], axis=1) * (k > 1)
     for i, j in zip(*np.nonzero(least <= P)):
         if i == j:
-            out = circles[i] if k > 1 else np.array([0.0, 1.0])
-            _draw_self_transition(ax, circles[i], out, size, P[i, i])
+            outward = circles[i] if k > 1 else np.array([0.0, 1.0])
+            _draw_self_transition(ax, circles[i], outward, size, P[i, i])
         else:
             _draw_transition(
                 ax,

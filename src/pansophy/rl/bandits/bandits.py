@@ -95,7 +95,7 @@ class Bandit:
         if noise == "bernoulli" and not ((self.means >= 0) & (self.means <= 1)).all():
             raise ValueError("means of Bernoulli arms must be from 0 to 1.")
         self.noise = noise
-        self.scale = check_scale(scale, len(self.means))
+        self.scale = _check_scale(scale, len(self.means))
 
     @property
     def n_arms(self) -> int:
@@ -129,7 +129,7 @@ class Bandit:
         return f"Bandit of {self.n_arms} arms, noise {self.noise!r}"
 
 
-def check_scale(scale, n_arms) -> np.ndarray:
+def _check_scale(scale, n_arms) -> np.ndarray:
     """Standard deviations of the arms, (K,); the clear error otherwise."""
     scale = np.asarray(scale, float)
     if scale.shape not in ((), (n_arms,)):
@@ -267,7 +267,7 @@ class BanditLearner:
     ):
         check_argument("n_arms", n_arms, Count)
         check_argument("noise", noise, Literal["bernoulli", "normal"])
-        scales = check_scale(scale, int(n_arms))
+        scales = _check_scale(scale, int(n_arms))
         check_argument("step", step, PositiveFraction | None)
         self.strategy = _check_strategy(UCB1() if strategy is None else strategy)
         self.bounded = noise == "bernoulli" and self.strategy.kind in ASSUMES_NOISE

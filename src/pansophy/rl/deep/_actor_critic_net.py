@@ -42,7 +42,7 @@ def _standardise_rows(A):
 
 
 @compiled(inner=True)
-def clipped_gain(log_ratio, advantage, clip_range):
+def _clipped_gain(log_ratio, advantage, clip_range):
     """min(r A, clip(r) A), and its derivative in log p: eq. (1) of `ppo`."""
     ratio = math.exp(log_ratio)
     gain = ratio * advantage
@@ -81,7 +81,7 @@ def _categorical_rows(F, part, options, totals, D):
                     entropy -= D[i, j] * (F[i, j] - log_total)
             log_prob += F[i, first + part.action[i, block]] - log_total
             first += sizes[block]
-        smaller, slope = clipped_gain(
+        smaller, slope = _clipped_gain(
             log_prob - part.log_q[i], part.advantage[i], options.clip_range
         )
         totals[0] -= smaller
@@ -105,7 +105,7 @@ def _categorical_rows(F, part, options, totals, D):
 
 
 @compiled(inner=True)
-def normal_rows(F, part, log_std, options, totals, D, slopes):
+def _normal_rows(F, part, log_std, options, totals, D, slopes):
     """Losses of normal actions, dJ/dF and dJ/dlog s; eq. (3) of `action_heads`."""
     n, width = F.shape
     entropy = 0.0
@@ -117,7 +117,7 @@ def normal_rows(F, part, log_std, options, totals, D, slopes):
         for j in range(width):
             z = (part.choice[i, j] - F[i, j]) * math.exp(-log_std[j])
             log_prob -= 0.5 * z * z + log_std[j] + HALF_LOG_TAU
-        smaller, slope = clipped_gain(
+        smaller, slope = _clipped_gain(
             log_prob - part.log_q[i], part.advantage[i], options.clip_range
         )
         totals[0] -= smaller
@@ -162,7 +162,7 @@ def _actor_critic_step(net, tables, part, options, work, totals):
     if options.continuous:
         log_std = net.w[tables.free : tables.free + k]
         slopes = net.g[tables.free : tables.free + k]
-        normal_rows(F, part, log_std, options, totals, D, slopes)
+        _normal_rows(F, part, log_std, options, totals, D, slopes)
     else:
         _categorical_rows(F, part, options, totals, D)
     mlp_backward(net.w, net.g, tables.policy, part.X, work.H, work.D, work.spare)

@@ -17,7 +17,7 @@ Since dr / dlog p = r, the derivatives of J in log p(a_i), H_i and V_i are
     e = -h / n,   u_i = 2 v (V_i - G_i) / n                                     (2)
 
 and `ActorCriticNet.backward_pass` carries them to the weights. `ClippedObjective` is
-both equations; small nets compute the same in compiled loops (`clipped_gain`).
+both equations; small nets compute the same in compiled loops (`_clipped_gain`).
 
 Cost      n_epochs passes forwards and backwards over every step
 Refs      [Schulman2017]; [Engstrom2020] and [Huang2022] the details that matter

@@ -28,7 +28,7 @@ def start_cart_poles(state, stream, which):
 
 
 @compiled(inner=True)
-def sines(theta, s, c):
+def _sines(theta, s, c):
     """sin and cos of angles, by series where all are small.
 
     A pole that has not fallen is within 0.21 of upright. Up to 0.5 the terms left out
@@ -93,7 +93,7 @@ def step_cart_poles(state, action, outcome, lo, hi):
         v = state[1, begin:end]
         theta = state[2, begin:end]
         omega = state[3, begin:end]
-        sines(theta, s, c)
+        _sines(theta, s, c)
         _accelerations(omega, action[begin:end], s, c)
         _euler_step(x, v)
         _euler_step(v, c)

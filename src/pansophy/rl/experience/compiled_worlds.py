@@ -58,7 +58,7 @@ def compiled_world(env):
         if not is_transparent(layer):
             return None
         layer = layer.env
-    if getattr(layer, "render_mode", None) or not is_unchanged(layer, spec.id):
+    if getattr(layer, "render_mode", None) or not _is_unchanged(layer, spec.id):
         return None
     from .. import envs
 
@@ -77,7 +77,7 @@ def _steps_as_its_batch(world) -> bool:
     return not any(overrides_method(type(world), *pair) for pair in pairs)
 
 
-def is_unchanged(core, name) -> bool:
+def _is_unchanged(core, name) -> bool:
     """Whether all attributes of an environment are those of a new one."""
     import gymnasium
 

@@ -110,18 +110,18 @@ def _is_rebuilt_by_copying(layer) -> bool:
 def _carry_plain_attributes(layer, twin) -> None:
     """Set the numbers, texts, arrays and collections of them of one on the other."""
     for name, value in vars(layer).items():
-        if name not in ("env", "spec") and is_plain(value):
+        if name not in ("env", "spec") and _is_plain(value):
             setattr(twin, name, copy.deepcopy(value))
 
 
-def is_plain(value) -> bool:
+def _is_plain(value) -> bool:
     """Whether a value is made of numbers, texts and arrays of numbers alone."""
     if isinstance(value, np.ndarray):
         return value.dtype != object
     if isinstance(value, dict):
-        return all(is_plain(part) for pair in value.items() for part in pair)
+        return all(_is_plain(part) for pair in value.items() for part in pair)
     if isinstance(value, (list, tuple, set, frozenset)):
-        return all(map(is_plain, value))
+        return all(map(_is_plain, value))
     return isinstance(value, PLAIN)
 
 

@@ -276,7 +276,7 @@ def evaluate_every(
     >>> curve.steps, curve.mean[-1]
     (array([  0, 200, 400]), np.float64(1.0))
     """
-    every = check_count("every", every)
+    interval = check_count("every", every)
     other_env = _other_environment(env) if evaluation_env is None else evaluation_env
     if not isinstance(random_state, (int, np.integer)):
         random_state = draw_seed(make_rng(random_state))
@@ -302,7 +302,7 @@ def evaluate_every(
         judged._keep(learner)
         return look(judged, n)
 
-    agent._fit(env, observe=observe, observe_every=every)
+    agent._fit(env, observe=observe, observe_every=interval)
     if steps[-1] != agent.n_iter_:
         look(agent, agent.n_iter_)
     return ReturnCurve(np.array(steps), np.array(returns))

@@ -234,7 +234,7 @@ def _begin_episode(env, own, begin, seed=None) -> tuple:
     return observation, info.get("action_mask")
 
 
-def begin_run(env, own, begin, rng, position) -> EpisodePosition:
+def _begin_run(env, own, begin, rng, position) -> EpisodePosition:
     """Where a run begins: where the last one stopped, or at a reset with a seed."""
     if position is not None and not position.ended:
         return position
@@ -307,7 +307,7 @@ def rollout(
         own_form = (
             _own_observation if learn or keep else lambda observation: observation
         )
-        observation, mask, total, length, _ = begin_run(
+        observation, mask, total, length, _ = _begin_run(
             env, own_form, begin, rng, position
         )
         reason = "callback" if watch.ends_run(agent, n_done) else ""

@@ -160,11 +160,11 @@ def envelope(vectors) -> np.ndarray:
     if vectors.shape[1] == 2:
         return np.sort(_line_envelope(vectors, SLACK))
     order = np.lexsort(vectors.T[::-1])[::-1]  # greatest first: of equals, the first
-    rows = order[undominated(vectors[order], SLACK)]
+    rows = order[_undominated(vectors[order], SLACK)]
     return np.sort(rows[_lark_filter(vectors[rows], SLACK)])
 
 
-def undominated(vectors, slack) -> np.ndarray:
+def _undominated(vectors, slack) -> np.ndarray:
     """Numbers of the rows that no earlier kept row reaches in every state."""
     kept: list[int] = []
     for i, v in enumerate(vectors):
@@ -207,7 +207,7 @@ def _lark_filter(vectors, slack) -> np.ndarray:
     kept = sorted(corners)
     left = [i for i in range(len(vectors)) if i not in corners]
     while left:
-        belief = witness(vectors[left[-1]], vectors[kept], slack)
+        belief = _witness(vectors[left[-1]], vectors[kept], slack)
         if belief is None:
             left.pop()
             continue
@@ -217,7 +217,7 @@ def _lark_filter(vectors, slack) -> np.ndarray:
     return np.array(kept)
 
 
-def witness(vector, kept, slack):
+def _witness(vector, kept, slack):
     """A belief at which a vector beats all that are kept; None if there is none."""
     S = len(vector)
     program = linprog(

@@ -97,7 +97,7 @@ def _greatest_value(q):
 
 
 @compiled(inner=True)
-def expected_value(q, kind, level):
+def _expected_value(q, kind, level):
     """Mean of q under the exploring policy."""
     top = _greatest_value(q)
     total = 0.0
@@ -164,7 +164,7 @@ def _td_target(tables, rule, level, which, step, stream):
     if rule.method == SARSA:
         value = Q[0, next_state, next_action]
     elif rule.method == EXPECTED_SARSA:
-        value = expected_value(Q[0, next_state], rule.kind, level)
+        value = _expected_value(Q[0, next_state], rule.kind, level)
     elif rule.method == DOUBLE_Q:
         best = greedy_action(Q[which, next_state], random_uniform(stream))
         value = Q[1 - which, next_state, best]

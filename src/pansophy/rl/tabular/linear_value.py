@@ -153,7 +153,7 @@ class LinearValue(Estimator):
                         else reward[i] + theta @ next_phi[i]
                     )
                     theta += rate * (target - theta @ phi[i]) * phi[i]
-            losses.append(float((errors_of(phi, next_phi, reward, theta) ** 2).mean()))
+            losses.append(float((_errors_of(phi, next_phi, reward, theta) ** 2).mean()))
         if not np.isfinite(theta).all():
             raise ValueError("the weights diverged: lower learning_rate.")
         self.theta_ = theta / scale
@@ -181,7 +181,7 @@ class LinearValue(Estimator):
         return int(np.argmax(self.predict(successors)))
 
 
-def errors_of(phi, after, reward, theta) -> np.ndarray:
+def _errors_of(phi, after, reward, theta) -> np.ndarray:
     """Target less value of every row."""
     target = reward if after is None else reward + after @ theta
     return target - phi @ theta
@@ -189,7 +189,7 @@ def errors_of(phi, after, reward, theta) -> np.ndarray:
 
 def _mean_step(phi, after, reward, theta) -> np.ndarray:
     """Mean of the steps (1) of all rows."""
-    return phi.T @ errors_of(phi, after, reward, theta) / len(phi)
+    return phi.T @ _errors_of(phi, after, reward, theta) / len(phi)
 
 
 def _largest_eigenvalue(phi) -> float:
@@ -199,7 +199,7 @@ def _largest_eigenvalue(phi) -> float:
 
 def _error_correlation(phi, after, reward, theta) -> float:
     """Greatest |phi_j . e| / (|phi_j| |target|) over features: 0 at the fixed point."""
-    e = errors_of(phi, after, reward, theta)
+    e = _errors_of(phi, after, reward, theta)
     size = np.linalg.norm(e + phi @ theta) * np.linalg.norm(phi, axis=0)
     size[size == 0] = 1.0
     return float(np.abs(phi.T @ e / size).max())

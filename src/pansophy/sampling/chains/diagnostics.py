@@ -54,7 +54,7 @@ class ChainSummary(NamedTuple):
         width = max(4, *(len(str(n)) for n in self.name[:rows]))
         lines = [" " * width + "".join(f"{h:>10}" for h in heads)]
         for i, name in enumerate(self.name[:rows]):
-            cells = (f"{getattr(self, h)[i]:10.{column_format(h)}}" for h in heads)
+            cells = (f"{getattr(self, h)[i]:10.{_column_format(h)}}" for h in heads)
             lines.append(f"{name!s:>{width}}" + "".join(cells))
         n_hidden = len(self.name) - rows
         return "\n".join(
@@ -64,7 +64,7 @@ class ChainSummary(NamedTuple):
     __repr__ = __str__ = table
 
 
-def column_format(column) -> str:
+def _column_format(column) -> str:
     """Number format of a column of `ChainSummary`."""
     return {"r_hat": "3f", "ess_bulk": "0f", "ess_tail": "0f"}.get(column, "3g")
 

@@ -78,7 +78,7 @@ def _parse_blocks(conditionals, d):
     return tuple(blocks)
 
 
-def draw_block(conditional, rng, x, index, batched):
+def _draw_block(conditional, rng, x, index, batched):
     """New values of one block for all chains, shaped as x[:, index]."""
     want = (len(x),) if isinstance(index, int) else (len(x), len(index))
     if batched:
@@ -155,7 +155,7 @@ class Gibbs(Estimator):
         elif self.scan == "palindromic":
             blocks = blocks + blocks[-2::-1]
         for index, conditional in blocks:
-            x[:, index] = draw_block(conditional, rng, x, index, batched)
+            x[:, index] = _draw_block(conditional, rng, x, index, batched)
 
     def step(self, rng, state) -> tuple[GibbsState, GibbsInfo]:
         """One sweep of every chain."""
@@ -203,7 +203,7 @@ def _accepts_batch(conditional, x, index) -> bool:
     size = 1 if isinstance(index, int) else len(index)
     try:
         rng = np.random.default_rng(0)
-        out = np.asarray(conditional(rng, np.resize(x, (m, x.shape[1]))))
+        block = np.asarray(conditional(rng, np.resize(x, (m, x.shape[1]))))
     except Exception:  # a function of one position may raise anything for a batch
         return False
-    return out.shape in ((m,), (m, size)) and out.size == m * size
+    return block.shape in ((m,), (m, size)) and block.size == m * size

@@ -141,8 +141,8 @@ class IndependenceProposal:
 def _propose_moves(proposal, rng, x):
     """(y, h) for all chains, from a batched proposal or a function of one position."""
     if getattr(proposal, "batched", False):
-        out = proposal(rng, x)
-        return out if isinstance(out, tuple) else (out, 0.0)
+        proposed = proposal(rng, x)
+        return proposed if isinstance(proposed, tuple) else (proposed, 0.0)
     outs = [proposal(rng, row) for row in x]
     if isinstance(outs[0], tuple):
         y, h = zip(*outs, strict=True)

@@ -56,8 +56,8 @@ class CompiledDensity:
 
     def __call__(self, x):
         x = np.asarray(x, dtype=float)
-        out = self.as_target().value(np.atleast_2d(x))
-        return out if x.ndim == 2 else float(out[0])
+        log_density = self.as_target().value(np.atleast_2d(x))
+        return log_density if x.ndim == 2 else float(log_density[0])
 
     def __repr__(self):
         return f"CompiledDensity({self.function}, {self.dim} dimensions)"

@@ -254,7 +254,7 @@ class DiscreteField:
     @cached_property
     def logs(self):
         """(variables, log table) of each factor."""
-        out = []
+        log_tables = []
         for f in self.factors:
             pair = (f.variables, f.values) if hasattr(f, "variables") else f
             variables = tuple(pair[0])
@@ -270,17 +270,19 @@ class DiscreteField:
                     f"the table over variables {variables} holds values that are not "
                     "positive; mean field needs positive tables."
                 )
-            out.append((variables, np.log(values) + getattr(f, "log_scale", 0.0)))
-        return out
+            log_tables.append(
+                (variables, np.log(values) + getattr(f, "log_scale", 0.0))
+            )
+        return log_tables
 
     @cached_property
     def touching(self):
         """Factors of each variable."""
-        out: list[list] = [[] for _ in self.sizes]
+        factors_of: list[list] = [[] for _ in self.sizes]
         for f in self.logs:
             for v in f[0]:
-                out[v].append(f)
-        return out
+                factors_of[v].append(f)
+        return factors_of
 
     def start(self):
         return {f"z{v}": np.full(k, 1.0 / k) for v, k in enumerate(self.sizes)}

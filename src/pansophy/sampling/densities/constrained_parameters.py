@@ -161,14 +161,14 @@ class UnconstrainedDensity:
         g = np.asarray(g, dtype=float)
         start = 0
         x_start = 0
-        out = []
+        gradients = []
         for p in self.parts:
             part = _unconstrained_gradient(
                 p, u[..., start : start + p.free], g[..., x_start : x_start + p.size]
             )
-            out.append(part)
+            gradients.append(part)
             start, x_start = start + p.free, x_start + p.size
-        return np.concatenate(out, axis=-1)
+        return np.concatenate(gradients, axis=-1)
 
     def as_target(self):
         """The target density that samplers use."""

@@ -54,9 +54,9 @@ def takes_batch(log_prob, x) -> bool:
     m = max(len(x), 2)
     m += m == x.shape[1]
     try:
-        out = log_prob(np.resize(x, (m, x.shape[1])))
-        out = out[0] if isinstance(out, tuple) else out
-        return tuple(np.shape(out)) == (m,)
+        value = log_prob(np.resize(x, (m, x.shape[1])))
+        value = value[0] if isinstance(value, tuple) else value
+        return tuple(np.shape(value)) == (m,)
     except Exception:  # a function of one position may raise anything for a batch
         return False
 
@@ -223,11 +223,11 @@ TargetDensity = NumpyTarget | TorchTarget | CompiledTarget
 def _log_prob_of(distribution, x):
     """log p of rows or tensors, whatever the parameters of p are kept in."""
     if is_torch(x):
-        distribution = with_tensors(distribution, x)
+        distribution = _with_tensors(distribution, x)
     return distribution.log_prob(x)
 
 
-def with_tensors(part, like):
+def _with_tensors(part, like):
     """A distribution, parts included, whose NumPy parameters are tensors."""
     import torch
 
@@ -236,13 +236,13 @@ def with_tensors(part, like):
     if is_dataclass(part) and not isinstance(part, type):
         parameters = {f.name: getattr(part, f.name) for f in fields(part) if f.init}
         changed = {
-            name: with_tensors(value, like) for name, value in parameters.items()
+            name: _with_tensors(value, like) for name, value in parameters.items()
         }
         return replace(part, **changed)  # pyrefly: ignore
     if type(part) is list:
-        return [with_tensors(item, like) for item in part]
+        return [_with_tensors(item, like) for item in part]
     if type(part) is tuple:
-        return tuple(with_tensors(item, like) for item in part)
+        return tuple(_with_tensors(item, like) for item in part)
     return part
 
 

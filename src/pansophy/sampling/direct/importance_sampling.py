@@ -213,8 +213,8 @@ def importance_sample(
         se = np.sqrt(np.square(W) @ np.square(F - value))
         ess = effective_sample_size(W)
     _warn_degenerate_weights(ess, k, n)
-    out = (lambda a: float(a[0])) if flat else (lambda a: a)
-    return ImportanceResult(out(value), out(se), ess, k, log_z, x, W)
+    as_result = (lambda a: float(a[0])) if flat else (lambda a: a)
+    return ImportanceResult(as_result(value), as_result(se), ess, k, log_z, x, W)
 
 
 def _warn_degenerate_weights(ess, k, n):

@@ -157,12 +157,12 @@ def _bracket_quantiles(F, v, low, high):
                 side[:] = end
                 continue
             step = 1.0
-            out = np.ones(len(v), dtype=bool)
+            is_unbracketed = np.ones(len(v), dtype=bool)
             for _ in range(MAX_DOUBLINGS):
-                side[out] = start + sign * step
+                side[is_unbracketed] = start + sign * step
                 f = F(side)
-                out = (f > v) if sign < 0 else (f < v)
-                if not out.any():
+                is_unbracketed = (f > v) if sign < 0 else (f < v)
+                if not is_unbracketed.any():
                     break
                 step *= 2.0
     fa, fb = F(a), F(b)

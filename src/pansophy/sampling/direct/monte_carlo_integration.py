@@ -190,9 +190,11 @@ def monte_carlo(
             RuntimeWarning,
             stacklevel=2,
         )
-    out = (lambda a: float(a[0])) if flat else (lambda a: a)
-    interval = out(value - half), out(value + half)
-    return MonteCarloResult(out(value), out(se), interval, used, confidence, converged)
+    as_result = (lambda a: float(a[0])) if flat else (lambda a: a)
+    interval = as_result(value - half), as_result(value + half)
+    return MonteCarloResult(
+        as_result(value), as_result(se), interval, used, confidence, converged
+    )
 
 
 def _integrand_columns(f, control, volume):
@@ -256,7 +258,7 @@ def _sample_until_tolerance(
         goal = min(2 * used, max_n)
 
 
-def independent_blocks(distribution, parts, rng):
+def _independent_blocks(distribution, parts, rng):
     """A function that draws blocks of independent draws."""
 
     def block(want):
@@ -311,7 +313,7 @@ def _quasi_random_blocks(distribution, parts, rng):
 
 
 BLOCK_SAMPLERS = {
-    "plain": independent_blocks,
+    "plain": _independent_blocks,
     "antithetic": _antithetic_blocks,
     "quasi": _quasi_random_blocks,
 }

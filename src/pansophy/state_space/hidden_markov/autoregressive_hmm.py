@@ -48,7 +48,7 @@ from .gaussian_hmm import (
     EMPTY_STATE,
     NormalEmission,
     covariance_prior,
-    prepare_rows,
+    prepare_gaussian_rows,
     stored_covariances,
 )
 from .hmm import AbstractHMM, emission_evidence
@@ -88,7 +88,7 @@ class RegressionEmission:
 
     def table(self, X):
         if not self.cache or self.cache[0].X is not X:
-            self.cache[:] = [prepare_rows(X, "full")]
+            self.cache[:] = [prepare_gaussian_rows(X, "full")]
         return self.cache[0]
 
     def log_prob(self, X):

@@ -80,7 +80,7 @@ class PreparedRows(NamedTuple):
     variance: np.ndarray  # (d,) of what was seen of each column
 
 
-def prepare_rows(X, shape: str) -> PreparedRows:
+def prepare_gaussian_rows(X, shape: str) -> PreparedRows:
     """Mask of the complete rows, and the coordinates for them."""
     gone = np.isnan(X)
     if gone.any():
@@ -128,7 +128,7 @@ class NormalEmission:
     def table(self, X) -> PreparedRows:
         """X made ready, once for all iterations of a fit."""
         if not self.cache or self.cache[0].X is not X:
-            self.cache[:] = [prepare_rows(X, self.wide.shape)]
+            self.cache[:] = [prepare_gaussian_rows(X, self.wide.shape)]
         return self.cache[0]
 
     @cached_property
@@ -308,7 +308,7 @@ def covariance_prior(model, k: int, d: int, shape: str):
     return broadcast_prior(psi, (k, d, d), "covars_prior"), extra
 
 
-def normal_prior(model, k: int, d: int, shape: str) -> NormalPrior:
+def _normal_prior(model, k: int, d: int, shape: str) -> NormalPrior:
     """Prior of k Normals in d columns, from the parameters of an estimator."""
     m0, kappa = (np.asarray(a, float) for a in (model.means_prior, model.means_weight))
     m0 = m0[:, None] if d == 1 and m0.shape == (k,) else m0
@@ -511,4 +511,4 @@ class GaussianHMM(AbstractHMM, Estimator):
 
     def _emission_prior(self, emission):
         q = emission.normal
-        return normal_prior(self, q.k, q.d, q.shape)
+        return _normal_prior(self, q.k, q.d, q.shape)

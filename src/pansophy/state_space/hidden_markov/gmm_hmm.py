@@ -192,18 +192,18 @@ class MixtureEmission:
         if prior is None:
             return 0.0
         has_term = (prior.alpha != 1) & (self.weights > 0)
-        out = float(
+        log_prior = float(
             ((prior.alpha - 1)[has_term] * np.log(self.weights[has_term])).sum()
         )
         if not self.tied:
-            return out + normal_log_prior(
+            return log_prior + normal_log_prior(
                 self.inner.normal, _flatten_prior(prior.normals, False)
             )
         state_priors = (
             normal_log_prior(self.state(j).normal, _prior_of_state(prior.normals, j))
             for j in range(len(self.weights))
         )
-        return out + sum(state_priors)
+        return log_prior + sum(state_priors)
 
     def draw(self, z, rng):
         m = self.weights.shape[1]

@@ -387,13 +387,13 @@ class MarkovChain(Estimator):
         c = _context_codes(codes, np.arange(len(codes)), begins[owner], p, k)
         ok = (c >= 0) & (codes >= 0)
         steps = safe_log(P[c[ok], codes[ok]])
-        out = np.bincount(owner[ok], steps, minlength=len(ends)).astype(float)
+        log_p = np.bincount(owner[ok], steps, minlength=len(ends)).astype(float)
         first = _context_codes(codes, np.minimum(begins + p, ends), begins, p, k)
-        out += np.where(first >= 0, safe_log(start[first]), 0.0)
+        log_p += np.where(first >= 0, safe_log(start[first]), 0.0)
         if self.stop:
             last = _context_codes(codes, ends, begins, p, k)
-            out += np.where(last >= 0, safe_log(stop[last]), 0.0)
-        return out
+            log_p += np.where(last >= 0, safe_log(stop[last]), 0.0)
+        return log_p
 
     def score(self, X, lengths=None):
         """Total log-probability."""

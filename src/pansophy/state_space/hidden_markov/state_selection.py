@@ -53,7 +53,7 @@ class StateChoice(NamedTuple):
         return "\n".join([head, *lines])
 
 
-def held_out_rows(ends, folds: int):
+def _held_out_rows(ends, folds: int):
     """For each fold, the rows held out: whole sequences, or stretches of them."""
     s = len(ends)
     n = int(ends[-1])
@@ -143,12 +143,12 @@ def choose_states(
         columns["bic"].append(best.bic(X, sizes))
         columns["aic"].append(best.aic(X, sizes))
         total = 0.0 if folds else np.nan
-        for out in held_out_rows(ends, folds):
-            kept = np.setdiff1d(np.arange(len(X)), out)
+        for held_out in _held_out_rows(ends, folds):
+            kept = np.setdiff1d(np.arange(len(X)), held_out)
             part = _fit_n_states(model, k, n_init, X[kept], _piece_lengths(ends, kept))
             if len(ends) < folds:  # a stretch begins anywhere
                 part.startprob_ = part.get_stationary_distribution()
-            total += part.score(X[out], _piece_lengths(ends, out))
+            total += part.score(X[held_out], _piece_lengths(ends, held_out))
         columns["held_out"].append(total / len(X))
     table = {name: np.array(values) for name, values in columns.items()}
     sign = -1 if criterion == "held_out" else 1

@@ -159,11 +159,11 @@ def distance_to_stationary(P, n, start=None):
     """Distance from pi after 0..n steps, from a start or from the worst state, (3)."""
     P, pi = _check_transition_matrix(P), unique_stationary_distribution(P)
     V = np.eye(len(P)) if start is None else np.atleast_2d(np.asarray(start, float))
-    out = []
+    distances = []
     for _ in range(n + 1):
-        out.append(total_variation(V, pi).max())
+        distances.append(total_variation(V, pi).max())
         V = V @ P
-    return np.array(out)
+    return np.array(distances)
 
 
 def mixing_time(P, eps=0.25) -> float:
@@ -245,12 +245,12 @@ def hitting_times(P, targets):
 
 def _hitting_probability(P, good, bad):
     """P(a good state before a bad one) from each state, all of which reach either."""
-    out = good.astype(float)
+    probability = good.astype(float)
     free = ~(good | bad)
     if free.any():
         A = np.eye(int(free.sum())) - P[np.ix_(free, free)]
-        out[free] = np.linalg.solve(A, P[np.ix_(free, good)].sum(axis=1))
-    return out
+        probability[free] = np.linalg.solve(A, P[np.ix_(free, good)].sum(axis=1))
+    return probability
 
 
 def absorption_probabilities(P):

@@ -182,7 +182,7 @@ def _equal_matrices(A, B):
 
 
 @compiled(fastmath=FASTMATH_ORDERED)
-def update_mean(x, H, K, f, log_f, a, v):
+def _update_mean(x, H, K, f, log_f, a, v):
     """Update the mean a by a row of x, eq. (1); returns the log-likelihood, eq. (3)."""
     loglik = -0.5 * log_f
     for i in range(len(x)):
@@ -273,7 +273,7 @@ def filter_sequences(sequences, dynamics, observation, out, log_f, logliks, scra
                     converged, calm = _has_converged(change, old_change, calm)
                     old_change = change
             q = slot[t]
-            logliks[t] = update_mean(x[t], H[h], K[q], f[q], log_f[q], a, v[t])
+            logliks[t] = _update_mean(x[t], H[h], K[q], f[q], log_f[q], a, v[t])
             _copy_vector(a, m[t])
         if all_complete and end - begin > lead:
             leader = begin

@@ -158,7 +158,7 @@ def diffuse_smoother(model, steps, r, N, end):
     k = len(model.m)
     zero = np.zeros((k, k))
     j = DiffuseAdjoint(r, np.zeros(k), N, zero, zero)
-    out = []
+    smoothed = []
     for step in reversed(steps):
         A = step.A
         B = step.B
@@ -185,10 +185,10 @@ def diffuse_smoother(model, steps, r, N, end):
             D = seen + item.K0 @ j.N0 @ item.K0
             row_adjoints.append((item.e * seen - item.K0 @ j.r0, D))
             j = _adjoint_before_update(item, j)
-        out.append(
+        smoothed.append(
             DiffuseSmoothed(z, V, j.r0, symmetrize(j.N0), row_adjoints[::-1], lag, by_F)
         )
-    return out[::-1]
+    return smoothed[::-1]
 
 
 def with_infinite_variances(V, where):

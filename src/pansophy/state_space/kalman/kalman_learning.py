@@ -151,7 +151,9 @@ def _noise_moments(back: SmootherPass, X, u) -> RegressionMoments:
     e = X - np.einsum("...ij,...j->...i", model.H, z) - model.d
     w = _regression_design(z, u)
     q = w.shape[1]
-    out = RegressionMoments(np.zeros((q, q)), np.zeros((p, q)), np.zeros((p, p)), 0.0)
+    moments = RegressionMoments(
+        np.zeros((q, q)), np.zeros((p, q)), np.zeros((p, p)), 0.0
+    )
     for j, mask in enumerate(masks):
         s = ~mask
         if not s.any():
@@ -171,8 +173,10 @@ def _noise_moments(back: SmootherPass, X, u) -> RegressionMoments:
             rw[:, :k] -= HV.sum(axis=0)
             rr = rr + (HV @ H[rows].swapaxes(1, 2)).sum(axis=0)
         part = RegressionMoments(ww, T @ rw, T @ rr @ T.T + left, float(len(rows)))
-        out = RegressionMoments(*(a + b for a, b in zip(out, part, strict=True)))
-    return out
+        moments = RegressionMoments(
+            *(a + b for a, b in zip(moments, part, strict=True))
+        )
+    return moments
 
 
 def _impute_noise(R, s, rows):

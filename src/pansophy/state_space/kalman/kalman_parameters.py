@@ -136,7 +136,7 @@ def read_parameters(
     """Checked Parameters from arrays by public name; None is the default."""
     k, p, m = infer_sizes(given, n_state, n_obs, columns)
     long = {"k": k, "p": p, "l": m}
-    out = {}
+    matrices = {}
     for name, (letter, shape, default) in PARAMETERS.items():
         want = tuple(long[axis] for axis in shape)
         a = given.get(name)
@@ -147,8 +147,8 @@ def read_parameters(
             a = a * np.eye(*want)
         if not np.all(np.isfinite(a)):
             raise ValueError(f"{name} contains NaN or infinity.")
-        out[letter] = check_covariance(a, name) if letter in "QRP" else a
-    return KalmanParameters(**out, start=start)
+        matrices[letter] = check_covariance(a, name) if letter in "QRP" else a
+    return KalmanParameters(**matrices, start=start)
 
 
 def initial_guess(given: dict, learned, X, begins, k) -> dict:
@@ -156,7 +156,7 @@ def initial_guess(given: dict, learned, X, begins, k) -> dict:
 
     Half the variance of a step goes to each noise, the first row to the mean.
     """
-    out = dict(given)
+    guesses = dict(given)
     p = X.shape[1]
     with np.errstate(invalid="ignore"):
         steps = np.diff(X, axis=0) ** 2
@@ -178,6 +178,6 @@ def initial_guess(given: dict, learned, X, begins, k) -> dict:
         first_rows = np.where(np.isnan(first), 0.0, first).mean(axis=0)
         starts["initial_state_mean"] = first_rows
     for name, value in starts.items():
-        if out.get(name) is None and name in learned:
-            out[name] = value
-    return out
+        if guesses.get(name) is None and name in learned:
+            guesses[name] = value
+    return guesses

@@ -136,7 +136,7 @@ def _pad_to_four(a):
     return np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, short)]) if short else a
 
 
-def take_rows(table, which):
+def _take_rows(table, which):
     """table[which]; pieces on threads, since new memory costs more than the copy."""
     out = np.empty((len(which), *table.shape[1:]))
     m = max(COPY_BYTES // table[:1].nbytes, 1)
@@ -179,10 +179,10 @@ class FilterPass(NamedTuple):
             cov[step.t] = kalman_diffuse.with_infinite_variances(
                 step.B, np.diag(step.A) > 0
             )
-        out = repeated_rows(cov, self.slot, take_rows)
+        covariances = repeated_rows(cov, self.slot, _take_rows)
         for step, finite in zip(steps, finite_covs, strict=True):
             cov[step.t] = finite
-        return out
+        return covariances
 
     @property
     def loglik(self) -> float:
@@ -298,7 +298,7 @@ class SmootherPass(NamedTuple):
     @property
     def covs(self):
         """Cov[z_t | x] of every row."""
-        return repeated_rows(self.cov, self.slot, take_rows)
+        return repeated_rows(self.cov, self.slot, _take_rows)
 
 
 def run_smoother(run: FilterPass, *, keep=False) -> SmootherPass:

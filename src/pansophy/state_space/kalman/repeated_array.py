@@ -120,9 +120,9 @@ class RepeatedArray(NDArrayOperatorsMixin):
             raise AttributeError(name)
         if name in WRITING_METHODS:
             raise TypeError(READ_ONLY)
-        out = np.asarray(self)
-        out.flags.writeable = name not in ("flat", "flags")
-        return getattr(out, name)
+        array = np.asarray(self)
+        array.flags.writeable = name not in ("flat", "flags")
+        return getattr(array, name)
 
     def __repr__(self):
         return (

@@ -146,11 +146,13 @@ class ComponentLayout(NamedTuple):
     @property
     def variances(self) -> dict:
         """States that have the noise of each variance; none for the irregular."""
-        out = {"irregular": []} if self.irregular else {}
+        states_by_name = {"irregular": []} if self.irregular else {}
         for b in self.blocks:
             begin = self.where(b.name).start
-            out |= {name: [begin + i for i in rows] for name, rows in b.noise.items()}
-        return out
+            states_by_name |= {
+                name: [begin + i for i in rows] for name, rows in b.noise.items()
+            }
+        return states_by_name
 
     @property
     def has_cycle(self) -> bool:
@@ -229,7 +231,7 @@ class VarianceVector(NamedTuple):
         rho = values.damping
         G = np.diag(gradient_by_covariance(back, rows_after_first(run))).copy()
         names = self.layout.variances
-        out = []
+        slopes = []
         GP = np.zeros(0)
         if self.layout.damped:
             cycle = self.layout.where("cycle")
@@ -239,7 +241,7 @@ class VarianceVector(NamedTuple):
             G[cycle] += GP / (1 - rho**2)
         for x, (name, states) in zip(v, names.items(), strict=False):
             g = gradient_by_noise(back) if name == "irregular" else G[states].sum()
-            out.append(2 * g * x * self.unit**2)
+            slopes.append(2 * g * x * self.unit**2)
         if self.layout.has_cycle:
             cycle = self.layout.where("cycle")
             GF = gradient_by_transition(back)[cycle, cycle]
@@ -247,12 +249,12 @@ class VarianceVector(NamedTuple):
             p = expit(v[len(names)])
             w = values.frequency
             by_w = rho * rotation(w + np.pi / 2)  # the derivative of a rotation
-            out.append((GF * by_w).sum() * (high - low) * p * (1 - p))
+            slopes.append((GF * by_w).sum() * (high - low) * p * (1 - p))
             if self.layout.damped:
                 wide = 2 * rho * values.variances["cycle"] / (1 - rho**2) ** 2
                 slope = (GF * rotation(w)).sum() + GP.sum() * wide
-                out.append(slope * rho * (1 - rho))
-        return np.array(out)
+                slopes.append(slope * rho * (1 - rho))
+        return np.array(slopes)
 
 
 def structural_objective(vector: VarianceVector, y, ends, exog, steady=True):
@@ -278,13 +280,13 @@ def _initial_vectors(vector: VarianceVector):
     n = len(vector.layout.variances)
     flipped = v.copy()
     flipped[:n] = np.where(np.arange(n) < 1, 0.2, 0.6)
-    out = [v, flipped]
+    vectors = [v, flipped]
     if vector.layout.has_cycle:
         for a in (logit(0.1), logit(0.02)):
             variant = v.copy()
             variant[n] = a
-            out.append(variant)
-    return out
+            vectors.append(variant)
+    return vectors
 
 
 PeriodBounds = Annotated[
@@ -543,11 +545,11 @@ class StructuralTimeSeries(Density, Estimator):
                 H = np.broadcast_to(H, back.mean.shape)
                 var = np.einsum("ti,tij,tj->t", H, np.where(np.isinf(V), 0, V), H)
                 result.setdefault(name, []).append((mean, np.sqrt(np.maximum(var, 0))))
-        out = {}
+        bands = {}
         for name, columns in result.items():
             mean, sd = (np.stack(a, axis=1) for a in zip(*columns, strict=True))
-            out[name] = ComponentBand(mean, *normal_interval(mean, sd, probability))
-        return out
+            bands[name] = ComponentBand(mean, *normal_interval(mean, sd, probability))
+        return bands
 
     def forecast(self, n=1, X=None, *, exog=None, level=0.95) -> Forecast:
         """Forecast the next n rows, after X or after the training data.
@@ -612,14 +614,14 @@ def _variance_vector(layout, x) -> VarianceVector:
 def _component_weights(layout, H) -> dict:
     """For each component, what of the state it is: (k,), or (n, k) for regressors."""
     observed_row = H[0] if H.ndim == 2 else H[:, 0]
-    out = {}
+    weights = {}
     for b in layout.blocks:
         row = np.zeros(layout.k)
         row[layout.where(b.name)] = b.H
-        out[b.name] = row
+        weights[b.name] = row
         if b.name == "level" and len(b.H) == 2:
-            out["trend"] = np.eye(layout.k)[1]
+            weights["trend"] = np.eye(layout.k)[1]
     if layout.n_exog:
         mask = np.arange(layout.k) >= layout.k - layout.n_exog
-        out["regression"] = observed_row * mask
-    return out | {"signal": observed_row}
+        weights["regression"] = observed_row * mask
+    return weights | {"signal": observed_row}

@@ -353,9 +353,9 @@ def allowed_tokens(
         results = []
         branches = [] if state is None else [(0, state)]
         while branches:
-            node, at = branches.pop()
+            node, grammar_state = branches.pop()
             for byte, child in tree.children[node].items():
-                next_state = constraint.step(at, byte)
+                next_state = constraint.step(grammar_state, byte)
                 if next_state is not None:
                     results += tree.tokens[child]
                     branches.append((child, next_state))

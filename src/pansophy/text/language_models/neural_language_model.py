@@ -368,9 +368,7 @@ class NeuralLanguageModel(TextInput, Estimator):
 
         def run(task):
             result = nn.train(net, windows[0], seed=rng, task=task, **options)
-            # a planned fall of the rate that ran to its end is no failure
-            ended = result.reason == "max_iter"
-            return result._replace(reason="finished") if ended else result
+            return result.as_planned()
 
         self.n_tokens_ = len(streams[0])
         self._run_driver(
@@ -530,8 +528,8 @@ class NeuralLanguageModel(TextInput, Estimator):
         results = [np.empty(len(tokens) - 1) for tokens in sequences]
         with torch.no_grad():
             if not isinstance(net.layer, nn.TransformerEncoder):
-                for tokens, out in zip(sequences, results):
-                    self._score_by_state(net, device, tokens, out)
+                for tokens, log_probs in zip(sequences, results):
+                    self._score_by_state(net, device, tokens, log_probs)
                 return results
             windows = [
                 (i, *window)

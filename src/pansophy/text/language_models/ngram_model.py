@@ -220,7 +220,7 @@ def _good_turing_counts(counts):
     B, A = np.polyfit(np.log(r), np.log(Z), 1)
     line = lambda x: np.exp(A + B * np.log(x))
     smoothed = (r + 1) * line(r + 1) / line(r)
-    out = smoothed.copy()
+    discounted = smoothed.copy()
     for i, x in enumerate(r):  # take the raw estimate while it differs clearly
         following = n_r[r == x + 1]
         if not len(following):
@@ -231,9 +231,11 @@ def _good_turing_counts(counts):
         )
         if abs(raw - smoothed[i]) <= 1.65 * spread:
             break
-        out[i] = raw
-    out = np.clip(out, 0.05 * r, r)  # a discount, never a bonus
-    return np.where(counts > 0, out[np.searchsorted(r, counts).clip(0, len(r) - 1)], 0)
+        discounted[i] = raw
+    discounted = np.clip(discounted, 0.05 * r, r)  # a discount, never a bonus
+    return np.where(
+        counts > 0, discounted[np.searchsorted(r, counts).clip(0, len(r) - 1)], 0
+    )
 
 
 def _smooth_good_turing(ngrams, order) -> Interpolation:

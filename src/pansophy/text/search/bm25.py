@@ -327,15 +327,15 @@ class BM25(TextInput, Estimator):
         touched = np.empty(len(work) + 1, np.int32)
         for postings, impacts in zip(self.segments_, self._impacts()):
             loops.add_scores(postings, impacts, result.ids, idf, work, touched)
-        out = (
+        document_scores = (
             np.where(work == -np.inf, 0.0, work) + idf.sum() * self._formula().absent()
         )
         for character in self._lone_characters(QUOTED.sub(" ", query)):
-            self._add_beginnings(character, out)
+            self._add_beginnings(character, document_scores)
         for phrase in phrases:
-            self._add_phrase(phrase, out)
-        out[~self.is_live_] = np.nan
-        return out
+            self._add_phrase(phrase, document_scores)
+        document_scores[~self.is_live_] = np.nan
+        return document_scores
 
     def _lone_characters(self, query) -> list[str]:
         """Single characters of scripts without blanks: each begins many terms."""

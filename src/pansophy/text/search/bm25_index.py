@@ -671,7 +671,7 @@ class BM25Index:
         documents = np.asarray(documents, dtype=np.int64)
         wanted = np.unique(documents)
         formula = self.settings.formula()
-        out = np.zeros(len(wanted))
+        document_scores = np.zeros(len(wanted))
         held = np.zeros(len(wanted), dtype=bool)
         with damage_as_one_sentence(self.folder):
             terms = self._terms_of_query(query, prefix, all_phrases)
@@ -682,11 +682,11 @@ class BM25Index:
                     term.counts.astype(float), lengths, self._mean_length()
                 )
                 places = np.searchsorted(wanted, term.documents)
-                out[places] += term.weight * gains
+                document_scores[places] += term.weight * gains
                 held[places] = True
             base = sum(t.weight for t in terms) * formula.absent()
-        out = np.where(held, out + base, 0.0)
-        return out[np.searchsorted(wanted, documents)]
+        document_scores = np.where(held, document_scores + base, 0.0)
+        return document_scores[np.searchsorted(wanted, documents)]
 
     def _best(self, query, k, prefix, all_phrases):
         """Documents and scores of the k best for one query."""

@@ -127,7 +127,7 @@ def extracted_answer(question, passages, n_sentences=3) -> str:
     return " ".join(f"{s.text} [{s.passage + 1}]" for s in best)
 
 
-def shortened(text, n_words) -> str:
+def _shortened(text, n_words) -> str:
     """The first words of a text, as they are written."""
     spans = [m.end() for m in re.finditer(r"\S+", text)]
     return text if len(spans) <= n_words else text[: spans[n_words - 1]] + " ..."
@@ -218,7 +218,7 @@ class RAG:
         parts = [self.instruction]
         for i, passage in enumerate(passages):
             heading = f" ({passage.heading})" if passage.heading else ""
-            body = shortened(passage.text, share)
+            body = _shortened(passage.text, share)
             parts.append(f"[{i + 1}] {passage.citation}{heading}\n{body}")
         return "\n\n".join([*parts, f"Question: {question}", "Answer:"])
 

@@ -67,15 +67,15 @@ class ExtractedText(NamedTuple):
         return self.lines[max(index, 0)] if self.lines else 1
 
 
-def document_kind(path, endings=()) -> str | None:
+def document_kind(path, also=()) -> str | None:
     """ "text", "markdown", "html" or "pdf" by the name of a file; None: another kind.
 
-    `endings` are further suffixes of plain text; a file without a suffix goes by its
+    `also` are further suffixes of plain text; a file without a suffix goes by its
     name, as if that were one: ".readme" takes README.
     """
     path = Path(path)
     suffix = (path.suffix or f".{path.name}").lower()
-    endings = {s.lower() for s in endings}
+    endings = {s.lower() for s in also}
     kinds = (
         ("markdown", MARKDOWN), ("html", HTML), ("pdf", PDF), ("text", PLAIN | endings),
     )  # fmt: skip

@@ -208,11 +208,11 @@ def retrieval_difference(
         By measure; above 0 where `report` is better.
     """
     rng = make_rng(random_state)
-    out = {}
+    intervals = {}
     for name in MEASURES:
         a = report.values[name]
         b = baseline.values[name]
         if len(a) != len(b):
             raise ValueError("both reports must be of the same questions.")
-        out[name] = _interval_of_mean(a - b, n_resamples, level, rng)
-    return out
+        intervals[name] = _interval_of_mean(a - b, n_resamples, level, rng)
+    return intervals

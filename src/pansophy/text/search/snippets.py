@@ -32,12 +32,12 @@ class Snippet(NamedTuple):
 
     def highlighted(self, before="**", after="**") -> str:
         """The snippet with marks around the words of the query."""
-        out = []
+        pieces = []
         position = 0
         for start, end in self.marks:
-            out += [self.text[position:start], before, self.text[start:end], after]
+            pieces += [self.text[position:start], before, self.text[start:end], after]
             position = end
-        return "".join([*out, self.text[position:]])
+        return "".join([*pieces, self.text[position:]])
 
 
 def words_to_mark(query) -> set[str]:

@@ -228,8 +228,8 @@ def _expand_left(pairs: NameMatches, of_left, n) -> NameMatches:
     total = int(times.sum())
     inside = np.arange(total) - np.repeat(np.cumsum(times) - times, times)
     left = order[np.repeat(starts[pairs.left], times) + inside]
-    out = NameMatches(
+    matches = NameMatches(
         left, np.repeat(pairs.right, times), np.repeat(pairs.similarity, times)
     )
-    by_left = np.lexsort((out.right, out.left))
-    return NameMatches(*(part[by_left] for part in out))
+    by_left = np.lexsort((matches.right, matches.left))
+    return NameMatches(*(part[by_left] for part in matches))

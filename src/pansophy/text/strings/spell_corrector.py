@@ -212,11 +212,11 @@ class SpellCorrector(TextInput, Estimator):
         words = words.split() if isinstance(words, str) else list(words)
         if model is None:
             return [self.correct(word) for word in words]
-        out: list[str] = []
+        corrected: list[str] = []
         ids = np.array([model.vocabulary_.get(word, 0) for word in self.words_])
         for word in words:
-            p = model.probs(out[-model.order :])
+            p = model.probs(corrected[-model.order :])
             log_p = np.log(np.maximum(p[ids], 1e-300))
             result = self._candidates(word, log_p, 1)
-            out.append(result[0].word if result else word)
-        return out
+            corrected.append(result[0].word if result else word)
+        return corrected

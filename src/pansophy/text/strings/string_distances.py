@@ -75,13 +75,13 @@ def coded_sequences(*collections) -> list[CodedSequences]:
     codes = codes.astype(np.int32)
     ends = np.cumsum([len(s) for s in sequences], dtype=np.int64)
     starts = ends - np.array([len(s) for s in sequences], dtype=np.int64)
-    out = []
+    coded = []
     start = 0
     for collection in collections:
         cut = slice(start, start + len(collection))
-        out.append(CodedSequences(codes, starts[cut], ends[cut], max(1, n_symbols)))
+        coded.append(CodedSequences(codes, starts[cut], ends[cut], max(1, n_symbols)))
         start = cut.stop
-    return out
+    return coded
 
 
 def _check_kind(kind):
@@ -300,7 +300,7 @@ def edit_distances(A, B=None, kind="levenshtein", *, n_jobs=None):
     if not out.size:
         return out
     if kind in ("osa", "damerau"):
-        tasks = [partial(fill_row, left, right, kind, i, out) for i in range(len(A))]
+        tasks = [partial(_fill_row, left, right, kind, i, out) for i in range(len(A))]
     else:
         tasks = [
             partial(_fill_group, left, right, kind, group, out)
@@ -312,7 +312,7 @@ def edit_distances(A, B=None, kind="levenshtein", *, n_jobs=None):
     return out
 
 
-def fill_row(left, right, kind, i, out):
+def _fill_row(left, right, kind, i, out):
     """Distances of sequence i to all others, one table each."""
     n = left.n_symbols
     unit = np.ones(n)

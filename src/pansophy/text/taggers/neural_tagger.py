@@ -63,8 +63,8 @@ class EmbeddedWords(torch.nn.Module):
     def forward(self, X: Tensor, lengths=None, state=None, *, return_state=True):
         if self.training and self.word_dropout:
             X = X.clone()
-            out = torch.rand(X.shape[:2], device=X.device) < self.word_dropout
-            X[..., 0] = X[..., 0].masked_fill(out, UNKNOWN)
+            is_dropped = torch.rand(X.shape[:2], device=X.device) < self.word_dropout
+            X[..., 0] = X[..., 0].masked_fill(is_dropped, UNKNOWN)
         parts = [embed(X[..., j]) for j, embed in enumerate(self.embeddings)]
         return self.layer(
             torch.cat(parts, -1), lengths, state, return_state=return_state

@@ -151,16 +151,16 @@ def _merge_word(symbols, begin, length, merged, slots, pairs, count, word):
     left, right, new = merged
     key = _pair_key(left, right)
     end = begin + length
-    out = begin
+    kept_length = begin
     i = begin
     while i < end:
         if i + 1 == end or symbols[i] != left or symbols[i + 1] != right:
-            symbols[out] = symbols[i]
-            out += 1
+            symbols[kept_length] = symbols[i]
+            kept_length += 1
             i += 1
             continue
-        if out > begin:
-            previous = symbols[out - 1]
+        if kept_length > begin:
+            previous = symbols[kept_length - 1]
             old = _pair_key(previous, left)
             if old != key:
                 pairs.counts[slots[_slot_of(slots, pairs.keys, old)] - 1] -= count
@@ -171,10 +171,10 @@ def _merge_word(symbols, begin, length, merged, slots, pairs, count, word):
             if old != key:
                 pairs.counts[slots[_slot_of(slots, pairs.keys, old)] - 1] -= count
             _add_to_pair(slots, pairs, _pair_key(new, following), count, word)
-        symbols[out] = new
-        out += 1
+        symbols[kept_length] = new
+        kept_length += 1
         i += 2
-    return out - begin
+    return kept_length - begin
 
 
 @compiled

@@ -111,7 +111,7 @@ def frequent_substrings(pieces: WeightedPieces, longest, n) -> list[bytes]:
     return [data[starts[i] : starts[i] + lengths[i]] for i in order if weight[i]]
 
 
-def log_shares(counts):
+def _log_shares(counts):
     """Eq. (2), M: log p of expected uses."""
     c = np.maximum(counts, LEAST_COUNT)
     return np.log(c) - np.log(c.sum())
@@ -127,7 +127,7 @@ def fit_scores(tokens, scores, pieces: WeightedPieces, max_iter):
         return c, value
 
     n = float(max(1, pieces.counts.sum()))
-    result = em(expect, log_shares, lattice.scores, n=n, max_iter=max_iter, tol=0.0)
+    result = em(expect, _log_shares, lattice.scores, n=n, max_iter=max_iter, tol=0.0)
     return result.state.params
 
 

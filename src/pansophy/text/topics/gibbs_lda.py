@@ -31,7 +31,7 @@ from scipy.special import gammaln
 
 from ...base import Estimator, PrefixedOutput, Transformer
 from ...core.arrays.unreadable import array_of_numbers
-from ...core.drivers.iterate import iterate
+from ...core.drivers.iterate import repeat
 from ...core.random import make_rng
 from ...params import (
     Count,
@@ -168,9 +168,7 @@ class GibbsLDA(PrefixedOutput, Transformer, Estimator):
             return state._replace(sums=(sums, n), objective=value)
 
         def run(task):
-            result = iterate(sweep, start, max_iter=self.max_iter, tol=-1.0, task=task)
-            has_finished = result.reason == "max_iter"  # a sampler does not converge
-            return result._replace(reason="finished") if has_finished else result
+            return repeat(sweep, start, self.max_iter, task=task)
 
         state = self._run_driver(run, total=self.max_iter, X=X).state
         sums, n = state.sums
@@ -340,7 +338,7 @@ def topic_coherence(components, X, n=10, *, measure="u_mass"):
             f"components has {weights.shape[1]} columns, but X has {counts.shape[1]}."
         )
     inside = sparse.csr_array(sparse.csr_array(counts) > 0, dtype=float)
-    out = []
+    coherences = []
     for row in np.argsort(-weights, axis=1, kind="stable")[:, :n]:
         B = inside[:, row]
         n_shared = np.asarray((B.T @ B).todense())
@@ -349,8 +347,8 @@ def topic_coherence(components, X, n=10, *, measure="u_mass"):
         values = COHERENCE[measure](
             n_shared[i, j], n_documents[i], n_documents[j], inside.shape[0]
         )
-        out.append(np.mean(values) if len(values) else np.nan)
-    return np.array(out)
+        coherences.append(np.mean(values) if len(values) else np.nan)
+    return np.array(coherences)
 
 
 def _u_mass_coherence(both, first, second, N):

@@ -318,15 +318,15 @@ def _character_ngrams(text, *, ngram_range, within_words):
     low, high = ngram_range
     text = REPEATED_SPACE.sub(" ", text)
     parts = [f" {word} " for word in text.split()] if within_words else [text]
-    out = []
+    ngrams = []
     for part in parts:
         for length in range(low, high + 1):
             if length >= len(part):
                 if part and (within_words or length == len(part)):
-                    out.append(part)
+                    ngrams.append(part)
                 break
-            out += [part[i : i + length] for i in range(len(part) - length + 1)]
-    return out
+            ngrams += [part[i : i + length] for i in range(len(part) - length + 1)]
+    return ngrams
 
 
 class Analysis:

@@ -87,17 +87,17 @@ def validated_vocabulary(vocabulary):
             raise ValueError(
                 f"Vocabulary of size {len(vocabulary)} doesn't contain index {missing}."
             )
-        out = dict(vocabulary)
+        column_of_term = dict(vocabulary)
     else:
         terms = sorted(vocabulary) if isinstance(vocabulary, set) else vocabulary
-        out = {}
+        column_of_term = {}
         for term in terms:
-            if term in out:
+            if term in column_of_term:
                 raise ValueError(f"Duplicate term in vocabulary: {term!r}")
-            out[term] = len(out)
-    if not out:
+            column_of_term[term] = len(column_of_term)
+    if not column_of_term:
         raise ValueError("empty vocabulary passed to fit")
-    return out
+    return column_of_term
 
 
 def _documents_of_limit(limit, n_documents):

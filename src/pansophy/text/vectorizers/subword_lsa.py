@@ -179,7 +179,7 @@ def _fit_subword_table(
     if len(kept) < T.shape[1]:
         T = T[:, kept]
     T.data *= gram_idf.astype(np.float32)[T.indices]
-    scale_rows(T)
+    _scale_rows(T)
     k = min(n_components, *T.shape)
     V, _ = leading_directions(T, k, random_state, n_iter=POWER_ITERATIONS)
     frequent = holders >= min_texts
@@ -193,7 +193,7 @@ def _fit_subword_table(
     )
 
 
-def scale_rows(T) -> None:
+def _scale_rows(T) -> None:
     """Divide the rows of a sparse matrix by their lengths, in place."""
     rows = np.repeat(np.arange(T.shape[0]), np.diff(T.indptr))
     length = np.sqrt(np.bincount(rows, T.data.astype(float) ** 2, minlength=T.shape[0]))

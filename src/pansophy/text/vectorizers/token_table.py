@@ -308,10 +308,12 @@ class PhraseTable:
         """The phrases in the order of their ids, tokens joined by spaces."""
         a = self.arrays
         n = len(self)
-        out: list[str] = []
+        phrases: list[str] = []
         for prefix, last in zip(a.prefix[:n].tolist(), a.last[:n].tolist()):
-            out.append(tokens[last] if prefix < 0 else f"{out[prefix]} {tokens[last]}")
-        return out
+            phrases.append(
+                tokens[last] if prefix < 0 else f"{phrases[prefix]} {tokens[last]}"
+            )
+        return phrases
 
 
 def drop_tokens(documents, is_listed) -> DocumentIds:
