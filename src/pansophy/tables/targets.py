@@ -48,6 +48,12 @@ GRADED = re.compile(
     re.IGNORECASE,
 )  # names of columns whose few whole numbers are in order
 SEPARATORS = ";|,"  # of labels in one text
+MEANINGS = {
+    "classification": "they are classes",
+    "count": "they are counts",
+    "regression": "they are amounts",
+    "multilabel": "each is several labels",
+}  # what values of a target would be in another task
 
 
 class TargetTask(NamedTuple):
@@ -55,6 +61,22 @@ class TargetTask(NamedTuple):
 
     task: str
     why: str
+
+
+class TaskGuess(NamedTuple):
+    """A task, what of the target speaks for it, and what else it may be."""
+
+    task: str | None  # None where there is no target, or none that can be one
+    fact: str
+    alternative: str = ""  # a task to ask for where the values mean something else
+
+    @property
+    def why(self) -> str:
+        """The reason as a sentence, which names the alternative."""
+        if not self.alternative:
+            return self.fact
+        meaning = MEANINGS[self.alternative]
+        return f"{self.fact}; ask for task={self.alternative!r} if {meaning}"
 
 
 class TargetSchema(NamedTuple):
@@ -89,32 +111,41 @@ def detect_task(y=None, name="y") -> TargetTask:
     >>> detect_task().task
     'unsupervised'
     """
+    guess = guess_task(y, name)
+    return TargetTask(str(guess.task), guess.why)
+
+
+def guess_task(y=None, name="y") -> TaskGuess:
+    """The task of a target, with the fact that decided and what else it may be."""
     if y is None:
-        return TargetTask("unsupervised", "there is no target")
+        return TaskGuess("unsupervised", "there is no target")
     column = target_as_arrow(y, name)
     kind = column.type
     t = pa.types
     if t.is_dictionary(kind):
         if kind.ordered and len(_present_levels(column)) > 2:
-            return TargetTask("ordinal", f"{name} holds ordered categories")
-        return TargetTask("classification", f"{name} holds categories")
+            return TaskGuess("ordinal", f"{name} holds ordered categories")
+        return TaskGuess("classification", f"{name} holds categories")
     if column_values.is_text(kind):
         result = number_formats.find_number(pc.unique(column.drop_null()))
         if result is None or result.missing or result.form == "1.5":
             if _natural_order(column, name) is not None:
-                return TargetTask("ordinal", f"{name} holds levels in a natural order")
-            hint = _label_list_hint(column)
-            return TargetTask("classification", f"{name} holds text{hint}")
+                return TaskGuess("ordinal", f"{name} holds levels in a natural order")
+            example = _label_list_example(column)
+            if example is None:
+                return TaskGuess("classification", f"{name} holds text")
+            fact = f"{name} holds text, some of it lists such as {example!r}"
+            return TaskGuess("classification", fact, "multilabel")
         column = pa.chunked_array(
             [column_values.column_as_floats(column, name, result.form)]
         )
         return _numeric_task(column, result.why, name, floating=True)
     if t.is_boolean(kind):
-        return TargetTask("classification", f"{name} holds yes/no")
+        return TaskGuess("classification", f"{name} holds yes/no")
     if t.is_duration(kind):
-        return TargetTask("regression", f"{name} holds lengths of time, in seconds")
+        return TaskGuess("regression", f"{name} holds lengths of time, in seconds")
     if is_list(kind):
-        return TargetTask("multilabel", f"{name} holds lists")
+        return TaskGuess("multilabel", f"{name} holds lists")
     if not column_values.is_numeric_type(kind):
         raise TableError(f"Column {name!r} of type {kind} cannot be a target.")
     return _numeric_task(column, "numbers", name, floating=not t.is_integer(kind))
@@ -137,18 +168,15 @@ def _natural_order(column, name) -> list[str] | None:
     return order_of(distinct, name)
 
 
-def _label_list_hint(column) -> str:
-    """A hint where texts look like lists of labels, such as 'a;b', else ""."""
+def _label_list_example(column) -> str | None:
+    """A text that looks like a list of labels, such as 'a;b', where some do."""
     distinct = pc.unique(column_values.without_dictionary(column).drop_null())
     for mark in ";|":
         listed = distinct.filter(pc.match_substring(distinct, mark))
         parts = pc.unique(pc.list_flatten(pc.split_pattern(distinct, mark)))
         if len(listed) >= 2 and len(parts) < len(distinct):
-            return (
-                f", some of it lists such as {listed[0].as_py()!r}; ask for "
-                "task='multilabel' if each is several labels"
-            )
-    return ""
+            return listed[0].as_py()
+    return None
 
 
 def is_list(kind) -> bool:
@@ -171,58 +199,43 @@ def target_as_arrow(y, name) -> pa.ChunkedArray:
     return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 
 
-def _numeric_task(column, what, name, floating) -> TargetTask:
+def _numeric_task(column, what, name, floating) -> TaskGuess:
     """Task of a column of numbers."""
     x = np.asarray(column.drop_null().cast(pa.float64(), safe=False).to_numpy())
     x = x[np.abs(x) <= column_values.HUGE]  # not NaN either
     distinct = np.unique(x)
-    if len(distinct) == 0:
-        return TargetTask("regression", f"{name} holds {what}")
-    if len(distinct) == 2:
-        return TargetTask("classification", f"{name} has two different values")
-    if not floating and len(distinct) <= FEW:
-        if len(distinct) > 2 and GRADED.search(name):
-            return TargetTask(
-                "ordinal", f"{name} has {len(distinct)} whole-number values in order"
-            )
+    n = len(distinct)
+    if n == 0:
+        return TaskGuess("regression", f"{name} holds {what}")
+    if n == 2:
+        return TaskGuess("classification", f"{name} has two different values")
+    if not floating and n <= FEW:
+        if n > 2 and GRADED.search(name):
+            return TaskGuess("ordinal", f"{name} has {n} whole-number values in order")
         if _is_few_counts(x):
-            return TargetTask(
-                "count",
+            fact = (
                 f"{name} has whole numbers from {distinct[0]:.0f} up that become "
-                "rarer, as counts do; ask for task='classification' if they are "
-                "classes",
+                "rarer, as counts do"
             )
-        hint = ""
-        if distinct[0] == 0 and _is_count(x):
-            hint = "; ask for task='count' if they are counts"
-        return TargetTask(
-            "classification", f"{name} has {len(distinct)} whole-number values{hint}"
-        )
-    if floating and len(distinct) <= FEW and _is_graded(x, distinct):
-        return TargetTask(
-            "ordinal",
-            f"{name} has {len(distinct)} values on an even grid; ask for "
-            "task='regression' if they are amounts",
+            return TaskGuess("count", fact, "classification")
+        alternative = "count" if distinct[0] == 0 and _is_count(x) else ""
+        fact = f"{name} has {n} whole-number values"
+        return TaskGuess("classification", fact, alternative)
+    if floating and n <= FEW and _is_graded(x, distinct):
+        return TaskGuess(
+            "ordinal", f"{name} has {n} values on an even grid", "regression"
         )
     if floating and np.any(x != np.floor(x)):
-        return TargetTask("regression", f"{name} holds {what} with fractions")
-    if len(distinct) > FEW and _is_count(x):
-        return TargetTask(
-            "count",
-            f"{name} has whole numbers from {x.min():.0f} up, as counts are; ask for "
-            "task='regression' if they are amounts",
-        )
-    if floating and len(distinct) <= FEW:
-        return TargetTask(
-            "regression",
-            f"{name} holds {what} of floating type with {len(distinct)} different "
-            "values; ask for task='classification' if they are classes",
-        )
-    hint = ""
-    if _is_count(x, largest_mean=HINTED_MEAN):
-        hint = "; ask for task='count' if they are counts"
-    return TargetTask(
-        "regression", f"{name} has {len(distinct)} different whole numbers{hint}"
+        return TaskGuess("regression", f"{name} holds {what} with fractions")
+    if n > FEW and _is_count(x):
+        fact = f"{name} has whole numbers from {x.min():.0f} up, as counts are"
+        return TaskGuess("count", fact, "regression")
+    if floating and n <= FEW:
+        fact = f"{name} holds {what} of floating type with {n} different values"
+        return TaskGuess("regression", fact, "classification")
+    alternative = "count" if _is_count(x, largest_mean=HINTED_MEAN) else ""
+    return TaskGuess(
+        "regression", f"{name} has {n} different whole numbers", alternative
     )
 
 
