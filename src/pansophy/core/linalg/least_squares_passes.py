@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg.blas import dsyrk
 
 from ..arrays.arrays import as_float, is_foreign, namespace, to_numpy
 from ..arrays.rows import DatasetRows, Rows, as_rows
@@ -164,8 +163,6 @@ def least_squares_moments(problem, alpha=0.0) -> LeastSquaresMoments:
 
     G, G_right, sum_y, power = (to_numpy(a) for a in problem.rows.sum(stats))
     C, first = G_right[:, :-1], G_right[:, -1]
-    if not is_foreign(problem.like):
-        G = symmetric_from_upper(G)
     _refuse_missing_values(problem, np.diagonal(G))
     if not problem.intercept:
         return LeastSquaresMoments(G, C, power, np.zeros(len(G)), 0 * power, 1.0)
@@ -181,30 +178,24 @@ def least_squares_moments(problem, alpha=0.0) -> LeastSquaresMoments:
 
 
 def _block_moments(x, shift, root, y, one):
-    """A^T A (its upper half) and A^T [y, one] for A = sqrt(w)(x - s), piece by piece.
+    """A^T A and A^T [y, one] for A = sqrt(w)(x - s), piece by piece.
 
     A piece fits in the cache next to a core, where it is shifted and read thrice.
+    NumPy takes A.T @ A as a symmetric product at half the price and, unlike SciPy's
+    `dsyrk`, lets other threads run meanwhile.
     """
     m, d = x.shape
-    G, C = np.zeros((d, d), order="F"), np.zeros((d, y.shape[1] + 1))
+    G, C = np.zeros((d, d)), np.zeros((d, y.shape[1] + 1))
+    product = np.empty((d, d))
     step = max(PIECE // d, min(d, m))
     for i in range(0, m, step):
         cut = slice(i, i + step)
         A = weighted_design(x[cut], shift, None if root is None else root[cut])
-        if A.flags.c_contiguous:
-            G = dsyrk(1.0, A.T, beta=1.0, c=G, overwrite_c=1)
-        else:
-            G = dsyrk(1.0, A, trans=1, beta=1.0, c=G, overwrite_c=1)
+        G += np.matmul(A.T, A, out=product)
         for j in range(y.shape[1]):
             C[:, j] += A.T @ y[cut, j]
         C[:, -1] += A.T @ one[cut]
     return G, C
-
-
-def symmetric_from_upper(G):
-    """The symmetric matrix whose upper half is that of G."""
-    upper = np.triu(G)
-    return upper + np.triu(G, 1).T
 
 
 def least_squares_gradient(problem, B, b, *, dtype=np.float64):

@@ -47,6 +47,9 @@ from ..loops import threads
 
 BLOCK_BYTES = 1 << 21  # of a block of rows that a fused pass reads twice
 PARTS = 8  # blocks that a sparse matrix is cut into
+NARROW = 8  # columns of a block of `leading_eigenpairs`
+MOST_POWERS = 64  # of `leading_eigenpairs`
+WIDE = 5  # powers from which the basis is held to be a small part of the side
 BUSY = 64  # entries for each column in a block whose sums are worth adding up
 
 
@@ -194,15 +197,18 @@ def _svd_block_rows(X, n, d):
     return max(64, min(BLOCK_BYTES // (X.dtype.itemsize * max(d, 1)), n))
 
 
-def _lanczos_basis(A: CentredMatrix, k, b, q, rng, tol):
+def _lanczos_basis(A, k, b, q, rng, converged):
     """Orthonormal V (s, .) of eq. (2), s the shorter side of A; and its Ritz pairs.
 
     Of C V only T = V^T C V is kept, and of a new block's part in T only what is new.
+    `converged(R, pairs)` is asked before every power at first, then before those that
+    widen the basis by a quarter, since the Ritz pairs of a wide basis cost as much as
+    a power.
     """
     xp = namespace(A.like)
     s = min(A.shape)
     draw = lambda k: asarray(rng.standard_normal((s, k)), like=A.like)
-    if b * (q + 1) >= s:
+    if b * (min(q, WIDE) + 1) >= s:
         V = asarray(np.eye(s), like=A.like)
         return V, _rayleigh_ritz(A.square(V))
     small = 1e3 * float(xp.finfo(A.like.dtype).eps)
@@ -211,10 +217,17 @@ def _lanczos_basis(A: CentredMatrix, k, b, q, rng, tol):
     T = xp.matrix_transpose(V) @ last
     size = float(xp.max(xp.abs(last)))
     pairs = _rayleigh_ritz(T)
-    for _ in range(q):
+    check_at = 0
+    for step in range(q):
         recent = slice(max(int(V.shape[1]) - 2 * b, 0), None)
         Q, R = _gram_qr(last - V[:, recent] @ T[recent, -b:])
-        if _ritz_pairs_converged(R, pairs, k, tol):
+        if step >= check_at:
+            check_at = max(step + 1, step * 5 // 4)
+            if step:
+                pairs = _rayleigh_ritz(T)
+            if converged(R, pairs):
+                return V, pairs
+        if int(V.shape[1]) + b > s:
             break
         weak = xp.abs(xp.linalg.diagonal(R)) <= small * size
         fresh = bool(xp.any(weak))
@@ -233,8 +246,7 @@ def _lanczos_basis(A: CentredMatrix, k, b, q, rng, tol):
         V = xp.concat([V, Q], axis=1)
         lower_blocks = [xp.matrix_transpose(side), xp.matrix_transpose(Q) @ last]
         T = xp.concat([xp.concat([T, side], axis=1), xp.concat(lower_blocks, axis=1)])
-        pairs = _rayleigh_ritz(T)
-    return V, pairs
+    return V, _rayleigh_ritz(T)
 
 
 def _coupling_to_last_block(R, V):
@@ -252,15 +264,88 @@ def _rayleigh_ritz(T):
     return xp.flip(values, axis=0), xp.flip(E, axis=1)
 
 
-def _ritz_pairs_converged(R, pairs, k, tol):
-    """Eq. (3); C V = V T but in the last block, where it is V T + Q R."""
-    xp = namespace(R)
-    values, E = pairs
-    if tol == 0 or int(values.shape[0]) <= k:
-        return False
-    rest = R @ E[-int(R.shape[0]) :, :k]
-    room = (float(values[k - 1]) - float(values[k])) * float(xp.sum(values[:k]))
-    return float(xp.sum(rest * rest)) <= tol * max(room, 0.0)
+def _subspace_converged(k, tol):
+    """Eq. (3) as a rule for `_lanczos_basis`; never, for tol 0.
+
+    C V = V T but in the last block, where it is V T + Q R.
+    """
+
+    def converged(R, pairs):
+        xp = namespace(R)
+        values, E = pairs
+        if tol == 0 or int(values.shape[0]) <= k:
+            return False
+        rest = R @ E[-int(R.shape[0]) :, :k]
+        room = (float(values[k - 1]) - float(values[k])) * float(xp.sum(values[:k]))
+        return float(xp.sum(rest * rest)) <= tol * max(room, 0.0)
+
+    return converged
+
+
+def _residuals_converged(k, sharp):
+    """|C y_j - t_j y_j| <= sharp t_1 for the k leading pairs, as such a rule."""
+
+    def converged(R, pairs):
+        xp = namespace(R)
+        values, E = pairs
+        if int(values.shape[0]) <= k:
+            return False
+        rest = R @ E[-int(R.shape[0]) :, :k]
+        largest = float(xp.max(xp.sum(rest * rest, axis=0))) ** 0.5
+        return largest <= sharp * float(values[0])
+
+    return converged
+
+
+class _SymmetricMatrix:
+    """A symmetric C held as a dense array or tensor, by its products."""
+
+    def __init__(self, C):
+        self.C = self.like = C
+        self.shape = tuple(int(n) for n in C.shape)
+
+    def square(self, V):
+        """C V."""
+        return self.C @ V if is_foreign(V) else _thin_product(self.C, V)
+
+
+class LeadingEigenpairs(NamedTuple):
+    """The k largest eigenvalues of a symmetric matrix, falling, and their vectors."""
+
+    values: Any  # (k,)
+    vectors: Any  # (n, k)
+    least: float  # least Ritz value: the least eigenvalue is at most this
+    converged: bool
+
+
+def leading_eigenpairs(C, k, rng, *, sharp) -> LeadingEigenpairs:
+    """The k largest eigenvalues of a dense symmetric C, by block Lanczos on C itself.
+
+    A product with a narrow block costs little more than one with a vector, since
+    reading C is what takes the time. Powers are added until every residual is below
+    `sharp` times the largest eigenvalue; a spectrum that needs more than MOST_POWERS,
+    or a basis of half the columns of C, is given back as not converged.
+
+    Examples
+    --------
+    >>> C = np.diag(6 / np.arange(1.0, 301.0))
+    >>> pairs = leading_eigenpairs(C, 3, np.random.default_rng(0), sharp=1e-9)
+    >>> pairs.values.round(6), pairs.converged
+    (array([6., 3., 2.]), True)
+    """
+    n = int(C.shape[0])
+    b = NARROW if k <= 4 * NARROW else 2 * NARROW
+    met = []
+
+    def converged(R, pairs):
+        met.append(_residuals_converged(k, sharp)(R, pairs))
+        return met[-1]
+
+    powers = max(min(n // (2 * b), MOST_POWERS), 1)
+    V, (values, E) = _lanczos_basis(_SymmetricMatrix(C), k, b, powers, rng, converged)
+    whole = int(V.shape[1]) == n
+    done = whole or bool(met and met[-1])
+    return LeadingEigenpairs(values[:k], V @ E[:, :k], float(values[-1]), done)
 
 
 def _orthogonalize_against(W, V):
@@ -319,7 +404,7 @@ def _block_width(b):
 
 def _svd_in_basis(A, k, b, q, rng, tol, left) -> SVD:
     """Rayleigh-Ritz in the basis of eq. (2), then U and S by one more product."""
-    V, (values, E) = _lanczos_basis(A, k, b, q, rng, tol)
+    V, (values, E) = _lanczos_basis(A, k, b, q, rng, _subspace_converged(k, tol))
     xp = namespace(V)
     Q = V @ E[:, :k]  # (s, k)
     if not left and not A.wide:
