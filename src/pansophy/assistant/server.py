@@ -44,7 +44,7 @@ def _with_sentences(tool):
     return told
 
 
-def _reporter(context):
+def _progress_reporter(context):
     """A function that tells the client how far a command has come."""
 
     async def report(done, total, line):
@@ -53,7 +53,7 @@ def _reporter(context):
     return report
 
 
-def _flags(**values) -> list[str]:
+def _option_words(**values) -> list[str]:
     """Options of a command line, for the values that are given."""
     return [
         f"--{name.replace('_', '-')}={value:g}"
@@ -78,7 +78,7 @@ def make_server(root="."):
         Run this before a comparison; alarms must be explained before numbers count.
         """
         words = ["explore", str(folder.file(table)), "--json"]
-        words += _flags(target=target)
+        words += _option_words(target=target)
         return _explore_summary(await run_command(words, folder.root))
 
     @server.tool()
@@ -102,8 +102,8 @@ def make_server(root="."):
         words = ["compare", str(folder.file(table)), "--json"]
         words += [f"--target={target}", f"--out={place}"]
         words += [f"--methods={name}" for name in methods or ()]
-        words += _flags(metric=metric, repeats=repeats, stop_after=stop_after)
-        data = await run_command(words, folder.root, _reporter(context))
+        words += _option_words(metric=metric, repeats=repeats, stop_after=stop_after)
+        data = await run_command(words, folder.root, _progress_reporter(context))
         return _compare_summary(data, place.relative_to(folder.root))
 
     @server.tool()
@@ -119,7 +119,7 @@ def make_server(root="."):
         kept = folder.place(model)
         kept = folder.file(model) if not kept.is_dir() else kept
         words = ["predict", str(kept), str(folder.file(table)), "--json"]
-        words += [f"--out={folder.place(out)}", *_flags(level=level)]
+        words += [f"--out={folder.place(out)}", *_option_words(level=level)]
         data: Any = await run_command(words, folder.root)
         return {**data, "written": str(folder.place(out).relative_to(folder.root))}
 
