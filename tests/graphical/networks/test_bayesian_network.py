@@ -246,6 +246,14 @@ def test_fit_learns_tables_and_keeps_labels():
         BayesianNetwork(["abc"]).fit(frame)
 
 
+def test_named_edges_over_columns_without_names_are_refused(rng):
+    """With their states given, all would be hidden and no answer would be right."""
+    X = rng.integers(0, 2, size=(50, 2))
+    network = BayesianNetwork([("rain", "wet")], states={"rain": [0, 1], "wet": [0, 1]})
+    with pytest.raises(ValueError, match="'wet'.*is a column of X.*'x0', 'x1'"):
+        network.fit(X)
+
+
 def test_hidden_variable_is_fitted_by_em():
     rng = np.random.default_rng(0)
     z = rng.random(600) < 0.4

@@ -484,8 +484,16 @@ def _check_edge_list(edges) -> list[tuple]:
 
 def _hidden_variables(edges, columns, states) -> tuple:
     """Names in edges that are not columns but whose states are known."""
-    names = dict.fromkeys(v for e in edges for v in e if isinstance(v, str))
-    return tuple(v for v in names if v not in columns and v in (states or {}))
+    ends = dict.fromkeys(v for e in edges for v in e)
+    names = [v for v in ends if isinstance(v, str)]
+    hidden = tuple(v for v in names if v not in columns and v in (states or {}))
+    if hidden and len(hidden) == len(ends):
+        raise ValueError(
+            f"none of the variables of edges ({', '.join(map(repr, hidden))}) is a "
+            f"column of X ({', '.join(map(repr, columns))}): give X as a table with "
+            "these names, or number the columns in edges."
+        )
+    return hidden
 
 
 def _parents_from_edges(edges, space: VariableSpace) -> tuple[tuple[int, ...], ...]:
