@@ -109,8 +109,16 @@ def test_a_function_that_cannot_be_sent_runs_here(X, parquet, client):
     right = Rows(X, block=100).sum(locked)
     np.testing.assert_array_equal(there.sum(locked), right)
     assert there.passes == {"cluster": 0, "home": 1}
-    found = there.sum(lambda x: there.n + x.sum(0))  # it would take the rows along
-    np.testing.assert_allclose(found, 21 * N + right)
+
+
+def test_a_function_leaves_the_table_behind(X, parquet, client):
+    with connected_cluster(client):
+        there = open_rows(parquet).with_aligned(block=100)
+    right = Rows(X, block=100).sum(lambda x: N + x.sum(0))
+    np.testing.assert_array_equal(there.sum(lambda x: there.n + x.sum(0)), right)
+    assert there.passes == {"cluster": 1, "home": 0}
+    with pytest.raises(AttributeError):
+        there.sum(lambda x: there.kept.rows)
 
 
 def test_an_error_of_the_function_is_its_own(parquet, client):
