@@ -16,14 +16,17 @@ BLOCK_READERS = name_set(
     ARDRegression AttributeClassifier BasisFeatures BayesianGaussianMixture
     BayesianLinearRegression BayesianRidge BernoulliNB CategoricalNB
     ClassifierWithOutliers ComplementNB CostSensitiveClassifier
-    DensityOutlierDetector ExponentialFamilyClassifier FeatureThenClassify
+    DensityOutlierDetector ExponentialFamilyClassifier ExtraTreesClassifier
+    ExtraTreesRegressor FeatureThenClassify
     GammaRegressor GaussianMixture GaussianMixtureClassifier GaussianNB
     GeneralizedLinearModel GenerativeClassifier HistGradientBoostingClassifier
-    HistGradientBoostingRegressor HuberRegressor IncrementalPCA JointTableClassifier
+    HistGradientBoostingRegressor HuberRegressor IncrementalPCA IsolationForest
+    JointTableClassifier
     KMeans LeastSquaresClassifier LinearDiscriminantAnalysis LinearRegression
     LogisticRegression MiniBatchKMeans MixedNB Mixture MultinomialNB
     MultipleInstance NaiveBayes NormalInverseGammaRegression PCA PoissonRegressor
-    ProbabilisticPCA QuadraticDiscriminantAnalysis RecursiveLeastSquares Ridge
+    ProbabilisticPCA QuadraticDiscriminantAnalysis RandomForestClassifier
+    RandomForestRegressor RecursiveLeastSquares Ridge
     RidgeCV RidgeClassifier RidgeClassifierCV SelfTrainingClassifier SubsetSelector
     Tikhonov TreeAugmentedNB TruncatedSVD TweedieRegressor
     """

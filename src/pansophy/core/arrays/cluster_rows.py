@@ -103,6 +103,9 @@ class ClusterRows(DatasetRows):
             return self
         return ClusterRows(self.source.with_columns(columns), self.client)
 
+    def reading_columns(self, first, stop):
+        return self.with_aligned()  # the workers hold them, and send what is asked for
+
     @property
     def all_columns(self):
         return self.source.all_columns

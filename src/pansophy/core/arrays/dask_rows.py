@@ -55,6 +55,9 @@ class DaskRows(DatasetRows):
             self.collection, columns=columns, block=self.block, dtype=self.dtype
         )
 
+    def reading_columns(self, first, stop):
+        return self.with_aligned()
+
     @property
     def all_columns(self):
         return list(self.collection.columns) if self.named else self.columns

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..loops import threads
 from .arrays import device, is_foreign, is_numpy, namespace
-from .kept_rows import KeptRows
+from .kept_rows import KeptRows, row_memory
 
 BLOCK_BYTES = 1 << 20  # a block and its temporaries stay near the last-level cache
 DEVICE_BYTES = 1 << 27  # on a device, where starting work costs more than doing it
@@ -279,6 +279,16 @@ class DatasetRows(Rows):
         return DatasetRows(
             self.dataset, columns=columns, block=self.block, dtype=self.dtype
         )
+
+    def reading_columns(self, first, stop) -> "DatasetRows":
+        """Rows for one pass over a few columns: others need not be read.
+
+        They have these columns alone or all of them.
+        """
+        if self.kept.n_filled == self.n:
+            return self.with_aligned()
+        with row_memory(0):  # nothing is kept for a second pass
+            return self.with_columns(self.columns[first:stop]).with_aligned()
 
     @property
     def all_columns(self) -> list:

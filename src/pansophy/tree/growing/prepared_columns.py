@@ -114,11 +114,12 @@ def prepare_columns(
     """Prepare a table: sort every column once and choose its form.
 
     X is float32 with NaN for missing values, dense or sparse (spread out by blocks of
-    columns). Bins divide `sample_weight` evenly. `forms` says by column how it is split
-    (see `_structures.py`); one that is not ORDERED holds codes from 0 to 254, which are
-    its bytes. `interleave` puts bytes of 8 columns side by side, for trees that look
-    at all features of a node. Random thresholds need no order: without `sort` a column
-    that is not cut into bins is kept as it is.
+    columns), or a table on disk, read by blocks of columns. Bins divide
+    `sample_weight` evenly. `forms` says by column how it is split (see
+    `_structures.py`); one that is not ORDERED holds codes from 0 to 254, which are its
+    bytes. `interleave` puts bytes of 8 columns side by side, for trees that look at all
+    features of a node. Random thresholds need no order: without `sort` a column that is
+    not cut into bins is kept as it is.
     """
     n, d = X.shape
     forms = np.zeros(d, np.int64) if forms is None else forms
@@ -134,8 +135,7 @@ def prepare_columns(
     width = codes.shape[2]
 
     def prepare(f0, f1):
-        block = X[:, f0:f1]
-        block = block.toarray() if sp.issparse(block) else block
+        block = columns_of_table(X, f0, f1)
         part = np.empty((f1 - f0, n), np.float32)
         loops.transpose_columns(block, part)
         results = []
@@ -161,6 +161,22 @@ def prepare_columns(
     return assemble_columns(
         x, order, codes if all_bytes else None, results, forms, interleave
     )
+
+
+def columns_of_table(X, f0, f1) -> np.ndarray:
+    """Columns f0 to f1 of a table as float32; of a file they alone are read."""
+    if not isinstance(X, DatasetRows):
+        block = X[:, f0:f1]
+        return block.toarray() if sp.issparse(block) else block
+
+    def cut(x):
+        part = x[:, f0:f1] if x.shape[1] > f1 - f0 else x
+        rounded = check_float32(part)
+        if np.isinf(part).any():
+            raise ValueError("Input X contains infinity.")
+        return rounded
+
+    return X.reading_columns(f0, f1).map(cut, blas=False)
 
 
 def prepare_column(column, form, w, max_bins, as_bytes, codes):
