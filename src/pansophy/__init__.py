@@ -28,6 +28,9 @@ def __getattr__(name):
         return getattr(importlib.import_module(".interchange", __name__), name)
     if name == "forecast":
         return importlib.import_module(".forecasting", __name__).forecast
+    if name == "write_predictions":
+        module = importlib.import_module(".predictors.prediction_file", __name__)
+        return module.write_predictions
     if name == "Ragged":
         return importlib.import_module(".core.arrays.ragged", __name__).Ragged
     if not name.startswith("_"):
@@ -62,4 +65,5 @@ def __dir__():
     modules = {m.name for m in pkgutil.iter_modules(__path__)}
     public = {name for name in modules if not name.startswith("_")}
     own = {"Ragged", "forecast", "save", "load", "from_sklearn", "to_onnx", "to_script"}
+    own.add("write_predictions")
     return sorted({*own, *public, *sklearn.__all__})

@@ -13,7 +13,7 @@ from pansophy.core.arrays.cluster_connection import (
     check_memory,
     check_worker_versions,
     connected_cluster,
-    library_versions,
+    fit_versions,
     local_workers,
 )
 from pansophy.core.arrays.cluster_rows import ClusterRows
@@ -173,9 +173,7 @@ def test_versions_of_workers_are_compared():
 
     check_worker_versions(Client(lambda f: f()))
     with pytest.raises(ClusterError, match=r"a:1 has pansophy 9.9, this machine"):
-        check_worker_versions(
-            Client(lambda f: library_versions() | {"pansophy": "9.9"})
-        )
+        check_worker_versions(Client(lambda f: fit_versions() | {"pansophy": "9.9"}))
 
     def absent(function):
         raise ModuleNotFoundError("No module named 'pansophy'")
@@ -210,6 +208,4 @@ def test_workers_must_see_the_file(parquet, client, tmp_path):
     assert limits.start == 0
     few = rows.as_dataset(parquet)
     with pytest.raises(ValueError, match="do all workers see the same files"):
-        cluster_rows.piece_of_dataset(
-            few, ["x0"], "<f8", N - 1, N + 5, library_versions()
-        )
+        cluster_rows.piece_of_dataset(few, ["x0"], "<f8", N - 1, N + 5, fit_versions())

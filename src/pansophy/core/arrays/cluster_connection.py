@@ -102,7 +102,7 @@ def active_client(source=None):
     return client
 
 
-def library_versions() -> dict[str, str]:
+def fit_versions() -> dict[str, str]:
     """What decides the bits of a fit, with its version."""
     from ... import __version__
 
@@ -112,9 +112,9 @@ def library_versions() -> dict[str, str]:
 
 def check_worker_versions(client) -> None:
     """Refuse workers of other versions, whose fits would not be the same."""
-    here = library_versions()
+    here = fit_versions()
     try:
-        found = client.run(library_versions)
+        found = client.run(fit_versions)
     except Exception as error:
         text = " ".join(str(error).split())[:200]
         raise ClusterError(

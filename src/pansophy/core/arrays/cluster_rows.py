@@ -33,7 +33,7 @@ from .cluster_connection import (
     ClusterError,
     check_memory,
     check_versions,
-    library_versions,
+    fit_versions,
 )
 from .dask_rows import DaskRows, checked_partition
 from .rows import (
@@ -304,7 +304,7 @@ def gathered(client, future):
 
 def pinned_pieces(source, client) -> list[Piece]:
     """The rows of a table as futures that the workers hold."""
-    here = library_versions()
+    here = fit_versions()
     if isinstance(source, DaskRows):
         limits = list(zip(source.starts[:-1], source.starts[1:], strict=True))
         wanted = [i for i, (a, b) in enumerate(limits) if b > a]
@@ -353,7 +353,7 @@ def pinned_pieces(source, client) -> list[Piece]:
 
 def piece_of_dataset(dataset, columns, dtype, start, stop, versions):
     """Rows start to stop of a dataset, decoded."""
-    check_versions(versions, library_versions(), "a worker that joined later")
+    check_versions(versions, fit_versions(), "a worker that joined later")
     rows = DatasetRows.__new__(DatasetRows)
     rows.dataset = dataset
     rows.columns = columns
@@ -377,7 +377,7 @@ def piece_of_dataset(dataset, columns, dtype, start, stop, versions):
 
 def checked_piece(X, i, size, versions):
     """A partition on a worker, whose versions and length are checked."""
-    check_versions(versions, library_versions(), "a worker that joined later")
+    check_versions(versions, fit_versions(), "a worker that joined later")
     return checked_partition(X, i, size)
 
 
@@ -395,25 +395,25 @@ def results_of_group(function, limits, spans, pieces, aligned, summed):
     given = aligned
     aligned = [None if a is None else np.array(a, order="K") for a in given]
     results = []
-    with one_thread():
+    with blas_on_one_thread():
         for start, stop in itertools.pairwise(limits):
             cut = slice(start - first, stop - first)
-            X = joined_rows(spans, pieces, start, stop)
+            X = rows_between(spans, pieces, start, stop)
             results.append(function(X, *(slice_rows(a, cut) for a in aligned)))
     changes = {
         k: a
         for k, (a, before) in enumerate(zip(aligned, given, strict=True))
-        if a is not None and not same_bytes(a, before)
+        if a is not None and not have_same_bytes(a, before)
     }
     return (sum_statistics(iter(results)) if summed else results), changes
 
 
-def one_thread():
+def blas_on_one_thread():
     """BLAS on one thread, which workers that dask starts have anyway."""
     return nullcontext() if threads.available_threads() == 1 else threads.single_blas()
 
 
-def joined_rows(spans, pieces, start, stop):
+def rows_between(spans, pieces, start, stop):
     """Rows start to stop, a view of one piece or a copy of parts of several."""
     parts = []
     for (low, high), X in zip(spans, pieces, strict=True):
@@ -425,7 +425,7 @@ def joined_rows(spans, pieces, start, stop):
     return X if X.flags.writeable else X.copy()  # loops are compiled for arrays of both
 
 
-def same_bytes(a, b) -> bool:
+def have_same_bytes(a, b) -> bool:
     """Whether two arrays of one shape hold the same bytes, NaN included."""
     if a.dtype.hasobject:
         return True
