@@ -19,6 +19,7 @@ from pansophy.core.arrays.block_readers import reads_blocks
 from pansophy.core.arrays.cluster_rows import ClusterRows
 from pansophy.decomposition import moments
 from pansophy.testing import all_estimators, quick_instance
+from pansophy.tree.growing import prepared_columns
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -185,3 +186,14 @@ def test_files_named_by_column_on_a_cluster(data, client, tmp_path):
         model = pansophy.linear_model.Ridge().fit(tmp_path / "t.parquet", "y")
         assert model.score(tmp_path / "t.parquet", "y") == right.score(X, y)
     np.testing.assert_array_equal(model.coef_, right.coef_)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_workers_code_the_columns_for_boosting(data, client, monkeypatch):
+    monkeypatch.setattr(prepared_columns, "SAMPLE_ROWS", 700)
+    model = pansophy.ensemble.HistGradientBoostingRegressor(max_iter=3, max_bins=20)
+    (X, path, chunks), (y,) = arguments("boosting", type(model), data)
+    right = model.fit(X, y).predict(X)
+    np.testing.assert_array_equal(model.fit(path, y).predict(X), right)
+    with pansophy.cluster(client):
+        np.testing.assert_array_equal(model.fit(chunks, y).predict(X), right)

@@ -90,6 +90,9 @@ class CompiledAssignment:
     def __init__(self, X, w, k, *, keep_bounds=None):
         n, d = X.shape
         cost = comparison_nanoseconds(d, k)
+        self.on_cluster = isinstance(X, ClusterRows)
+        if self.on_cluster:
+            keep_bounds = False  # they would travel with every iteration
         if keep_bounds is None and not CHEAP <= cost <= DEAR:
             keep_bounds = cost > DEAR
         self.dtype = X.dtype
@@ -102,7 +105,6 @@ class CompiledAssignment:
         self.rows = rows.as_rows(X, w, self.labels, *aligned, block=block)
         self.terms = empty_center_terms(k, d, X.dtype)
         self.sums = zero_sums(k, d)
-        self.on_cluster = isinstance(X, ClusterRows)
         self.workspaces: list = []  # of blocks that are done, to be used again
         self.tighten = False
         # The share of rows that bounds must clear to pay, and the share of suspects

@@ -24,12 +24,14 @@ Shapes    X (n, d)   sample_weight (n,)
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
+from ...core.arrays.cluster_rows import ClusterRows
 from ...core.arrays.rows import DatasetRows
 from ...core.loops import threads
 from ..storage.tree import round_down_float32
@@ -290,17 +292,29 @@ def encode_by_bins(X, bins: PreparedColumns) -> PreparedColumns:
     def work(block, start):
         top, missing = np.zeros(d, np.int64), np.zeros(d, np.int64)
         loops.encode_block(block, limits, forms, codes, start, top, missing)
-        return top, missing
+        return top, missing, None
 
-    for block in float32_blocks(X):
-        tasks = (
-            lambda a=a, b=block, s=at: work(b[a : a + ROWS_PER_TASK], s + a)
-            for a in range(0, len(block), ROWS_PER_TASK)
-        )
-        for top, missing in threads.run_tasks(tasks):
-            tops.append(top)
-            gaps.append(missing)
-        at += len(block)
+    def codes_on_threads():
+        start = 0
+        for block in float32_blocks(X):
+            tasks = (
+                lambda a=a, b=block, s=start: work(b[a : a + ROWS_PER_TASK], s + a)
+                for a in range(0, len(block), ROWS_PER_TASK)
+            )
+            yield from threads.run_tasks(tasks)
+            start += len(block)
+
+    if isinstance(X, ClusterRows):  # workers code what they hold
+        code = partial(codes_of_block, limits=limits, forms=forms, width=width)
+        parts = X.with_aligned().each(code, blas=False)
+    else:
+        parts = codes_on_threads()
+    for top, missing, part in parts:
+        if part is not None:
+            codes[:, at : at + part.shape[1]] = part
+            at += part.shape[1]
+        tops.append(top)
+        gaps.append(missing)
     properties = bins.properties.copy()
     properties["has_missing"] = np.max(gaps, axis=0)
     properties["has_ties"] = 1
@@ -311,6 +325,15 @@ def encode_by_bins(X, bins: PreparedColumns) -> PreparedColumns:
     return PreparedColumns(
         empty.astype(np.float32), empty.astype(np.int32), codes, bins.edges, properties
     )
+
+
+def codes_of_block(X, limits, forms, width):
+    """By column the greatest code and if values are missing, and codes of a block."""
+    d = X.shape[1]
+    codes = np.zeros((-(-d // width), len(X), width), np.uint8)
+    top, missing = np.zeros((2, d), np.int64)
+    loops.encode_block(check_float32(X), limits, forms, codes, 0, top, missing)
+    return top, missing, codes
 
 
 def bin_upper_limits(bins: PreparedColumns):
