@@ -310,42 +310,31 @@ class DatasetRows(Rows):
             yield (X, *(slice_rows(a, cut) for a in self.aligned))
 
     def _filled(self) -> Iterator[np.ndarray]:
-        """The rows as blocks of exactly `block` rows."""
-        out = np.empty((0, self.d), self.dtype)
-        used = 0
-        for chunk in self.chunks():
-            done = 0
-            while done < len(chunk):
-                if not used and done + self.block <= len(chunk):
-                    yield chunk[done : done + self.block]
-                    done += self.block
-                    continue
-                if not used:
-                    out = np.empty((self.block, self.d), self.dtype)
-                m = min(self.block - used, len(chunk) - done)
-                out[used : used + m] = chunk[done : done + m]
-                used, done = used + m, done + m
-                if used == self.block:
-                    yield out
-                    used = 0
-        if used:
-            yield out[:used]
+        """The rows as blocks of exactly `block` rows: those kept, then the others.
 
-    def chunks(self) -> Iterator[np.ndarray]:
-        """All rows, in order, as arrays of any length: those kept, then the others."""
-        position = self.kept.n_filled
+        Rows that are kept are decoded to their place, of which blocks are views; others
+        into a block of their own.
+        """
+        kept = self.kept
+        position = kept.n_filled
+        filling = BlockFiller(self.block, self.d, self.dtype)
         if position:
-            yield self.kept.rows[:position]
+            yield from filling.cut(kept.rows[:position])
         for size, decode in self._undecoded(position):
             done = 0
             while done < size:
-                out = self.kept.room(position, size - done)
-                if out is None:
-                    out = np.empty((size - done, self.d), self.dtype)
-                decode(done, out)
-                done, position = done + len(out), position + len(out)
-                self.kept.fill(min(position, len(self.kept.rows)))
-                yield out
+                out = kept.room(position, size - done)
+                if out is not None:
+                    decode(done, out)
+                    kept.fill(position + len(out))
+                    yield from filling.cut(out)
+                else:
+                    out = filling.room(size - done)
+                    decode(done, out)
+                    yield from filling.added(len(out))
+                done += len(out)
+                position += len(out)
+        yield from filling.rest()
         if position != self.n:
             raise ValueError(
                 f"the table had {self.n} rows when it was opened, but {position} when "
@@ -384,6 +373,47 @@ class DatasetRows(Rows):
             if at == len(index):
                 break
         return out
+
+
+class BlockFiller:
+    """Makes blocks of exactly so many rows out of rows that come in any portions."""
+
+    def __init__(self, block, d, dtype):
+        self.shape = (block, d)
+        self.dtype = dtype
+        self.out = np.empty((0, d), dtype)
+        self.used = 0
+
+    def room(self, size):
+        """Where at most `size` further rows are to be written."""
+        if not self.used:
+            self.out = np.empty(self.shape, self.dtype)
+        return self.out[self.used : self.used + size]
+
+    def added(self, size) -> Iterator[np.ndarray]:
+        """Take note of rows that were written; the block, if it is full."""
+        self.used += size
+        if self.used == len(self.out):
+            self.used = 0
+            yield self.out
+
+    def cut(self, rows) -> Iterator[np.ndarray]:
+        """Blocks of rows that stay: views, and copies where portions meet."""
+        done = 0
+        while done < len(rows):
+            if not self.used and done + self.shape[0] <= len(rows):
+                yield rows[done : done + self.shape[0]]
+                done += self.shape[0]
+                continue
+            out = self.room(len(rows) - done)
+            out[:] = rows[done : done + len(out)]
+            done += len(out)
+            yield from self.added(len(out))
+
+    def rest(self) -> Iterator[np.ndarray]:
+        """The last block, if it is not full."""
+        if self.used:
+            yield self.out[: self.used]
 
 
 def column_in_memory(parts, kind) -> np.ndarray:
