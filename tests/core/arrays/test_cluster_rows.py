@@ -149,7 +149,7 @@ def test_a_lost_worker_and_an_added_one_change_nothing(X, parquet, monkeypatch):
     monkeypatch.setattr(cluster_rows, "INLINE_BYTES", 10)
     options = {"threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
     with distributed.LocalCluster(n_workers=2, **options) as cluster:
-        client = distributed.Client(cluster)
+        client = distributed.Client(cluster, set_as_default=False)
         with connected_cluster(client):
             there = open_rows(parquet).with_aligned(X[:, 1].copy(), block=10)
             right = Rows(X, X[:, 1], block=10).sum(moments)

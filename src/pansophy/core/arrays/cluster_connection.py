@@ -99,7 +99,7 @@ def active_client(source=None):
             return None
         with contextlib.suppress(ValueError):
             client = get_client()
-    return client
+    return client if client is not None and client.status == "running" else None
 
 
 def fit_versions() -> dict[str, str]:

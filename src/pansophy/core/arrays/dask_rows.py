@@ -7,6 +7,7 @@ is the same however a table is cut.
 
 import numpy as np
 
+from .cluster_connection import active_client
 from .rows import DatasetRows
 
 
@@ -65,7 +66,7 @@ class DaskRows(DatasetRows):
     def column(self, name):
         if not self.named or name not in self.all_columns:
             raise ValueError(f"the table has no column named {name!r}.")
-        values = np.asarray(self.collection[name].compute())
+        values = np.asarray(computed(self.collection[name]))
         is_text = values.dtype == object and all(isinstance(v, str) for v in values)
         return values.astype(str) if is_text else values
 
@@ -80,7 +81,7 @@ class DaskRows(DatasetRows):
             if self.starts[i + 1] <= start or not size:
                 continue
             skip = max(0, start - int(self.starts[i]))
-            X = checked_partition(self.delayed_rows(i).compute(), i, int(size))
+            X = checked_partition(computed(self.delayed_rows(i)), i, int(size))
 
             def decode(first, out, X=X, skip=skip):
                 out[:] = X[skip + first : skip + first + len(out)]
@@ -115,7 +116,19 @@ def partition_lengths(source, parts, is_frame) -> list[int]:
 
     if not is_frame and not any(np.isnan(c) for c in source.chunks[0]):
         return [int(c) for c in source.chunks[0]]
-    return [int(k) for k in dask.compute(*[dask.delayed(len)(part) for part in parts])]
+    return [int(k) for k in computed([dask.delayed(len)(part) for part in parts])]
+
+
+def computed(collection):
+    """What dask computes on the cluster in use, or with threads of this machine."""
+    import dask
+
+    client = active_client(collection)
+    if client is None and isinstance(collection, list) and collection:
+        client = active_client(collection[0])
+    if client is not None and client.status == "running":
+        return client.gather(client.compute(collection))
+    return dask.compute(collection, scheduler="threads")[0]
 
 
 def numeric_frame_columns(frame, columns) -> list:

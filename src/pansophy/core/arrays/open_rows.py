@@ -180,4 +180,8 @@ def table_columns(X) -> list:
 
 def computed_targets(y):
     """A dask collection as a NumPy array; anything else as it is."""
-    return np.asarray(y.compute()) if is_dask(y) else y
+    if not is_dask(y):
+        return y
+    from .dask_rows import computed
+
+    return np.asarray(computed(y))
