@@ -180,15 +180,17 @@ class Risk:
         return self.rows.with_aligned(self.y, self.v, self.offset, kept)
 
     def of_block(self, statistic):
-        """`statistic_of_block` for this risk."""
-        at = None if self.cached_predictions is None else self.cached_predictions[0]
+        """`_statistic_of_block` for this risk."""
+        kept_at = (
+            None if self.cached_predictions is None else self.cached_predictions[0]
+        )
         return partial(
-            statistic_of_block,
+            _statistic_of_block,
             statistic=statistic,
             loss=self.loss,
             k=self.k,
             intercept=self.intercept,
-            kept_at=at,
+            kept_at=kept_at,
         )
 
     def sum_aligned(self, function, *aligned):
@@ -201,16 +203,16 @@ class Risk:
     def map_rows(self, function):
         """function(X_b) of every block, a list."""
         if self.on_cluster:
-            whole = self.rows.with_aligned().map(function)
-            return [whole[cut] for cut in self.block_slices]
-        found: list[Any] = [None] * len(self.block_slices)
+            all_results = self.rows.with_aligned().map(function)
+            return [all_results[cut] for cut in self.block_slices]
+        results: list[Any] = [None] * len(self.block_slices)
 
         def fill(X, i):
-            found[i] = function(X)
+            results[i] = function(X)
             return 0.0
 
         self.sum(fill)
-        return found
+        return results
 
     def entries(self):
         """Number of entries of X that a pass reads."""
@@ -230,7 +232,7 @@ class Risk:
         predictions: list[Any] = [None] * len(self.block_slices)
         if self.on_cluster:
             self.cached_predictions = None
-            loss, g = self.sum_on_cluster(partial(block_loss_gradient, x=x))
+            loss, g = self.sum_on_cluster(partial(_block_loss_gradient, x=x))
         else:
             loss, g = self.sum(self.loss_gradient_of_block(W, b, predictions))
             self.cached_predictions = np.array(x, dtype=float), predictions
@@ -329,7 +331,7 @@ class Risk:
         if known is None or not np.array_equal(known[0], x):
             self(x)
             if self.on_cluster:
-                of_block = self.of_block(partial(block_predictions, x=x))
+                of_block = self.of_block(partial(_block_predictions, x=x))
                 F = self.rows_with_targets().map(of_block)
                 kept = [F[cut] for cut in self.block_slices]
                 self.cached_predictions = np.array(x, dtype=float), kept
@@ -354,7 +356,7 @@ class Risk:
         """Eq. (2); `rough` takes every s-th row, with its weight scaled up."""
         s = max(1, self.n // ROUGH_ROWS) if rough and not self.sparse else 1
         if self.on_cluster:
-            weight, H = self.sum_on_cluster(partial(block_hessian, x=x, s=s))
+            weight, H = self.sum_on_cluster(partial(_block_hessian, x=x, s=s))
         else:
             weight, H = self.sum(self.hessian_of_block(self.predictions_at(x), s))
         if s > 1:
@@ -407,7 +409,7 @@ class Risk:
         def times(u):
             U, c = self.split(u)
             if self.on_cluster:
-                total = self.sum_on_cluster(partial(block_product, x=x, u=u))
+                total = self.sum_on_cluster(partial(_block_product, x=x, u=u))
             else:
                 V, e = self.as_row_dtype(U, c)
                 total = self.sum(self.hessian_product_of_block(V, e, known))
@@ -467,7 +469,7 @@ class Risk:
     def diagonal(self, x):
         """The diagonal of eq. (2)."""
         if self.on_cluster:
-            total = self.sum_on_cluster(partial(block_diagonal, x=x))
+            total = self.sum_on_cluster(partial(_block_diagonal, x=x))
         else:
             total = self.sum(self.diagonal_of_block(self.predictions_at(x)))
         D = np.array(total, dtype=float).reshape(self.k, self.d + 1)
@@ -491,7 +493,7 @@ class Risk:
         return stats
 
 
-def statistic_of_block(
+def _statistic_of_block(
     X, y, v, offset, kept, *, statistic, loss, k, intercept, kept_at
 ):
     """A statistic of the risk of the rows X, which are one block.
@@ -504,35 +506,35 @@ def statistic_of_block(
     return statistic(J)
 
 
-def block_predictions(J, x):
+def _block_predictions(J, x):
     """The predictions of a risk of one block, probabilities for k > 1."""
     return J.predictions_at(x)[0]
 
 
-def block_loss_gradient(J, x):
+def _block_loss_gradient(J, x):
     """Loss and gradient of a risk of one block, without the penalty."""
     return J.loss_gradient_of_block(*J.split(x), [None])(J.X, 0)
 
 
-def block_hessian(J, x, s):
+def _block_hessian(J, x, s):
     """Weight and H of every s-th row of a risk of one block, without the penalty."""
     return J.hessian_of_block(J.predictions_at(x), s)(J.X, 0)
 
 
-def block_product(J, x, u):
+def _block_product(J, x, u):
     """H u of a risk of one block, without the penalty."""
     U, c = J.as_row_dtype(*J.split(u))
     return J.hessian_product_of_block(U, c, J.product_weights(x))(J.X, 0)
 
 
-def block_diagonal(J, x):
+def _block_diagonal(J, x):
     """The diagonal of H of a risk of one block, without the penalty."""
     return J.diagonal_of_block(J.predictions_at(x))(J.X, 0)
 
 
-def block_whitening(J, x, s):
+def _block_whitening(J, x, s):
     """The statistics of eq. (4) of a risk of one block."""
-    return whitening_of_block(J, J.predictions_at(x), s)(J.X, 0)
+    return _whitening_of_block(J, J.predictions_at(x), s)(J.X, 0)
 
 
 def csr_row_slice(X, cut):
@@ -681,9 +683,9 @@ def whitening_factor(J, x):
     each = max(ROWS_PER_COLUMN, 8 * J.n // J.d**2)
     s = max(1, J.n // (each * J.d))
     if J.on_cluster:
-        weight, G = J.sum_on_cluster(partial(block_whitening, x=x, s=s))
+        weight, G = J.sum_on_cluster(partial(_block_whitening, x=x, s=s))
     else:
-        weight, G = J.sum(whitening_of_block(J, J.predictions_at(x), s))
+        weight, G = J.sum(_whitening_of_block(J, J.predictions_at(x), s))
     if not J.sparse:
         G *= float(arrays.namespace(J.v).sum(J.v)) / max(weight, 1e-300)
     G[np.arange(J.d), np.arange(J.d)] += J.alpha
@@ -694,7 +696,7 @@ def whitening_factor(J, x):
     return cholesky(G)[0]
 
 
-def whitening_of_block(J, kept, s):
+def _whitening_of_block(J, kept, s):
     """The function (X_b, i) -> weight and second moments of eq. (4) of a block."""
 
     def stats(X, i):

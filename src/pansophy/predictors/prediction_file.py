@@ -69,8 +69,8 @@ def write_predictions(model, source, path, *, method="predict") -> int:
     with replacing_file(path) as draft:
         try:
             for (X,) in rows.with_aligned().blocks():
-                found = predictions_of_block(model, method, X)
-                columns = named_columns(model, method, found)
+                answer = _predictions_of_block(model, method, X)
+                columns = _named_columns(model, method, answer)
                 table = pa.table(columns)
                 writer = writer or pq.ParquetWriter(draft, table.schema)
                 writer.write_table(table)
@@ -80,21 +80,21 @@ def write_predictions(model, source, path, *, method="predict") -> int:
     return rows.n
 
 
-def predictions_of_block(model, method, X):
+def _predictions_of_block(model, method, X):
     """The answer to rows in memory, whose columns are known to be the right ones."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        found = getattr(model, method)(X)
-    found = found.toarray() if hasattr(found, "toarray") else np.asarray(found)
-    if found.ndim not in (1, 2) or len(found) != len(X):
+        answer = getattr(model, method)(X)
+    answer = answer.toarray() if hasattr(answer, "toarray") else np.asarray(answer)
+    if answer.ndim not in (1, 2) or len(answer) != len(X):
         raise ValueError(
-            f"{method} of {type(model).__name__} gave an array of shape {found.shape} "
+            f"{method} of {type(model).__name__} gave an array of shape {answer.shape} "
             f"for {len(X)} rows: it cannot be written row by row."
         )
-    return found
+    return answer
 
 
-def named_columns(model, method, found) -> dict:
+def _named_columns(model, method, found) -> dict:
     """The columns of an answer by name: of classes, of features, or numbered."""
     if found.ndim == 1:
         return {method: found}

@@ -104,7 +104,7 @@ class CompiledAssignment:
         block = rows_per_block(d, k, n)
         self.rows = rows.as_rows(X, w, self.labels, *aligned, block=block)
         self.terms = empty_center_terms(k, d, X.dtype)
-        self.sums = zero_sums(k, d)
+        self.sums = _zero_sums(k, d)
         self.workspaces: list = []  # of blocks that are done, to be used again
         self.tighten = False
         # The share of rows that bounds must clear to pay, and the share of suspects
@@ -124,7 +124,7 @@ class CompiledAssignment:
         centers = tuple(terms)
         eps = np.finfo(self.dtype).eps
         assign_block = partial(
-            assign_rows,
+            _assign_rows,
             mode=mode,
             tighten=self.tighten,
             centers=centers,
@@ -192,12 +192,12 @@ class CompiledAssignment:
         return max(self.rows.each(block, blas=False), key=lambda found: found[0])
 
 
-def zero_sums(k, d):
+def _zero_sums(k, d):
     """Sums of the rows, their weights, squares and numbers of k clusters, all 0."""
     return np.zeros((k, d)), np.zeros(k), np.zeros(k), np.zeros(k, np.int64)
 
 
-def assign_rows(X, w, z, u, low, *, mode, tighten, centers, eps, workspaces):
+def _assign_rows(X, w, z, u, low, *, mode, tighten, centers, eps, workspaces):
     """Assign a block to `centers`; its sums, in a workspace, and counts of rows.
 
     `workspaces` are sums of zeros and scratch arrays of blocks that are done; None on a
@@ -209,7 +209,7 @@ def assign_rows(X, w, z, u, low, *, mode, tighten, centers, eps, workspaces):
         workspace = None
     if workspace is None:
         k, d = centers[1].shape
-        workspace = zero_sums(k, d), loops.nearest_workspace(k, d, X.dtype)
+        workspace = _zero_sums(k, d), loops.nearest_workspace(k, d, X.dtype)
     sums, work = workspace
     bounds = (np.empty(0, X.dtype), np.empty(0, X.dtype)) if u is None else (u, low)
     counts = loops.assign_block(

@@ -33,7 +33,7 @@ def connected_cluster(cluster) -> Iterator:
     cluster : str, distributed.Client or a dask cluster
         The address of a scheduler, or "local:4" for four processes on this machine.
     """
-    client, ours = dask_client(cluster)
+    client, is_own = dask_client(cluster)
     try:
         check_worker_versions(client)
         if not client.nthreads():
@@ -44,7 +44,7 @@ def connected_cluster(cluster) -> Iterator:
         finally:
             _client.reset(token)
     finally:
-        if ours:
+        if is_own:
             client.close()
 
 
@@ -111,28 +111,30 @@ def fit_versions() -> dict[str, str]:
 
 
 def check_worker_versions(client) -> None:
-    """Refuse workers of other versions, whose fits would not be the same."""
-    here = fit_versions()
+    """Refuse workers of different versions, whose fits would not be the same."""
+    own_versions = fit_versions()
     try:
-        found = client.run(fit_versions)
+        versions_by_worker = client.run(fit_versions)
     except Exception as error:
         text = " ".join(str(error).split())[:200]
         raise ClusterError(
             f"A worker has no pansophy that answers ({text}): install the same "
             "version on all machines."
         ) from error
-    for address, there in found.items():
-        check_versions(here, there, f"the worker at {address}")
+    for address, worker_versions in versions_by_worker.items():
+        check_versions(own_versions, worker_versions, f"the worker at {address}")
 
 
-def check_versions(here, there, who) -> None:
-    """Raise ClusterError if a worker has other versions than this machine."""
-    other = [name for name in here if there.get(name) != here[name]]
-    if other:
-        name = other[0]
+def check_versions(own_versions, worker_versions, who) -> None:
+    """Raise ClusterError if a worker has different versions than this machine."""
+    different = [
+        name for name in own_versions if worker_versions.get(name) != own_versions[name]
+    ]
+    if different:
+        name = different[0]
         raise ClusterError(
-            f"{who} has {name} {there.get(name, 'of no version')}, this machine "
-            f"{here[name]}: install the same versions on all machines."
+            f"{who} has {name} {worker_versions.get(name, 'of no version')}, this "
+            f"machine {own_versions[name]}: install the same versions on all machines."
         )
 
 

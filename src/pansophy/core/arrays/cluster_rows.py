@@ -90,7 +90,7 @@ class ClusterRows(DatasetRows):
         self.client = client
         self.columns = source.columns
         check_memory(client, source.n * source.d * source.dtype.itemsize, COPIES)
-        self.pieces = pinned_pieces(source, client)
+        self.pieces = _pinned_pieces(source, client)
         self.scattered: dict = {}  # digest of an aligned slice -> future
         self.passes = {"cluster": 0, "home": 0}  # how often each read all rows
         self._begin(source.n, source.dtype, source.aligned, source.block)
@@ -123,7 +123,7 @@ class ClusterRows(DatasetRows):
             while left and len(ahead) < 2:
                 ahead.append(left.popleft())
             piece = ahead.popleft()
-            X = gathered(self.client, piece.rows)
+            X = _result_of_future(self.client, piece.rows)
             skip = max(0, start - piece.start)
 
             def decode(first, out, X=X, skip=skip):
@@ -135,26 +135,26 @@ class ClusterRows(DatasetRows):
         index = np.asarray(index, np.intp)
         if len(index) and not 0 <= index.min() <= index.max() < self.n:
             raise IndexError(f"row numbers must be from 0 to {self.n - 1}.")
-        out = np.empty((len(index), self.d), self.dtype)
+        found_rows = np.empty((len(index), self.d), self.dtype)
         places = np.searchsorted([p.stop for p in self.pieces], index, side="right")
         wanted = [(k, np.flatnonzero(places == k)) for k in np.unique(places)]
         futures = [
             self.client.submit(
-                rows_of_piece,
+                _rows_of_piece,
                 self.pieces[k].rows,
-                index[at] - self.pieces[k].start,
+                index[places_in_index] - self.pieces[k].start,
                 pure=False,
             )
-            for k, at in wanted
+            for k, places_in_index in wanted
         ]
-        for (_, at), future in zip(wanted, futures, strict=True):
-            out[at] = gathered(self.client, future)
-        return out
+        for (_, places_in_index), future in zip(wanted, futures, strict=True):
+            found_rows[places_in_index] = _result_of_future(self.client, future)
+        return found_rows
 
     # -- passes over the blocks ----------------------------------------------------
 
     def each(self, function, *, blas=True):
-        if self.n <= self.block or (sent := sendable(function)) is None:
+        if self.n <= self.block or (sent := _pickled_function(function)) is None:
             yield from super().each(function, blas=blas)
             return
         self.passes["cluster"] += 1
@@ -164,7 +164,7 @@ class ClusterRows(DatasetRows):
             yield from results
 
     def sum(self, stats, *, blas=True):
-        sent = sendable(stats) if self.n > self.block else None
+        sent = _pickled_function(stats) if self.n > self.block else None
         size = self._group_size()
         if sent is None or size < RUN:
             return super().sum(stats, blas=blas)
@@ -215,7 +215,7 @@ class ClusterRows(DatasetRows):
         cut = slice(group.limits[0], group.limits[-1])
         aligned = [self._sent_slice(slice_rows(a, cut)) for a in self.aligned]
         return self.client.submit(
-            results_of_group,
+            _results_of_group,
             sent,
             group.limits,
             [(p.start, p.stop) for p in group.pieces],
@@ -230,10 +230,10 @@ class ClusterRows(DatasetRows):
             try:
                 return group, future.result()
             except Exception as error:
-                if not is_loss(error):
+                if not _is_loss(error):
                     raise
                 if attempt == MAX_ATTEMPTS - 1 or not self.client.nthreads():
-                    raise lost_workers_error(error) from error
+                    raise _lost_workers_error(error) from error
             self.scattered.clear()  # some may have been on the lost worker
             future = self._submit(sent, group, summed)
         raise AssertionError("the loop returns or raises")
@@ -259,7 +259,7 @@ class ClusterRows(DatasetRows):
 # --- at home -----------------------------------------------------------------------
 
 
-def sendable(function):
+def _pickled_function(function):
     """A function as bytes that a worker can load; None where it has to stay here."""
     import cloudpickle
 
@@ -270,7 +270,7 @@ def sendable(function):
     return sent if len(sent) <= FUNCTION_BYTES else None
 
 
-def is_loss(error) -> bool:
+def _is_loss(error) -> bool:
     """Whether an error says that a worker was lost, and not that the fit failed."""
     from concurrent.futures import CancelledError
 
@@ -282,29 +282,29 @@ def is_loss(error) -> bool:
     return isinstance(error, kinds) or type(error).__name__ in names
 
 
-def lost_workers_error(error) -> ClusterError:
+def _lost_workers_error(error) -> ClusterError:
     """The error of a cluster that lost the same work again and again."""
     text = " ".join(str(error).split())[:200]
     return ClusterError(f"The cluster lost its workers during the fit: {text}")
 
 
-def gathered(client, future):
+def _result_of_future(client, future):
     """The result of a future; ClusterError where its worker is lost for good."""
     for attempt in range(MAX_ATTEMPTS):
         try:
             return future.result()
         except Exception as error:
-            if not is_loss(error):
+            if not _is_loss(error):
                 raise
             if attempt == MAX_ATTEMPTS - 1:
-                raise lost_workers_error(error) from error
+                raise _lost_workers_error(error) from error
             client.retry([future])
     raise AssertionError("the loop returns or raises")
 
 
-def pinned_pieces(source, client) -> list[Piece]:
+def _pinned_pieces(source, client) -> list[Piece]:
     """The rows of a table as futures that the workers hold."""
-    here = fit_versions()
+    versions = fit_versions()
     if isinstance(source, DaskRows):
         limits = list(zip(source.starts[:-1], source.starts[1:], strict=True))
         wanted = [i for i, (a, b) in enumerate(limits) if b > a]
@@ -315,11 +315,11 @@ def pinned_pieces(source, client) -> list[Piece]:
                 int(limits[i][0]),
                 int(limits[i][1]),
                 client.submit(
-                    checked_piece,
+                    _checked_piece,
                     future,
                     i,
                     int(limits[i][1] - limits[i][0]),
-                    here,
+                    versions,
                     pure=False,
                 ),
             )
@@ -341,7 +341,7 @@ def pinned_pieces(source, client) -> list[Piece]:
             dtype,
             start,
             stop,
-            here,
+            versions,
             pure=False,
         )
         pieces.append(Piece(start, stop, future))
@@ -361,59 +361,59 @@ def piece_of_dataset(dataset, columns, dtype, start, stop, versions):
     rows.dtype = np.dtype(dtype)
     rows.n = stop
     rows.block = 1 << 16
-    out = np.empty((stop - start, rows.d), rows.dtype)
-    done = 0
+    decoded = np.empty((stop - start, rows.d), rows.dtype)
+    n_decoded = 0
     for size, decode in rows._undecoded(start):
-        m = min(size, len(out) - done)
-        decode(0, out[done : done + m])
-        done += m
-        if done == len(out):
-            return out
+        m = min(size, len(decoded) - n_decoded)
+        decode(0, decoded[n_decoded : n_decoded + m])
+        n_decoded += m
+        if n_decoded == len(decoded):
+            return decoded
     raise ValueError(
-        f"the table has {start + done} rows, but had at least {stop} when it was "
+        f"the table has {start + n_decoded} rows, but had at least {stop} when it was "
         "counted: do all workers see the same files?"
     )
 
 
-def checked_piece(X, i, size, versions):
+def _checked_piece(X, i, size, versions):
     """A partition on a worker, whose versions and length are checked."""
     check_versions(versions, fit_versions(), "a worker that joined later")
     return checked_partition(X, i, size)
 
 
-def rows_of_piece(X, index):
+def _rows_of_piece(X, index):
     """Some rows of a piece."""
     return X[index]
 
 
-def results_of_group(function, limits, spans, pieces, aligned, summed):
+def _results_of_group(function, limits, spans, pieces, aligned, summed):
     """The results of some blocks, or their sum, and the aligned slices that changed."""
     import cloudpickle
 
     function = cloudpickle.loads(function)
     first = limits[0]
-    given = aligned
-    aligned = [None if a is None else np.array(a, order="K") for a in given]
+    sent_arrays = aligned
+    aligned = [None if a is None else np.array(a, order="K") for a in sent_arrays]
     results = []
-    with blas_on_one_thread():
+    with _blas_on_one_thread():
         for start, stop in itertools.pairwise(limits):
             cut = slice(start - first, stop - first)
-            X = rows_between(spans, pieces, start, stop)
+            X = _rows_between(spans, pieces, start, stop)
             results.append(function(X, *(slice_rows(a, cut) for a in aligned)))
     changes = {
         k: a
-        for k, (a, before) in enumerate(zip(aligned, given, strict=True))
-        if a is not None and not have_same_bytes(a, before)
+        for k, (a, sent_array) in enumerate(zip(aligned, sent_arrays, strict=True))
+        if a is not None and not _have_same_bytes(a, sent_array)
     }
     return (sum_statistics(iter(results)) if summed else results), changes
 
 
-def blas_on_one_thread():
+def _blas_on_one_thread():
     """BLAS on one thread, which workers that dask starts have anyway."""
     return nullcontext() if threads.available_threads() == 1 else threads.single_blas()
 
 
-def rows_between(spans, pieces, start, stop):
+def _rows_between(spans, pieces, start, stop):
     """Rows start to stop, a view of one piece or a copy of parts of several."""
     parts = []
     for (low, high), X in zip(spans, pieces, strict=True):
@@ -425,7 +425,7 @@ def rows_between(spans, pieces, start, stop):
     return X if X.flags.writeable else X.copy()  # loops are compiled for arrays of both
 
 
-def have_same_bytes(a, b) -> bool:
+def _have_same_bytes(a, b) -> bool:
     """Whether two arrays of one shape hold the same bytes, NaN included."""
     if a.dtype.hasobject:
         return True

@@ -26,9 +26,9 @@ class DaskRows(DatasetRows):
         self.collection = source
         is_frame = hasattr(source, "columns")
         if is_frame:
-            self.columns = numeric_frame_columns(source, columns)
+            self.columns = _numeric_frame_columns(source, columns)
             self.parts = list(source[self.columns].to_delayed())
-            kinds = [np.dtype(float_kind(source.dtypes[c])) for c in self.columns]
+            kinds = [np.dtype(_float_kind(source.dtypes[c])) for c in self.columns]
         else:
             if source.ndim != 2:
                 raise ValueError(
@@ -39,10 +39,10 @@ class DaskRows(DatasetRows):
                 self.columns = list(columns)
             source = source.rechunk({1: -1})
             self.parts = list(source.to_delayed().ravel())
-            kinds = [np.dtype(float_kind(source.dtype))]
+            kinds = [np.dtype(_float_kind(source.dtype))]
         single = all(kind == np.float32 for kind in kinds)
         self.named = is_frame
-        self.lengths = partition_lengths(source, self.parts, is_frame)
+        self.lengths = _partition_lengths(source, self.parts, is_frame)
         self.starts = np.concatenate([[0], np.cumsum(self.lengths)]).astype(int)
         dtype = dtype or (np.float32 if single else np.float64)
         self._begin(self.starts[-1], dtype, aligned, block)
@@ -66,7 +66,7 @@ class DaskRows(DatasetRows):
     def column(self, name):
         if not self.named or name not in self.all_columns:
             raise ValueError(f"the table has no column named {name!r}.")
-        values = np.asarray(computed(self.collection[name]))
+        values = np.asarray(computed_by_dask(self.collection[name]))
         is_text = values.dtype == object and all(isinstance(v, str) for v in values)
         return values.astype(str) if is_text else values
 
@@ -74,14 +74,14 @@ class DaskRows(DatasetRows):
         """The rows of a partition as a delayed array of our dtype."""
         import dask
 
-        return dask.delayed(rows_of_partition)(self.parts[i], self.dtype)
+        return dask.delayed(_rows_of_partition)(self.parts[i], self.dtype)
 
     def _undecoded(self, start):
         for i, size in enumerate(self.lengths):
             if self.starts[i + 1] <= start or not size:
                 continue
             skip = max(0, start - int(self.starts[i]))
-            X = checked_partition(computed(self.delayed_rows(i)), i, int(size))
+            X = checked_partition(computed_by_dask(self.delayed_rows(i)), i, int(size))
 
             def decode(first, out, X=X, skip=skip):
                 out[:] = X[skip + first : skip + first + len(out)]
@@ -98,28 +98,30 @@ def checked_partition(X, i, size):
     return X
 
 
-def rows_of_partition(part, dtype):
+def _rows_of_partition(part, dtype):
     """A partition as a C-ordered float array."""
     to_numpy = getattr(part, "to_numpy", None)
     X = to_numpy(dtype=dtype, na_value=np.nan) if to_numpy else np.asarray(part)
     return np.ascontiguousarray(X, dtype=dtype)
 
 
-def float_kind(dtype):
+def _float_kind(dtype):
     """float32 for float32, else float64."""
     return np.float32 if str(dtype).lower() == "float32" else np.float64
 
 
-def partition_lengths(source, parts, is_frame) -> list[int]:
+def _partition_lengths(source, parts, is_frame) -> list[int]:
     """The number of rows of each partition, counted where it is not known."""
     import dask
 
     if not is_frame and not any(np.isnan(c) for c in source.chunks[0]):
         return [int(c) for c in source.chunks[0]]
-    return [int(k) for k in computed([dask.delayed(len)(part) for part in parts])]
+    return [
+        int(k) for k in computed_by_dask([dask.delayed(len)(part) for part in parts])
+    ]
 
 
-def computed(collection):
+def computed_by_dask(collection):
     """What dask computes on the cluster in use, or with threads of this machine."""
     import dask
 
@@ -131,7 +133,7 @@ def computed(collection):
     return dask.compute(collection, scheduler="threads")[0]
 
 
-def numeric_frame_columns(frame, columns) -> list:
+def _numeric_frame_columns(frame, columns) -> list:
     """The given columns of a dataframe, or all; an error names one without numbers."""
     names = list(frame.columns) if columns is None else list(columns)
     for name in names:

@@ -36,7 +36,7 @@ def open_rows(source, columns=None) -> DatasetRows:
 
         rows: DatasetRows = DaskRows(source, columns=columns)
     elif is_lazy(source):
-        rows = spooled_rows(source, columns)
+        rows = _spooled_rows(source, columns)
         client = None  # its file is on this machine
     else:
         rows = DatasetRows(source, columns=columns)
@@ -64,11 +64,11 @@ def is_table_in_blocks(model, X) -> bool:
     if is_lazy(X) or is_in_memory(X):
         return False  # read as a data frame
     if is_dask(X) or type(model).__module__.startswith("pansophy."):
-        raise TypeError(file_refusal_text(model))
+        raise TypeError(_file_refusal_text(model))
     return True  # a class of the user's, which may know what to do
 
 
-def file_refusal_text(model) -> str:
+def _file_refusal_text(model) -> str:
     """What a model says to a file that it cannot read in blocks."""
     name = type(model).__name__
     return (
@@ -78,7 +78,7 @@ def file_refusal_text(model) -> str:
     )
 
 
-def spooled_rows(source, columns) -> DatasetRows:
+def _spooled_rows(source, columns) -> DatasetRows:
     """Rows of a lazy frame or reader, written once to a temporary Parquet file."""
     import pyarrow as pa
 
@@ -87,7 +87,7 @@ def spooled_rows(source, columns) -> DatasetRows:
     path = Path(name)
     try:
         if isinstance(source, pa.RecordBatchReader):
-            write_batches(source, path)
+            _write_batches(source, path)
         else:
             source.sink_parquet(str(path))
         rows = DatasetRows(path, columns=columns)
@@ -98,7 +98,7 @@ def spooled_rows(source, columns) -> DatasetRows:
     return rows
 
 
-def write_batches(reader, path) -> None:
+def _write_batches(reader, path) -> None:
     """Write a stream of record batches as a Parquet file."""
     import pyarrow.parquet as pq
 
@@ -124,24 +124,24 @@ def columns_by_name(X, y=None, sample_weight=None) -> tuple:
     names: dict[str, list[str]] = {}
     if isinstance(y, str):
         names["y"] = [y]
-    elif isinstance(y, list) and is_list_of_names(y):
+    elif isinstance(y, list) and _is_list_of_names(y):
         names["y"] = list(y)
     if isinstance(sample_weight, str):
         names["sample_weight"] = [sample_weight]
     if names and (is_dataset(X) or is_lazy(X)):
-        X, y, sample_weight = read_named_columns(X, names, y, sample_weight)
-    return X, computed_targets(y), computed_targets(sample_weight)
+        X, y, sample_weight = _read_named_columns(X, names, y, sample_weight)
+    return X, _computed_targets(y), _computed_targets(sample_weight)
 
 
-def is_list_of_names(y) -> bool:
+def _is_list_of_names(y) -> bool:
     """Whether a list names columns, which are several targets, rather than labels."""
     return 0 < len(y) < 100 and all(isinstance(v, str) for v in y)
 
 
-def read_named_columns(X, names, y, sample_weight) -> tuple:
+def _read_named_columns(X, names, y, sample_weight) -> tuple:
     """`columns_by_name` where some are named."""
     table = X if isinstance(X, DatasetRows) else None
-    known = table.all_columns if table is not None else table_columns(X)
+    known = table.all_columns if table is not None else _table_columns(X)
     wanted = [name for group in names.values() for name in group]
     if "y" in names and isinstance(y, list) and not set(y) <= set(known):
         return X, y, sample_weight  # labels of a few rows
@@ -165,7 +165,7 @@ def read_named_columns(X, names, y, sample_weight) -> tuple:
     return rows, y, sample_weight
 
 
-def table_columns(X) -> list:
+def _table_columns(X) -> list:
     """The names of the columns of a table that is not open yet."""
     if is_dask(X):
         return list(getattr(X, "columns", ()))
@@ -178,10 +178,10 @@ def table_columns(X) -> list:
     return list(as_dataset(X).schema.names)
 
 
-def computed_targets(y):
+def _computed_targets(y):
     """A dask collection as a NumPy array; anything else as it is."""
     if not is_dask(y):
         return y
-    from .dask_rows import computed
+    from .dask_rows import computed_by_dask
 
-    return np.asarray(computed(y))
+    return np.asarray(computed_by_dask(y))

@@ -266,11 +266,11 @@ class DatasetRows(Rows):
         raise RowsNotInMemoryError(IN_MEMORY)
 
     def with_aligned(self, *aligned, block: int | None = None) -> "DatasetRows":
-        other = object.__new__(type(self))
-        vars(other).update(vars(self))  # the decoded rows are shared
-        other.aligned = aligned
-        other.block = block or self.block
-        return other
+        copied = object.__new__(type(self))
+        vars(copied).update(vars(self))  # the decoded rows are shared
+        copied.aligned = aligned
+        copied.block = block or self.block
+        return copied
 
     def with_columns(self, columns) -> "DatasetRows":
         """Rows of this table made of other columns, in its precision."""
@@ -300,7 +300,7 @@ class DatasetRows(Rows):
         if name not in self.all_columns:
             raise ValueError(f"the table has no column named {name!r}.")
         parts = [b.column(0) for b in record_batches(self.dataset, [name], 1 << 16)]
-        return column_in_memory(parts, self.dataset.schema.field(name).type)
+        return _column_in_memory(parts, self.dataset.schema.field(name).type)
 
     def blocks(self) -> Iterator[tuple]:
         start = 0
@@ -321,19 +321,19 @@ class DatasetRows(Rows):
         if position:
             yield from filling.cut(kept.rows[:position])
         for size, decode in self._undecoded(position):
-            done = 0
-            while done < size:
-                out = kept.room(position, size - done)
-                if out is not None:
-                    decode(done, out)
-                    kept.fill(position + len(out))
-                    yield from filling.cut(out)
+            n_done = 0
+            while n_done < size:
+                place = kept.room(position, size - n_done)
+                if place is not None:
+                    decode(n_done, place)
+                    kept.fill(position + len(place))
+                    yield from filling.cut(place)
                 else:
-                    out = filling.room(size - done)
-                    decode(done, out)
-                    yield from filling.added(len(out))
-                done += len(out)
-                position += len(out)
+                    place = filling.room(size - n_done)
+                    decode(n_done, place)
+                    yield from filling.added(len(place))
+                n_done += len(place)
+                position += len(place)
         yield from filling.rest()
         if position != self.n:
             raise ValueError(
@@ -399,16 +399,16 @@ class BlockFiller:
 
     def cut(self, rows) -> Iterator[np.ndarray]:
         """Blocks of rows that stay: views, and copies where portions meet."""
-        done = 0
-        while done < len(rows):
-            if not self.used and done + self.shape[0] <= len(rows):
-                yield rows[done : done + self.shape[0]]
-                done += self.shape[0]
+        n_done = 0
+        while n_done < len(rows):
+            if not self.used and n_done + self.shape[0] <= len(rows):
+                yield rows[n_done : n_done + self.shape[0]]
+                n_done += self.shape[0]
                 continue
-            out = self.room(len(rows) - done)
-            out[:] = rows[done : done + len(out)]
-            done += len(out)
-            yield from self.added(len(out))
+            place = self.room(len(rows) - n_done)
+            place[:] = rows[n_done : n_done + len(place)]
+            n_done += len(place)
+            yield from self.added(len(place))
 
     def rest(self) -> Iterator[np.ndarray]:
         """The last block, if it is not full."""
@@ -416,7 +416,7 @@ class BlockFiller:
             yield self.out[: self.used]
 
 
-def column_in_memory(parts, kind) -> np.ndarray:
+def _column_in_memory(parts, kind) -> np.ndarray:
     """Arrow arrays of one column as a NumPy array: numbers, or text as text."""
     import pyarrow as pa
     import pyarrow.types as kinds
@@ -654,7 +654,7 @@ def record_batches(dataset, columns, size, start=0) -> Iterator:
     form = getattr(getattr(dataset, "format", None), "default_extname", "")
     filtered = getattr(dataset, "_scan_options", None)
     if form == "parquet" and not filtered:
-        yield from parquet_batches(dataset, columns, size, start)
+        yield from _parquet_batches(dataset, columns, size, start)
         return
     batches = dataset.to_batches(
         columns=columns,
@@ -663,10 +663,10 @@ def record_batches(dataset, columns, size, start=0) -> Iterator:
         fragment_readahead=1,
         use_threads=False,
     )
-    yield from without_first_rows(batches, start)
+    yield from _without_first_rows(batches, start)
 
 
-def parquet_batches(dataset, columns, size, start) -> Iterator:
+def _parquet_batches(dataset, columns, size, start) -> Iterator:
     """`record_batches` of Parquet files; row groups before `start` are not read."""
     import pyarrow.parquet as pq
 
@@ -699,11 +699,11 @@ def parquet_batches(dataset, columns, size, start) -> Iterator:
                 schema = dataset.schema
                 batches = fragment.to_batches(schema, columns, batch_size=size)
                 n_left = fragment.count_rows()
-            yield from without_first_rows(batches, start)
+            yield from _without_first_rows(batches, start)
             start = max(0, start - n_left)
 
 
-def without_first_rows(batches, start) -> Iterator:
+def _without_first_rows(batches, start) -> Iterator:
     """Record batches without the first `start` rows, and without empty ones."""
     for batch in batches:
         if start >= batch.num_rows:

@@ -137,7 +137,7 @@ def prepare_columns(
     width = codes.shape[2]
 
     def prepare(f0, f1):
-        block = columns_of_table(X, f0, f1)
+        block = _columns_of_table(X, f0, f1)
         part = np.empty((f1 - f0, n), np.float32)
         loops.transpose_columns(block, part)
         results = []
@@ -165,7 +165,7 @@ def prepare_columns(
     )
 
 
-def columns_of_table(X, f0, f1) -> np.ndarray:
+def _columns_of_table(X, f0, f1) -> np.ndarray:
     """Columns f0 to f1 of a table as float32; of a file they alone are read."""
     if not isinstance(X, DatasetRows):
         block = X[:, f0:f1]
@@ -287,7 +287,7 @@ def encode_by_bins(X, bins: PreparedColumns) -> PreparedColumns:
     forms = bins.properties["form"]
     tops: list = []
     gaps: list = []
-    at = 0
+    n_coded = 0
 
     def work(block, start):
         top, missing = np.zeros(d, np.int64), np.zeros(d, np.int64)
@@ -305,14 +305,14 @@ def encode_by_bins(X, bins: PreparedColumns) -> PreparedColumns:
             start += len(block)
 
     if isinstance(X, ClusterRows):  # workers code what they hold
-        code = partial(codes_of_block, limits=limits, forms=forms, width=width)
+        code = partial(_codes_of_block, limits=limits, forms=forms, width=width)
         parts = X.with_aligned().each(code, blas=False)
     else:
         parts = codes_on_threads()
     for top, missing, part in parts:
         if part is not None:
-            codes[:, at : at + part.shape[1]] = part
-            at += part.shape[1]
+            codes[:, n_coded : n_coded + part.shape[1]] = part
+            n_coded += part.shape[1]
         tops.append(top)
         gaps.append(missing)
     properties = bins.properties.copy()
@@ -327,7 +327,7 @@ def encode_by_bins(X, bins: PreparedColumns) -> PreparedColumns:
     )
 
 
-def codes_of_block(X, limits, forms, width):
+def _codes_of_block(X, limits, forms, width):
     """By column the greatest code and if values are missing, and codes of a block."""
     d = X.shape[1]
     codes = np.zeros((-(-d // width), len(X), width), np.uint8)
