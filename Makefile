@@ -78,9 +78,10 @@ format: $(VENV)/dev.done
 bench: $(VENV)/bench.done  ## ours against the peers: missing and stale rows first; Ctrl-C, again, goes on
 	$(BIN)/python -m benchmarks
 
-docs: $(VENV)/dev.done  ## regenerate docs/curriculum.md and docs/scikit_learn.md
+docs: $(VENV)/dev.done  ## regenerate docs/curriculum.md, docs/scikit_learn.md and docs/scale_table.md
 	$(BIN)/python tools/curriculum.py
 	$(BIN)/python tools/scikit_learn_page.py
+	$(BIN)/python tools/scale_page.py
 
 wheel: $(VENV)/dev.done  ## dist/: a wheel with the loops compiled for common CPUs
 	$(BIN)/python tools/build_wheel.py

@@ -28,6 +28,9 @@ def __getattr__(name):
         return getattr(importlib.import_module(".interchange", __name__), name)
     if name == "forecast":
         return importlib.import_module(".forecasting", __name__).forecast
+    if name == "write_predictions":
+        module = importlib.import_module(".predictors.prediction_file", __name__)
+        return module.write_predictions
     if name == "Ragged":
         return importlib.import_module(".core.arrays.ragged", __name__).Ragged
     if not name.startswith("_"):
@@ -69,5 +72,6 @@ def __dir__():
         "from_sklearn",
         "to_onnx",
         "to_script",
+        "write_predictions",
     }
     return sorted({*own_names, *public, *sklearn.__all__})

@@ -42,7 +42,6 @@ from sklearn.utils.validation import (
 )
 
 from .core.arrays import arrays
-from .core.arrays.block_readers import reads_blocks
 from .core.arrays.frames import (
     column_names,
     date_column,
@@ -51,7 +50,7 @@ from .core.arrays.frames import (
     text_column,
 )
 from .core.arrays.labels import plain_numbers, refuse_missing
-from .core.arrays.rows import DatasetRows, is_arrow_table, is_dataset
+from .core.arrays.open_rows import columns_by_name, is_table_in_blocks, open_rows
 from .core.arrays.unreadable import array_of_rows, is_conversion_error, unreadable_error
 from .core.arrays.weighted import check_sample_weight
 from .core.drivers.iterate import Result, StopReason, best_of
@@ -66,9 +65,19 @@ DATE_ADVICE = "turn them into numbers first, such as days since the first of the
 class Classifier(ClassifierMixin):
     """Predicts one of `classes_`."""
 
+    def score(self, X, y, sample_weight=None):
+        """Accuracy of `predict(X)`; y and weights may be columns of a table X."""
+        X, y, sample_weight = columns_by_name(X, y, sample_weight)
+        return super().score(X, y, sample_weight)
+
 
 class Regressor(RegressorMixin):
     """Predicts numbers."""
+
+    def score(self, X, y, sample_weight=None):
+        """R squared of `predict(X)`; y and weights may be columns of a table X."""
+        X, y, sample_weight = columns_by_name(X, y, sample_weight)
+        return super().score(X, y, sample_weight)
 
 
 class Clusterer(ClusterMixin):
@@ -172,7 +181,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         check_params(self)
         if not self._tensors:
             X, y = host_array(self, X), host_array(self, y, "y")
-        if self._is_table_of_blocks(X):
+        if is_table_in_blocks(self, X):
+            X, y, sample_weight = columns_by_name(X, y, sample_weight)
             X = self._begin_dataset(X)
         elif arrays.is_foreign(X):
             X, y = self._check_foreign(X, y, reset=True)
@@ -180,10 +190,6 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             X, y = self._check_numpy(X, y, y_kind, checks)
         w = check_sample_weight(sample_weight, X)
         return (X, w) if y_kind is None else (X, y, w)
-
-    def _is_table_of_blocks(self, X):
-        """Whether X is read in blocks: a file, or an Arrow table where that is done."""
-        return is_dataset(X) and (not is_arrow_table(X) or reads_blocks(type(self)))
 
     def _check_numpy(self, X, y, y_kind, checks):
         checks = {"dtype": FLOATS, **checks}
@@ -246,10 +252,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         return X
 
     def _begin_dataset(self, X):
-        X = X if isinstance(X, DatasetRows) else DatasetRows(X)
+        X = open_rows(X)
         if X.n == 0:
             raise ValueError(f"{type(self).__name__} needs at least one row, got none.")
         self.n_features_in_ = X.d
+        self.n_rows_seen_ = X.n
         self.feature_names_in_ = np.asarray(X.columns, dtype=object)
         return X
 
@@ -257,11 +264,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """Check that the model is fitted and X fits it."""
         check_is_fitted(self)
         X = X if self._tensors else host_array(self, X)
-        if self._is_table_of_blocks(X):
+        if is_table_in_blocks(self, X):
             names = getattr(self, "feature_names_in_", None)
-            columns = None if names is None else list(names)
-            X = X if isinstance(X, DatasetRows) else DatasetRows(X, columns=columns)
-            return self._check_width(X)
+            return self._check_width(open_rows(X, None if names is None else names))
         if arrays.is_foreign(X):
             return self._check_foreign(X)[0]
         return validate_rows(self, X, reset=False, **{"dtype": FLOATS, **checks})

@@ -55,5 +55,5 @@ def test_rows_that_do_not_differ(model, X):
 def test_tables_are_refused_where_all_rows_are_needed(model, tmp_path):
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"a": np.arange(9.0), "b": np.ones(9)}), path)
-    with pytest.raises(TypeError, match="takes X in memory, got a table on disk"):
+    with pytest.raises(TypeError, match="needs its rows in memory"):
         model.fit(path)

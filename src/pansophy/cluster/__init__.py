@@ -5,8 +5,15 @@ Rooms
     centers    clusters around centres: k-means and its kin, medoids, fuzzy, maps
     hierarchy  hierarchies of merges and divisions
     density    dense regions: DBSCAN, HDBSCAN, OPTICS
+
+Called, the package is a cluster of machines: with `with pansophy.cluster("local:4"):`
+tables are fitted by the workers of a dask cluster (docs/scale.md).
 """
 
+import sys
+from types import ModuleType
+
+from ..core.arrays.cluster_connection import connected_cluster
 from ..scikit_learn import share_names
 from .anonymize import AnonymizedData, anonymize
 from .centers.bisecting_kmeans import BisectingKMeans
@@ -92,4 +99,15 @@ __all__ = [
     "validity",
 ]
 
+
+
+class CallablePackage(ModuleType):
+    """This package, which `pansophy.cluster(address)` calls."""
+
+    def __call__(self, cluster):
+        """`core.arrays.cluster_connection.connected_cluster`."""
+        return connected_cluster(cluster)
+
+
 __getattr__, __dir__ = share_names(__name__)
+sys.modules[__name__].__class__ = CallablePackage

@@ -433,7 +433,7 @@ class Options:
         None,
         "str, dask Client or None",
         "Where to run the fits instead of here.",
-        CommandLineFlag("Address of a dask scheduler to run on.", RUNNING),
+        CommandLineFlag("Dask scheduler to run on: an address or local:4.", RUNNING),
         recorded=False,
     )
     folder: Any = option(

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..base import Estimator, Transformer
 from ..core.arrays import arrays
+from ..core.arrays.rows import DatasetRows
 from ..params import Flag, ParameterError
 from ..typing import ListLike
 from .formulas import CONSTANTS, evaluate_formula, names_in_formula, parse_formula
@@ -79,12 +80,19 @@ class BasisFeatures(Transformer, Estimator):
                 raise ValueError(
                     f"formula {text!r} speaks of {min(wrong)!r}, which is no column."
                 )
-        self.widths_ = [Z.shape[1] for Z in self._parts(X)]
+        some = X.take([0]) if isinstance(X, DatasetRows) else X
+        self.widths_ = [Z.shape[1] for Z in self._parts(some)]
         return self
 
     def transform(self, X):
         """The columns that the formulas and functions make."""
         X = self._check_new_data(X)
+        if isinstance(X, DatasetRows):
+            return X.map(self._transform_rows, blas=False)
+        return self._transform_rows(X)
+
+    def _transform_rows(self, X):
+        """The columns made of rows in memory."""
         xp = arrays.namespace(X)
         parts = self._parts(X)
         widths = [Z.shape[1] for Z in parts]

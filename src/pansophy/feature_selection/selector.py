@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, Transformer, check_sparse_structure
 from ..core.arrays.labels import plain_numbers
+from ..core.arrays.open_rows import is_table_in_blocks
 from ..core.arrays.unreadable import array_of_rows
 
 
@@ -29,6 +30,9 @@ class AbstractSelector(SelectorMixin, Transformer, Estimator):
             check_sparse_structure(X)
         elif isinstance(X, (list, tuple)):
             X = array_of_rows(X, f"X of {type(self).__name__}")
+        elif is_table_in_blocks(self, X):
+            kept = self.get_support()
+            return self._check_new_data(X).map(lambda x: x[:, kept], blas=False)
         return super().transform(X)
 
     def __sklearn_tags__(self):

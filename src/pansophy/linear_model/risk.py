@@ -15,7 +15,8 @@ l''(y_i, f_i), or v_i (diag p_i - p_i p_i^T) for softmax,
 
 Blocks depend only on the shape of X and are added up in order, so neither the number
 of threads nor the place of the rows changes the result. The raw predictions of the
-last point are cached (k numbers a row), so H there does not compute F again.
+last point are cached (k numbers a row), so H there does not compute F again; workers
+of a cluster do, each for its blocks, since n k numbers are more than x to send.
 
 Two preconditioners approximate H for solvers that never form it:
 `block_jacobi_preconditioner`, for sparse rows, is the diagonal of H with the part of
@@ -39,13 +40,21 @@ Refs      [Nocedal2006] ch. 5; [Lin2008] Newton steps on text
 """
 
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..core.arrays import arrays
-from ..core.arrays.rows import DatasetRows, Rows, slice_rows, sum_statistics
+from ..core.arrays.cluster_rows import ClusterRows
+from ..core.arrays.rows import (
+    DatasetRows,
+    Rows,
+    slice_rows,
+    sum_in_runs,
+    sum_statistics,
+)
 from ..core.linalg.linalg import cholesky, solve_cholesky
 from ..core.loops import threads
 from ..core.numerics import softmax
@@ -79,7 +88,19 @@ class Risk:
     array([[5., 3.], [3., 3.]])
     """
 
-    def __init__(self, X, y, v, loss, alpha=0.0, *, k=1, intercept=True, offset=None):
+    def __init__(
+        self,
+        X,
+        y,
+        v,
+        loss,
+        alpha=0.0,
+        *,
+        k=1,
+        intercept=True,
+        offset=None,
+        one_block=False,
+    ):
         self.X = X
         self.loss = loss
         self.k = k
@@ -95,7 +116,8 @@ class Risk:
         self.y = y
         self.v = v
         self.offset = offset
-        step = self.block_rows()
+        step = self.n if one_block else self.block_rows()
+        self.on_cluster = isinstance(X, ClusterRows)
         self.block_slices = [
             slice(i, min(i + step, self.n)) for i in range(0, self.n, step)
         ]
@@ -138,14 +160,59 @@ class Risk:
         if rows is None:
             rows = (block[0] for block in self.rows.blocks())
         if self.foreign:
-            return sum_statistics(stats(X, i) for i, X in enumerate(rows))
+            return sum_in_runs(stats(X, i) for i, X in enumerate(rows))
         if (
             self.entries() * self.k < SINGLE_THREAD_ENTRIES
         ):  # a thread takes longer to wake
             with nullcontext() if self.sparse else threads.single_blas():
-                return sum_statistics(stats(X, i) for i, X in enumerate(rows))
+                return sum_in_runs(stats(X, i) for i, X in enumerate(rows))
         tasks = ((lambda X=X, i=i: stats(X, i)) for i, X in enumerate(rows))
-        return sum_statistics(threads.run_tasks(tasks, blas=not self.sparse))
+        return sum_in_runs(threads.run_tasks(tasks, blas=not self.sparse))
+
+    def sum_on_cluster(self, statistic):
+        """Add up statistic(J_b) over blocks, where J_b is the risk of one block."""
+        return self.rows_with_targets().sum(self.of_block(statistic))
+
+    def rows_with_targets(self):
+        """The rows with targets, weights, offsets and the predictions kept."""
+        known = self.cached_predictions
+        kept = None if known is None else np.concatenate(known[1])
+        return self.rows.with_aligned(self.y, self.v, self.offset, kept)
+
+    def of_block(self, statistic):
+        """`_statistic_of_block` for this risk."""
+        kept_at = (
+            None if self.cached_predictions is None else self.cached_predictions[0]
+        )
+        return partial(
+            _statistic_of_block,
+            statistic=statistic,
+            loss=self.loss,
+            k=self.k,
+            intercept=self.intercept,
+            kept_at=kept_at,
+        )
+
+    def sum_aligned(self, function, *aligned):
+        """Add up function(X_b, *aligned_b) over blocks, in order."""
+        if self.on_cluster:
+            return self.rows.with_aligned(*aligned).sum(function)
+        cuts = self.block_slices
+        return self.sum(lambda X, i: function(X, *(a[cuts[i]] for a in aligned)))
+
+    def map_rows(self, function):
+        """function(X_b) of every block, a list."""
+        if self.on_cluster:
+            all_results = self.rows.with_aligned().map(function)
+            return [all_results[cut] for cut in self.block_slices]
+        results: list[Any] = [None] * len(self.block_slices)
+
+        def fill(X, i):
+            results[i] = function(X)
+            return 0.0
+
+        self.sum(fill)
+        return results
 
     def entries(self):
         """Number of entries of X that a pass reads."""
@@ -163,8 +230,12 @@ class Risk:
         """J and its gradient, eq. (1)."""
         W, b = self.split(x)
         predictions: list[Any] = [None] * len(self.block_slices)
-        loss, g = self.sum(self.loss_gradient_of_block(W, b, predictions))
-        self.cached_predictions = np.array(x, dtype=float), predictions
+        if self.on_cluster:
+            self.cached_predictions = None
+            loss, g = self.sum_on_cluster(partial(_block_loss_gradient, x=x))
+        else:
+            loss, g = self.sum(self.loss_gradient_of_block(W, b, predictions))
+            self.cached_predictions = np.array(x, dtype=float), predictions
         g = np.asarray(g, dtype=float).reshape(self.k, self.d + 1)
         if not self.intercept:
             g[:, self.d] = 0.0
@@ -259,6 +330,11 @@ class Risk:
         known: Any = self.cached_predictions
         if known is None or not np.array_equal(known[0], x):
             self(x)
+            if self.on_cluster:
+                of_block = self.of_block(partial(_block_predictions, x=x))
+                F = self.rows_with_targets().map(of_block)
+                kept = [F[cut] for cut in self.block_slices]
+                self.cached_predictions = np.array(x, dtype=float), kept
         seen: Any = self.cached_predictions
         return seen[1]
 
@@ -278,8 +354,17 @@ class Risk:
 
     def hessian(self, x, rough=False):
         """Eq. (2); `rough` takes every s-th row, with its weight scaled up."""
-        kept = self.predictions_at(x)
         s = max(1, self.n // ROUGH_ROWS) if rough and not self.sparse else 1
+        if self.on_cluster:
+            weight, H = self.sum_on_cluster(partial(_block_hessian, x=x, s=s))
+        else:
+            weight, H = self.sum(self.hessian_of_block(self.predictions_at(x), s))
+        if s > 1:
+            H = H * (float(arrays.namespace(self.v).sum(self.v)) / max(weight, 1e-300))
+        return self.with_penalty_curvature(np.asarray(H, dtype=float))
+
+    def hessian_of_block(self, kept, s):
+        """The function (X_b, i) -> weight and H of every s-th row of a block."""
 
         def stats(X, i):
             v = self.v[self.block_slices[i]]
@@ -291,10 +376,7 @@ class Risk:
             X = X if self.sparse else X[::s, ...]
             return weight, weighted_second_moments(X, self.curvatures(i, F)[::s, ...])
 
-        weight, H = self.sum(stats)
-        if s > 1:
-            H = H * (float(arrays.namespace(self.v).sum(self.v)) / max(weight, 1e-300))
-        return self.with_penalty_curvature(np.asarray(H, dtype=float))
+        return stats
 
     def with_penalty_curvature(self, H):
         """Add alpha, and curvature where J has none.
@@ -322,21 +404,29 @@ class Risk:
 
     def hessian_product(self, x):
         """u -> H u at x, eq. (2), for conjugate gradients."""
-        known = self.predictions_at(x)
-        if self.k == 1:
-            known = [self.curvatures(i, f) for i, f in enumerate(known)]
+        known = [] if self.on_cluster else self.product_weights(x)
 
         def times(u):
             U, c = self.split(u)
-            V, e = self.as_row_dtype(U, c)
-            stats = self.hessian_product_of_block(V, e, known)
-            out = np.asarray(self.sum(stats), dtype=float).reshape(self.k, self.d + 1)
+            if self.on_cluster:
+                total = self.sum_on_cluster(partial(_block_product, x=x, u=u))
+            else:
+                V, e = self.as_row_dtype(U, c)
+                total = self.sum(self.hessian_product_of_block(V, e, known))
+            out = np.asarray(total, dtype=float).reshape(self.k, self.d + 1)
             out[:, : self.d] += self.alpha * U
             if not self.intercept:
                 out[:, self.d] = c
             return out.reshape(np.shape(u))
 
         return times
+
+    def product_weights(self, x):
+        """What Hessian products at x need of each block: h, or the probabilities."""
+        known = self.predictions_at(x)
+        if self.k > 1:
+            return known
+        return [self.curvatures(i, f) for i, f in enumerate(known)]
 
     def hessian_product_of_block(self, U, c, known):
         """The function (X_b, i) -> H u of a block."""
@@ -378,7 +468,18 @@ class Risk:
 
     def diagonal(self, x):
         """The diagonal of eq. (2)."""
-        kept = self.predictions_at(x)
+        if self.on_cluster:
+            total = self.sum_on_cluster(partial(_block_diagonal, x=x))
+        else:
+            total = self.sum(self.diagonal_of_block(self.predictions_at(x)))
+        D = np.array(total, dtype=float).reshape(self.k, self.d + 1)
+        D[:, : self.d] += self.alpha
+        if not self.intercept:
+            D[:, self.d] = 1.0
+        return D.ravel()
+
+    def diagonal_of_block(self, kept):
+        """The function (X_b, i) -> the diagonal of H of a block."""
 
         def stats(X, i):
             if self.k == 1:
@@ -389,11 +490,51 @@ class Risk:
                 return tensor_transposed_product(arrays.namespace(X), X * X, S)
             return self.transposed_product(X.multiply(X) if self.sparse else X * X, S)
 
-        D = np.array(self.sum(stats), dtype=float).reshape(self.k, self.d + 1)
-        D[:, : self.d] += self.alpha
-        if not self.intercept:
-            D[:, self.d] = 1.0
-        return D.ravel()
+        return stats
+
+
+def _statistic_of_block(
+    X, y, v, offset, kept, *, statistic, loss, k, intercept, kept_at
+):
+    """A statistic of the risk of the rows X, which are one block.
+
+    `kept` are its predictions at `kept_at`, or None.
+    """
+    J = Risk(X, y, v, loss, k=k, intercept=intercept, offset=offset, one_block=True)
+    if kept is not None:
+        J.cached_predictions = kept_at, [kept]
+    return statistic(J)
+
+
+def _block_predictions(J, x):
+    """The predictions of a risk of one block, probabilities for k > 1."""
+    return J.predictions_at(x)[0]
+
+
+def _block_loss_gradient(J, x):
+    """Loss and gradient of a risk of one block, without the penalty."""
+    return J.loss_gradient_of_block(*J.split(x), [None])(J.X, 0)
+
+
+def _block_hessian(J, x, s):
+    """Weight and H of every s-th row of a risk of one block, without the penalty."""
+    return J.hessian_of_block(J.predictions_at(x), s)(J.X, 0)
+
+
+def _block_product(J, x, u):
+    """H u of a risk of one block, without the penalty."""
+    U, c = J.as_row_dtype(*J.split(u))
+    return J.hessian_product_of_block(U, c, J.product_weights(x))(J.X, 0)
+
+
+def _block_diagonal(J, x):
+    """The diagonal of H of a risk of one block, without the penalty."""
+    return J.diagonal_of_block(J.predictions_at(x))(J.X, 0)
+
+
+def _block_whitening(J, x, s):
+    """The statistics of eq. (4) of a risk of one block."""
+    return _whitening_of_block(J, J.predictions_at(x), s)(J.X, 0)
 
 
 def csr_row_slice(X, cut):
@@ -538,10 +679,25 @@ def whitening_factor(J, x):
     """L of eq. (4) at x, or None where it would not pay."""
     if J.n < ROWS_PER_COLUMN * J.d or J.d > MAX_FACTOR_WIDTH:
         return None
-    kept = J.predictions_at(x)
     # more rows make a better factor: so many for each column cost about one pass
     each = max(ROWS_PER_COLUMN, 8 * J.n // J.d**2)
     s = max(1, J.n // (each * J.d))
+    if J.on_cluster:
+        weight, G = J.sum_on_cluster(partial(_block_whitening, x=x, s=s))
+    else:
+        weight, G = J.sum(_whitening_of_block(J, J.predictions_at(x), s))
+    if not J.sparse:
+        G *= float(arrays.namespace(J.v).sum(J.v)) / max(weight, 1e-300)
+    G[np.arange(J.d), np.arange(J.d)] += J.alpha
+    if not J.intercept:
+        G[J.d] = 0.0
+        G[:, J.d] = 0.0
+        G[J.d, J.d] = 1.0
+    return cholesky(G)[0]
+
+
+def _whitening_of_block(J, kept, s):
+    """The function (X_b, i) -> weight and second moments of eq. (4) of a block."""
 
     def stats(X, i):
         v = J.v[J.block_slices[i]]
@@ -554,12 +710,4 @@ def whitening_factor(J, x):
             rows, h if J.sparse else h[::s]
         )
 
-    weight, G = J.sum(stats)
-    if not J.sparse:
-        G *= float(arrays.namespace(J.v).sum(J.v)) / max(weight, 1e-300)
-    G[np.arange(J.d), np.arange(J.d)] += J.alpha
-    if not J.intercept:
-        G[J.d] = 0.0
-        G[:, J.d] = 0.0
-        G[J.d, J.d] = 1.0
-    return cholesky(G)[0]
+    return stats

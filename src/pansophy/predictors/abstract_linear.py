@@ -34,6 +34,7 @@ from ..base import Classifier, Estimator, Regressor
 from ..core.arrays import arrays
 from ..core.arrays.formulas import design_of_training_rows, is_formula
 from ..core.arrays.labels import class_codes
+from ..core.arrays.open_rows import open_rows
 from ..core.arrays.rows import DatasetRows, is_dataset
 from ..core.arrays.weighted import check_sample_weight
 from ..core.loops import threads
@@ -146,7 +147,7 @@ def checked_rows(X, y, sample_weight=None):
     For functions that take arrays; estimators check their input in `_begin`.
     """
     if is_dataset(X):
-        X = X if isinstance(X, DatasetRows) else DatasetRows(X)
+        X = open_rows(X)
     elif arrays.is_foreign(X):
         X = arrays.as_float(X)
         y = arrays.as_float(y)

@@ -31,6 +31,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..base import Estimator
 from ..core.arrays import arrays
+from ..core.arrays.open_rows import is_table_in_blocks, open_rows
 from ..core.arrays.rows import is_arrow_table, is_dataset
 from ..core.random import make_rng
 from ..params import ParameterError, ParameterRule, number_rule
@@ -226,6 +227,11 @@ def require_rows_in_memory(X):
     return arrays.to_numpy(X) if arrays.is_foreign(X) else X
 
 
+def reads_table(model, X) -> bool:
+    """Whether X is a table on disk that the model reads in blocks."""
+    return is_dataset(X) and not is_arrow_table(X) and is_table_in_blocks(model, X)
+
+
 ARRAY_CHECKS = {
     "dtype": np.float32,
     "accept_sparse": True,
@@ -236,6 +242,8 @@ ARRAY_CHECKS = {
 def validate_prediction_rows(model, X):
     """X checked for a prediction, as float32 (rows contiguous, or CSR)."""
     check_is_fitted(model)
+    if model.inputs_.plain and reads_table(model, X):
+        return model._check_new_data(X)
     X = require_rows_in_memory(X)
     if not model.inputs_.plain:
         validate_data(model, X, reset=False, skip_check_array=True)
@@ -280,6 +288,13 @@ def validate_training_data(model, X, y, y_kind, weigh_rows=None):
     categorical, directional = get("categorical_features"), get("directional_features")
     plain = categorical is None and directional is None
     refuse_sparse_target(y, TypeError)
+    if plain and reads_table(model, X):
+        X = open_rows(X)
+        stand_in = np.zeros((X.n, 1), np.float32)
+        _, y, _ = model._check_training_data(stand_in, y, y_kind=y_kind)
+        X, _ = model._check_training_data(X)
+        model.inputs_ = InputEncoder(np.zeros(X.shape[1], np.int8))
+        return X, y
     X = require_rows_in_memory(X)
     if plain:
         with training_rows_as_float32(X):

@@ -104,5 +104,5 @@ def test_equal_rows_cannot_be_split(tmp_path):
     import pyarrow.parquet as pq
 
     pq.write_table(pa.table({"a": X[:, 0]}), tmp_path / "x.parquet")
-    with pytest.raises(ValueError, match="takes rows in memory"):
+    with pytest.raises(TypeError, match="needs its rows in memory"):
         BisectingKMeans(2).fit(tmp_path / "x.parquet")

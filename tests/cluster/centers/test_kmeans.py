@@ -569,6 +569,7 @@ def test_fixed_rows_take_part_and_keep_their_label(seed):
 FIT = """
 import json, resource, sys
 from pansophy.cluster import KMeans
+from pansophy.core.arrays.kept_rows import row_memory
 
 def peak():  # MB; ru_maxrss begins with what the parent held
     try:
@@ -580,7 +581,8 @@ def peak():  # MB; ru_maxrss begins with what the parent held
 small, large = sys.argv[1:]
 KMeans(2, random_state=0).fit(small)  # imports and compiled loops
 before = peak()
-model = KMeans(4, random_state=0).fit(large)
+with row_memory(20e6):  # of decoded rows that are kept
+    model = KMeans(4, random_state=0).fit(large)
 print(json.dumps({
     "grown": peak() - before,
     "inertia": model.inertia_,

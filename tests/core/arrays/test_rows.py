@@ -332,6 +332,7 @@ def test_what_counts_as_a_table(parquet, X):
 SUM = """
 import json, resource, sys
 import numpy as np
+from pansophy.core.arrays.kept_rows import row_memory
 from pansophy.core.arrays.rows import DatasetRows
 
 def peak():  # MB; ru_maxrss begins with what the parent held
@@ -344,7 +345,8 @@ def peak():  # MB; ru_maxrss begins with what the parent held
 stats = lambda X: X.T @ X
 DatasetRows(sys.argv[1]).sum(stats)
 before = peak()
-gram = DatasetRows(sys.argv[2]).sum(stats)
+with row_memory(10e6):
+    gram = DatasetRows(sys.argv[2]).sum(stats)
 print(json.dumps({"grown": peak() - before, "trace": float(np.trace(gram))}))
 """
 

@@ -13,12 +13,14 @@ nearest one (`nearest_centers`) and the distances to all (`center_distances`).
 """
 
 from contextlib import nullcontext
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ...core.arrays import arrays, rows
+from ...core.arrays.cluster_rows import ClusterRows
 from ...core.loops import threads
 from . import _kmeans as loops
 from .initialization import (
@@ -88,6 +90,9 @@ class CompiledAssignment:
     def __init__(self, X, w, k, *, keep_bounds=None):
         n, d = X.shape
         cost = comparison_nanoseconds(d, k)
+        self.on_cluster = isinstance(X, ClusterRows)
+        if self.on_cluster:
+            keep_bounds = False  # they would travel with every iteration
         if keep_bounds is None and not CHEAP <= cost <= DEAR:
             keep_bounds = cost > DEAR
         self.dtype = X.dtype
@@ -99,8 +104,8 @@ class CompiledAssignment:
         block = rows_per_block(d, k, n)
         self.rows = rows.as_rows(X, w, self.labels, *aligned, block=block)
         self.terms = empty_center_terms(k, d, X.dtype)
-        self.sums = self._zero_sums()
-        self.workspaces = []  # of blocks that are done, to be used again
+        self.sums = _zero_sums(k, d)
+        self.workspaces: list = []  # of blocks that are done, to be used again
         self.tighten = False
         # The share of rows that bounds must clear to pay, and the share of suspects
         # that the distance to the own centre must clear to be worth measuring first.
@@ -110,18 +115,6 @@ class CompiledAssignment:
         self.suspended = 0 if keep_bounds or self.max_suspect > 0.8 else 1
         self.next_suspension = 2
 
-    def _zero_sums(self):
-        k, d = self.terms.C.shape
-        return np.zeros((k, d)), np.zeros(k), np.zeros(k), np.zeros(k, np.int64)
-
-    def _workspace(self):
-        """Sums of zeros and scratch arrays for one block."""
-        try:
-            return self.workspaces.pop()
-        except IndexError:
-            k, d = self.terms.C.shape
-            return self._zero_sums(), loops.nearest_workspace(k, d, self.dtype)
-
     def assign(self, C, previous, m):
         """Labels for centres C; only rows that eq. (4) cannot clear are compared."""
         mode = self._mode()
@@ -130,15 +123,14 @@ class CompiledAssignment:
         terms = center_terms(C, previous, m, self.dtype, with_bounds, self.terms)
         centers = tuple(terms)
         eps = np.finfo(self.dtype).eps
-        no_bounds = (self.upper[:0], self.upper[:0])
-
-        def assign_block(X, w, z, u, low):
-            workspace = sums, work = self._workspace()
-            bounds = no_bounds if u is None else (u, low)
-            counts = loops.assign_block(
-                X, w, z, bounds, mode, self.tighten, centers, sums, work, eps
-            )
-            return workspace, counts
+        assign_block = partial(
+            _assign_rows,
+            mode=mode,
+            tighten=self.tighten,
+            centers=centers,
+            eps=eps,
+            workspaces=None if self.on_cluster else self.workspaces,
+        )
 
         total = np.zeros(3, np.int64)
         with single_threaded_products(*C.shape):
@@ -148,7 +140,8 @@ class CompiledAssignment:
                     for whole, part in zip(self.sums, workspace[0], strict=True):
                         whole += part
                         part[...] = 0
-                self.workspaces.append(workspace)
+                if not self.on_cluster:
+                    self.workspaces.append(workspace)
         moved, suspect, spared = total.tolist()
         if mode == loops.USE_BOUNDS:
             self._judge_bounds(suspect, spared)
@@ -197,6 +190,32 @@ class CompiledAssignment:
             return far, X[i].astype(np.float64)
 
         return max(self.rows.each(block, blas=False), key=lambda found: found[0])
+
+
+def _zero_sums(k, d):
+    """Sums of the rows, their weights, squares and numbers of k clusters, all 0."""
+    return np.zeros((k, d)), np.zeros(k), np.zeros(k), np.zeros(k, np.int64)
+
+
+def _assign_rows(X, w, z, u, low, *, mode, tighten, centers, eps, workspaces):
+    """Assign a block to `centers`; its sums, in a workspace, and counts of rows.
+
+    `workspaces` are sums of zeros and scratch arrays of blocks that are done; None on a
+    cluster, where the scratch arrays stay.
+    """
+    try:
+        workspace = workspaces.pop() if workspaces else None
+    except IndexError:  # another thread was quicker
+        workspace = None
+    if workspace is None:
+        k, d = centers[1].shape
+        workspace = _zero_sums(k, d), loops.nearest_workspace(k, d, X.dtype)
+    sums, work = workspace
+    bounds = (np.empty(0, X.dtype), np.empty(0, X.dtype)) if u is None else (u, low)
+    counts = loops.assign_block(
+        X, w, z, bounds, mode, tighten, centers, sums, work, eps
+    )
+    return (sums, None) if workspaces is None else workspace, counts
 
 
 class ArrayAssignment:

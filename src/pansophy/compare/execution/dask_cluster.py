@@ -15,6 +15,12 @@ from pathlib import Path
 
 import joblib
 
+from ...core.arrays.cluster_connection import (
+    ClusterError,
+    check_versions,
+    check_worker_versions,
+    dask_client,
+)
 from .. import resource_limits
 from . import shared_store
 from .plan import ActiveFit, FailureKind, FitOutcome, JobQueue, recorded_versions
@@ -24,46 +30,7 @@ MAX_BREAKS = 5  # times that lost fits are handed out again
 END_SECONDS = 10.0  # seconds that a machine has to end its fits
 
 
-class ClusterError(ConnectionError):
-    """The cluster cannot be reached, or broke; what was done is kept."""
-
-
 # --- at home -----------------------------------------------------------------------
-
-
-def dask_client(cluster):
-    """A dask client for an address, and whether it is ours to close."""
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise ClusterError(
-            "A cluster needs an extra: pip install 'pansophy[scale]'."
-        ) from error
-    if isinstance(cluster, Client):
-        return cluster, False
-    if not isinstance(cluster, str):
-        return Client(cluster), True  # LocalCluster and its kin
-    try:
-        return Client(cluster, timeout=10), True
-    except Exception as error:  # of any kind, where another service listens
-        raise ClusterError(f"No dask scheduler answers at {cluster}.") from error
-
-
-def check_worker_versions(client) -> None:
-    """Refuse workers of other versions, whose fits would not be the same."""
-    here = recorded_versions()
-    for address, there in client.run(recorded_versions).items():
-        check_versions(here, there, f"the worker at {address}")
-
-
-def check_versions(here, there, who) -> None:
-    other = [name for name in here if there.get(name) != here[name]]
-    if other:
-        name = other[0]
-        raise ClusterError(
-            f"{who} has {name} {there.get(name, 'of no version')}, this machine "
-            f"{here[name]}: install the same versions on all machines."
-        )
 
 
 def fit_on_cluster(work, job_queue, limits):

@@ -6,9 +6,11 @@ responsibilities, counts. `Rows` cuts whatever holds the rows into blocks and ad
     S = sum_b stats(X_b, *aligned_b)                                            (1)
 
 with the blocks of an array on threads, of a torch tensor on its device, of an Arrow
-dataset or Parquet file as they are read. Block limits depend only on `block`, and the
-sum is taken in block order, so S is the same for any number of threads and the same
-for an array and for a file that holds it. Memory beyond the data is a few blocks.
+dataset or Parquet file as they are read, and of rows on a cluster where they are
+(`cluster_rows`). Block limits depend only on `block`, and the sum is taken in block
+order, by runs of `RUN` blocks, so S is the same for any number of threads and machines
+and the same for an array and for a file that holds it. Memory beyond the data is a few
+blocks.
 
 `stats` returns an array, a number, or a tuple, dict or NamedTuple of those.
 """
@@ -22,9 +24,11 @@ import numpy as np
 
 from ..loops import threads
 from .arrays import device, is_foreign, is_numpy, namespace
+from .kept_rows import KeptRows, row_memory
 
 BLOCK_BYTES = 1 << 20  # a block and its temporaries stay near the last-level cache
 DEVICE_BYTES = 1 << 27  # on a device, where starting work costs more than doing it
+RUN = 64  # blocks whose statistics are added up in order before they meet others
 
 
 def add_statistics(a, b, *, into: bool = False):
@@ -48,6 +52,58 @@ def sum_statistics(parts: Iterator):
     for part in parts:
         out, ours = add_statistics(out, part, into=ours), True
     return out
+
+
+class RunningSum:
+    """Statistics added up in a tree whose shape depends on their number alone.
+
+    `RUN` statistics in order are one run, `RUN` runs in order a run of the next level.
+    A run may so be added up elsewhere, and its sum handed in with its level.
+
+    Examples
+    --------
+    >>> total = RunningSum()
+    >>> total.add(2016, level=1)  # 0 + 1 + ... + 63
+    >>> total.add(64)
+    >>> total.result()
+    2080
+    """
+
+    def __init__(self):
+        self.sums: list = [None]  # of the open run of each level
+        self.n_open = [0]  # how many statistics each holds
+        self.owned = [False]  # the first of a run may be a view of the caller's rows
+
+    def add(self, part, level: int = 0) -> None:
+        """Add the next statistic, or the sum of the next run of a level."""
+        while level >= len(self.sums):
+            self.sums.append(None)
+            self.n_open.append(0)
+            self.owned.append(False)
+        if self.n_open[level]:
+            held = self.sums[level]
+            part = add_statistics(held, part, into=self.owned[level])
+            self.owned[level] = True
+        self.sums[level] = part
+        self.n_open[level] += 1
+        if self.n_open[level] == RUN:
+            self.sums[level], self.n_open[level], self.owned[level] = None, 0, False
+            self.add(part, level + 1)
+
+    def result(self):
+        """The sum of all, from the largest runs to the last single ones."""
+        open_sums = [
+            s for s, n in zip(self.sums, self.n_open, strict=True) if n
+        ]  # low levels hold what came last
+        return sum_statistics(reversed(open_sums))
+
+
+def sum_in_runs(parts: Iterator):
+    """Add up statistics by runs, as `RunningSum` does; up to `RUN` of them in order."""
+    total = RunningSum()
+    for part in parts:
+        total.add(part)
+    return total.result()
 
 
 class Rows:
@@ -90,7 +146,7 @@ class Rows:
 
     def sum(self, stats: Callable, *, blas: bool = True):
         """Eq. (1). `blas=False` says that `stats` calls no BLAS."""
-        return sum_statistics(self.each(stats, blas=blas))
+        return sum_in_runs(self.each(stats, blas=blas))
 
     def map(self, function: Callable, *, blas: bool = True) -> Any:
         """function's per-row results, put together to length n."""
@@ -163,6 +219,9 @@ class RowsNotInMemoryError(TypeError, AttributeError):
 class DatasetRows(Rows):
     """Rows of a pyarrow dataset or Parquet file that need not fit in memory.
 
+    Rows that were decoded are kept for the next pass as far as a budget of memory
+    goes (`kept_rows.row_memory`); blocks may be views of them and are not written to.
+
     Parameters
     ----------
     source : path or pyarrow.dataset.Dataset
@@ -177,12 +236,16 @@ class DatasetRows(Rows):
     def __init__(self, source, *aligned, columns=None, block=None, dtype=None):
         self.dataset = as_dataset(source)
         self.columns = numeric_columns(self.dataset.schema, columns)
+        dtype = np.dtype(dtype or common_float_type(self.dataset, self.columns))
+        self._begin(self.dataset.count_rows(), dtype, aligned, block)
+
+    def _begin(self, n, dtype, aligned, block):
+        """Set what all tables on disk have, beside `columns`."""
+        self.n, self.d, self.dtype = int(n), len(self.columns), np.dtype(dtype)
         self.aligned = aligned
-        self.n = self.dataset.count_rows()
-        self.d = len(self.columns)
-        self.dtype = np.dtype(dtype or common_float_type(self.dataset, self.columns))
         self.block = block or default_block(self.d)
         self.threaded = True
+        self.kept = KeptRows(self.n, self.d, self.dtype)
 
     @property
     def shape(self):
@@ -203,13 +266,41 @@ class DatasetRows(Rows):
         raise RowsNotInMemoryError(IN_MEMORY)
 
     def with_aligned(self, *aligned, block: int | None = None) -> "DatasetRows":
+        copied = object.__new__(type(self))
+        vars(copied).update(vars(self))  # the decoded rows are shared
+        copied.aligned = aligned
+        copied.block = block or self.block
+        return copied
+
+    def with_columns(self, columns) -> "DatasetRows":
+        """Rows of this table made of other columns, in its precision."""
+        if list(columns) == list(self.columns):
+            return self
         return DatasetRows(
-            self.dataset,
-            *aligned,
-            columns=self.columns,
-            block=block or self.block,
-            dtype=self.dtype,
+            self.dataset, columns=columns, block=self.block, dtype=self.dtype
         )
+
+    def reading_columns(self, first, stop) -> "DatasetRows":
+        """Rows for one pass over a few columns: others need not be read.
+
+        They have these columns alone or all of them.
+        """
+        if self.kept.n_filled == self.n:
+            return self.with_aligned()
+        with row_memory(0):  # nothing is kept for a second pass
+            return self.with_columns(self.columns[first:stop]).with_aligned()
+
+    @property
+    def all_columns(self) -> list:
+        """The columns that the table has, numeric or not."""
+        return list(self.dataset.schema.names)
+
+    def column(self, name) -> np.ndarray:
+        """One column of any type, read into memory."""
+        if name not in self.all_columns:
+            raise ValueError(f"the table has no column named {name!r}.")
+        parts = [b.column(0) for b in record_batches(self.dataset, [name], 1 << 16)]
+        return _column_in_memory(parts, self.dataset.schema.field(name).type)
 
     def blocks(self) -> Iterator[tuple]:
         start = 0
@@ -219,23 +310,53 @@ class DatasetRows(Rows):
             yield (X, *(slice_rows(a, cut) for a in self.aligned))
 
     def _filled(self) -> Iterator[np.ndarray]:
-        """The rows as blocks of exactly `block` rows."""
-        out = np.empty((self.block, self.d), self.dtype)
-        used = 0
-        for batch in record_batches(self.dataset, self.columns, max(self.block, 1024)):
-            done = 0
-            while done < batch.num_rows:
-                m = min(self.block - used, batch.num_rows - done)
+        """The rows as blocks of exactly `block` rows: those kept, then the others.
+
+        Rows that are kept are decoded to their place, of which blocks are views; others
+        into a block of their own.
+        """
+        kept = self.kept
+        position = kept.n_filled
+        filling = BlockFiller(self.block, self.d, self.dtype)
+        if position:
+            yield from filling.cut(kept.rows[:position])
+        for size, decode in self._undecoded(position):
+            n_done = 0
+            while n_done < size:
+                place = kept.room(position, size - n_done)
+                if place is not None:
+                    decode(n_done, place)
+                    kept.fill(position + len(place))
+                    yield from filling.cut(place)
+                else:
+                    place = filling.room(size - n_done)
+                    decode(n_done, place)
+                    yield from filling.added(len(place))
+                n_done += len(place)
+                position += len(place)
+        yield from filling.rest()
+        if position != self.n:
+            raise ValueError(
+                f"the table had {self.n} rows when it was opened, but {position} when "
+                "it was read."
+            )
+
+    def _undecoded(self, start) -> Iterator[tuple]:
+        """(rows, decode) for batches of rows from `start` on.
+
+        `decode(k, out)` writes the rows of the batch from its k-th on into `out`.
+        """
+        if start >= self.n:
+            return
+        size = max(self.block, 1024)
+        for batch in record_batches(self.dataset, self.columns, size, start):
+
+            def decode(first, out, batch=batch):
                 for j in range(self.d):
-                    column = castable_column(batch.column(j).slice(done, m))
-                    out[used : used + m, j] = column.to_numpy(zero_copy_only=False)
-                used, done = used + m, done + m
-                if used == self.block:
-                    yield out
-                    out = np.empty((self.block, self.d), self.dtype)
-                    used = 0
-        if used:
-            yield out[:used]
+                    column = castable_column(batch.column(j).slice(first, len(out)))
+                    out[:, j] = column.to_numpy(zero_copy_only=False)
+
+            yield batch.num_rows, decode
 
     def take(self, index):
         index = np.asarray(index, np.intp)
@@ -254,6 +375,64 @@ class DatasetRows(Rows):
         return out
 
 
+class BlockFiller:
+    """Makes blocks of exactly so many rows out of rows that come in any portions."""
+
+    def __init__(self, block, d, dtype):
+        self.shape = (block, d)
+        self.dtype = dtype
+        self.out = np.empty((0, d), dtype)
+        self.used = 0
+
+    def room(self, size):
+        """Where at most `size` further rows are to be written."""
+        if not self.used:
+            self.out = np.empty(self.shape, self.dtype)
+        return self.out[self.used : self.used + size]
+
+    def added(self, size) -> Iterator[np.ndarray]:
+        """Take note of rows that were written; the block, if it is full."""
+        self.used += size
+        if self.used == len(self.out):
+            self.used = 0
+            yield self.out
+
+    def cut(self, rows) -> Iterator[np.ndarray]:
+        """Blocks of rows that stay: views, and copies where portions meet."""
+        n_done = 0
+        while n_done < len(rows):
+            if not self.used and n_done + self.shape[0] <= len(rows):
+                yield rows[n_done : n_done + self.shape[0]]
+                n_done += self.shape[0]
+                continue
+            place = self.room(len(rows) - n_done)
+            place[:] = rows[n_done : n_done + len(place)]
+            n_done += len(place)
+            yield from self.added(len(place))
+
+    def rest(self) -> Iterator[np.ndarray]:
+        """The last block, if it is not full."""
+        if self.used:
+            yield self.out[: self.used]
+
+
+def _column_in_memory(parts, kind) -> np.ndarray:
+    """Arrow arrays of one column as a NumPy array: numbers, or text as text."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    column = pa.chunked_array(parts, type=kind)
+    if kinds.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    if kinds.is_decimal(column.type):
+        column = column.cast("float64")
+    values = column.to_numpy()
+    if values.dtype == object and not column.null_count:
+        is_text = kinds.is_string(column.type) or kinds.is_large_string(column.type)
+        values = values.astype(str) if is_text else values.astype(bool)
+    return values
+
+
 def as_rows(X, *aligned, block=None, dtype=None) -> Rows:
     """`Rows` of whatever X is; a `Rows` is taken as it is."""
     if isinstance(X, Rows):
@@ -267,7 +446,14 @@ def is_dataset(X) -> bool:
     """Whether X names or is a table on disk rather than an array."""
     if isinstance(X, (str, Path, DatasetRows)) or is_list_of_files(X):
         return True
+    if is_dask(X):
+        return True
     return type(X).__module__.startswith("pyarrow") and hasattr(X, "to_batches")
+
+
+def is_dask(X) -> bool:
+    """Whether X is a dask array or dataframe."""
+    return type(X).__module__.startswith(("dask.array", "dask.dataframe"))
 
 
 def is_in_memory(X) -> bool:
@@ -280,7 +466,7 @@ def is_in_memory(X) -> bool:
     (True, False)
     """
     if isinstance(X, DatasetRows):
-        X = X.dataset
+        X = getattr(X, "dataset", None)
     return is_arrow_table(X) or type(X).__name__ == "InMemoryDataset"
 
 
@@ -458,42 +644,73 @@ def common_float_type(dataset, columns):
     return np.float32 if all(small) else np.float64
 
 
-def record_batches(dataset, columns, size) -> Iterator:
-    """Record batches of the columns, in order, without holding a file in memory.
+def record_batches(dataset, columns, size, start=0) -> Iterator:
+    """Record batches of the columns from row `start` on, in order.
 
     The dataset scanner decodes whole row groups ahead, which for the usual one of a
     million rows is most of a file. So Parquet files that hold all the columns are read
     one by one and page by page; other formats, filters and partitions go by scanner.
     """
-    import pyarrow.parquet as pq
-
     form = getattr(getattr(dataset, "format", None), "default_extname", "")
     filtered = getattr(dataset, "_scan_options", None)
     if form == "parquet" and not filtered:
-        for fragment in dataset.get_fragments():
-            file = pq.ParquetFile(
-                fragment.path,
-                filesystem=dataset.filesystem,
-                buffer_size=1 << 16,
-                pre_buffer=False,
-            )
-            with file:
-                if set(columns) <= set(file.schema_arrow.names):
-                    for batch in file.iter_batches(
-                        size, columns=columns, use_threads=False
-                    ):
-                        yield batch.select(columns)
-                else:
-                    schema = dataset.schema
-                    yield from fragment.to_batches(schema, columns, batch_size=size)
+        yield from _parquet_batches(dataset, columns, size, start)
         return
-    yield from dataset.to_batches(
+    batches = dataset.to_batches(
         columns=columns,
         batch_size=size,
         batch_readahead=2,
         fragment_readahead=1,
         use_threads=False,
     )
+    yield from _without_first_rows(batches, start)
+
+
+def _parquet_batches(dataset, columns, size, start) -> Iterator:
+    """`record_batches` of Parquet files; row groups before `start` are not read."""
+    import pyarrow.parquet as pq
+
+    for fragment in dataset.get_fragments():
+        file = pq.ParquetFile(
+            fragment.path,
+            filesystem=dataset.filesystem,
+            buffer_size=1 << 16,
+            pre_buffer=False,
+        )
+        with file:
+            if set(columns) <= set(file.schema_arrow.names):
+                sizes = [
+                    file.metadata.row_group(g).num_rows
+                    for g in range(file.metadata.num_row_groups)
+                ]
+                first = 0
+                while first < len(sizes) and start >= sizes[first]:
+                    start -= sizes[first]
+                    first += 1
+                batches = file.iter_batches(
+                    size,
+                    row_groups=range(first, len(sizes)),
+                    columns=columns,
+                    use_threads=False,
+                )
+                batches = (batch.select(columns) for batch in batches)
+                n_left = sum(sizes[first:])
+            else:
+                schema = dataset.schema
+                batches = fragment.to_batches(schema, columns, batch_size=size)
+                n_left = fragment.count_rows()
+            yield from _without_first_rows(batches, start)
+            start = max(0, start - n_left)
+
+
+def _without_first_rows(batches, start) -> Iterator:
+    """Record batches without the first `start` rows, and without empty ones."""
+    for batch in batches:
+        if start >= batch.num_rows:
+            start -= batch.num_rows
+        else:
+            yield batch.slice(start) if start else batch
+            start = 0
 
 
 def slice_rows(a, cut: slice):

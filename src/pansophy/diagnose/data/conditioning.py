@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.arrays.arrays import is_foreign
+from ...core.arrays.open_rows import open_rows
 from ...core.arrays.rows import DatasetRows, is_dataset
 from ...core.linalg.least_squares import column_noise, inverse_triangle
 from ...core.linalg.least_squares_passes import (
@@ -114,7 +115,7 @@ def conditioning(X, *, fit_intercept=False, sample_weight=None) -> Conditioning:
     the coefficients are not unique; the problem is ill-posed
     """
     if is_dataset(X):
-        X = X if isinstance(X, DatasetRows) else DatasetRows(X)
+        X = open_rows(X)
     elif not is_foreign(X) and not hasattr(X, "tocsr"):
         X = np.asarray(X, dtype=np.float64)
     X = X.tocsr() if hasattr(X, "tocsr") else X

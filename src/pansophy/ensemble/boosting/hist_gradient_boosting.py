@@ -31,6 +31,7 @@ from ...base import Classifier, Regressor
 from ...core.arrays import arrays
 from ...core.arrays.class_weight import apply_class_weight
 from ...core.arrays.frames import column_names
+from ...core.arrays.open_rows import is_lazy
 from ...core.arrays.rows import DatasetRows, is_dataset
 from ...core.arrays.weighted import check_sample_weight
 from ...core.random import make_rng
@@ -124,7 +125,8 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         Sets `inputs_` and `is_categorical_`; a warm start keeps the old ones.
         """
         check_params(self)
-        if is_dataset(X) and not has_categorical_columns(X, self.categorical_features):
+        is_table = is_dataset(X) or is_lazy(X)
+        if is_table and not has_categorical_columns(X, self.categorical_features):
             return self._check_dataset(X, y, sample_weight, y_kind)
         X = arrays.to_numpy(X) if arrays.is_foreign(X) else X
         categorical = self.categorical_features

@@ -46,6 +46,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...base import Classifier, Estimator, Regressor
 from ...core.arrays.class_weight import apply_class_weight
+from ...core.arrays.open_rows import columns_by_name
+from ...core.arrays.rows import DatasetRows
 from ...core.arrays.weighted import check_sample_weight
 from ...core.drivers.progress import run_with_progress
 from ...core.loops import threads
@@ -250,6 +252,11 @@ class AbstractForest(VirtualSubclass, Estimator):
         """Grow the trees that are missing, pack them, and predict out of the bag."""
         # rows of weight 0 are left out of growth; `positive` are the others
         positive = None if w is None or np.all(w > 0) else np.flatnonzero(w)
+        if positive is not None and isinstance(X, DatasetRows):
+            raise ValueError(
+                f"{type(self).__name__} takes no weights of 0 with a table on disk: "
+                "leave these rows out of it."
+            )
         select = lambda a: a if positive is None or a is None else a[positive]
         resampling = self._resampling(select(X), select(w))
         check_column_forms(self, self.inputs_.forms, False, signs)
@@ -521,6 +528,7 @@ class AbstractForestClassifier(Classifier, AbstractSupervisedForest):
     def fit(self, X, y, sample_weight=None):
         """Grow the forest for the classes y, one column or several."""
         refuse_sparse_target(y, ValueError)
+        X, y, sample_weight = columns_by_name(X, y, sample_weight)
         weigh = lambda y: self._row_weights(y, sample_weight)
         X, y = validate_training_data(self, X, y, "labels", weigh)
         w = weigh(y)
@@ -622,6 +630,7 @@ class AbstractForestRegressor(Regressor, AbstractSupervisedForest):
     def fit(self, X, y, sample_weight=None):
         """Grow the forest for the numbers y, one column or several."""
         refuse_sparse_target(y, ValueError)
+        X, y, sample_weight = columns_by_name(X, y, sample_weight)
         weigh = lambda y: check_sample_weight(sample_weight, len(y))
         X, y = validate_training_data(self, X, y, "numbers", weigh)
         w = weigh(y)

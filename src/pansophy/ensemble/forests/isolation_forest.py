@@ -31,6 +31,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ...base import Estimator, OneClass
+from ...core.arrays.open_rows import columns_by_name
+from ...core.arrays.rows import DatasetRows
 from ...core.arrays.weighted import check_sample_weight
 from ...core.drivers.progress import run_with_progress
 from ...core.loops import threads
@@ -40,6 +42,7 @@ from ...tree.abstract_decision_tree import (
     ARRAY_CHECKS,
     PositiveFraction,
     VirtualSubclass,
+    reads_table,
     require_rows_in_memory,
     splits_match_inputs,
     validate_prediction_rows,
@@ -49,7 +52,11 @@ from ...tree.growing._structures import SQUARE
 from ...tree.growing.criteria import Criterion
 from ...tree.growing.grower import Grower, GrowthLimits, needs_sorted_columns
 from ...tree.growing.input_encoding import InputEncoder
-from ...tree.growing.prepared_columns import prepare_columns, training_rows_as_float32
+from ...tree.growing.prepared_columns import (
+    check_float32,
+    prepare_columns,
+    training_rows_as_float32,
+)
 from ...tree.storage.additive_trees import AdditiveTrees, dense_prediction_rows
 from ...tree.storage.packed_forest import (
     KEEP_LEAVES,
@@ -117,6 +124,20 @@ def grow_isolation_tree(X, seed, plan, depth):
         feature=np.where(inner, features[np.maximum(tree.feature, 0)], -2),
         n_features=plan.d,
     )
+
+
+class SampledRows:
+    """The rows of a table on disk that the trees of some seeds draw."""
+
+    def __init__(self, X: DatasetRows, plan, seeds):
+        drawn = [np.flatnonzero(draw_isolation_sample(plan, s)[1]) for s in seeds]
+        self.numbers = np.unique(np.concatenate([*drawn, np.empty(0, np.intp)]))
+        self.rows = check_float32(X.take(self.numbers))
+        if np.isinf(self.rows).any():
+            raise ValueError("Input X contains infinity.")
+
+    def __getitem__(self, numbers):
+        return self.rows[np.searchsorted(self.numbers, numbers)]
 
 
 def isolation_depth(n_rows) -> int:
@@ -199,8 +220,13 @@ class IsolationForest(OneClass, VirtualSubclass, Estimator):
     @checks_warm_start("forest_")
     def fit(self, X, y=None, sample_weight=None):
         """Grow the trees. y is not used; rows are drawn by weight, if given."""
-        with training_rows_as_float32(X):
-            X, _ = self._check_training_data(require_rows_in_memory(X), **ARRAY_CHECKS)
+        X, _, sample_weight = columns_by_name(X, None, sample_weight)
+        if reads_table(self, X):
+            X, _ = self._check_training_data(X)
+        else:
+            X = require_rows_in_memory(X)
+            with training_rows_as_float32(X):
+                X, _ = self._check_training_data(X, **ARRAY_CHECKS)
         X = X.tocsr() if sp.issparse(X) else X
         w = check_sample_weight(sample_weight, X.shape[0])
         self.inputs_ = InputEncoder(np.zeros(X.shape[1], np.int8))
@@ -216,7 +242,10 @@ class IsolationForest(OneClass, VirtualSubclass, Estimator):
         seeds = member_seeds(self.random_state, self.n_estimators, n_kept)
         kept = [packed_tree_at(self.forest_, t) for t in range(n_kept)]
         self.__dict__.pop("estimators_", None)
-        grow = lambda s: pack_tree(grow_isolation_tree(X, s, plan, depth), KEEP_LEAVES)
+        table = SampledRows(X, plan, seeds) if isinstance(X, DatasetRows) else X
+        grow = lambda s: pack_tree(
+            grow_isolation_tree(table, s, plan, depth), KEEP_LEAVES
+        )
         grow_each = lambda: threads.run_tasks((lambda s=s: grow(s)) for s in seeds)
         run = lambda task: collect_members(self, grow_each(), task, n_kept=n_kept)
         with threads.limit_threads(self.n_jobs):

@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...core.arrays import arrays
+from ...core.arrays.open_rows import open_rows
 from ...core.arrays.rows import DatasetRows, is_dataset
 from ...core.linalg.least_squares_passes import on_device, weighted_design
 from ...core.linalg.ridge_spectrum import (
@@ -88,7 +89,7 @@ def hat_values(X, *, alpha=0.0, fit_intercept=True, sample_weight=None):
     >>> hat_values(np.array([[0.0], [1.0], [2.0]])).round(6)
     array([0.833333, 0.333333, 0.833333])
     """
-    X = DatasetRows(X) if is_dataset(X) else X
+    X = open_rows(X) if is_dataset(X) else X
     like = X if not isinstance(X, DatasetRows) and arrays.is_foreign(X) else np.empty(0)
     y = arrays.namespace(like).zeros(int(X.shape[0]), device=arrays.device(like))
     S, _, alpha = rows_spectrum(X, y, sample_weight, alpha, fit_intercept)

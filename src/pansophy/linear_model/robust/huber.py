@@ -114,13 +114,7 @@ class ConcentratedHuber:
             J.cached_predictions[0], x
         ):
             B, b = J.as_row_dtype(*J.split(x))
-            kept = [None] * len(J.block_slices)
-
-            def fill(X, i):
-                kept[i] = X @ B[0, :] + b[0]
-                return 0.0
-
-            J.sum(fill)
+            kept = J.map_rows(lambda X: X @ B[0, :] + b[0])
             J.cached_predictions = np.array(x, dtype=float), kept
         return self.y - arrays.namespace(self.y).concat(J.cached_predictions[1])
 
@@ -137,7 +131,7 @@ class ConcentratedHuber:
         J.alpha = self.alpha * s
         loss = float(xp.sum(self.w * J.loss.value(self.y, self.y - r)))
         u = self.w * J.loss.gradient(self.y, self.y - r)
-        g = 2 / s * J.sum(lambda X, i: rows_moment(X, u[J.block_slices[i]]))
+        g = 2 / s * J.sum_aligned(rows_moment, u)
         g[:-1] += 2 * self.alpha * B
         g[-1] = g[-1] if J.intercept else 0.0
         return self.W * s + 2 / s * loss + self.alpha * float(B @ B), g
@@ -153,7 +147,7 @@ class ConcentratedHuber:
         h = 2 / s * float(xp.sum(u * (r / s)))
         if h <= 0 or s <= self.scale_floor:
             return H
-        g = -2 / s * J.sum(lambda X, i: rows_moment(X, u[J.block_slices[i]]))
+        g = -2 / s * J.sum_aligned(rows_moment, u)
         g[-1] = g[-1] if J.intercept else 0.0
         # computed from a part of the rows, H may be smaller than what is subtracted
         share = float(g @ np.linalg.lstsq(H, g, rcond=None)[0]) / h

@@ -24,12 +24,14 @@ Shapes    X (n, d)   sample_weight (n,)
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
+from ...core.arrays.cluster_rows import ClusterRows
 from ...core.arrays.rows import DatasetRows
 from ...core.loops import threads
 from ..storage.tree import round_down_float32
@@ -114,11 +116,12 @@ def prepare_columns(
     """Prepare a table: sort every column once and choose its form.
 
     X is float32 with NaN for missing values, dense or sparse (spread out by blocks of
-    columns). Bins divide `sample_weight` evenly. `forms` says by column how it is split
-    (see `_structures.py`); one that is not ORDERED holds codes from 0 to 254, which are
-    its bytes. `interleave` puts bytes of 8 columns side by side, for trees that look
-    at all features of a node. Random thresholds need no order: without `sort` a column
-    that is not cut into bins is kept as it is.
+    columns), or a table on disk, read by blocks of columns. Bins divide
+    `sample_weight` evenly. `forms` says by column how it is split (see
+    `_structures.py`); one that is not ORDERED holds codes from 0 to 254, which are its
+    bytes. `interleave` puts bytes of 8 columns side by side, for trees that look at all
+    features of a node. Random thresholds need no order: without `sort` a column that is
+    not cut into bins is kept as it is.
     """
     n, d = X.shape
     forms = np.zeros(d, np.int64) if forms is None else forms
@@ -134,8 +137,7 @@ def prepare_columns(
     width = codes.shape[2]
 
     def prepare(f0, f1):
-        block = X[:, f0:f1]
-        block = block.toarray() if sp.issparse(block) else block
+        block = _columns_of_table(X, f0, f1)
         part = np.empty((f1 - f0, n), np.float32)
         loops.transpose_columns(block, part)
         results = []
@@ -161,6 +163,22 @@ def prepare_columns(
     return assemble_columns(
         x, order, codes if all_bytes else None, results, forms, interleave
     )
+
+
+def _columns_of_table(X, f0, f1) -> np.ndarray:
+    """Columns f0 to f1 of a table as float32; of a file they alone are read."""
+    if not isinstance(X, DatasetRows):
+        block = X[:, f0:f1]
+        return block.toarray() if sp.issparse(block) else block
+
+    def cut(x):
+        part = x[:, f0:f1] if x.shape[1] > f1 - f0 else x
+        rounded = check_float32(part)
+        if np.isinf(part).any():
+            raise ValueError("Input X contains infinity.")
+        return rounded
+
+    return X.reading_columns(f0, f1).map(cut, blas=False)
 
 
 def prepare_column(column, form, w, max_bins, as_bytes, codes):
@@ -269,22 +287,34 @@ def encode_by_bins(X, bins: PreparedColumns) -> PreparedColumns:
     forms = bins.properties["form"]
     tops: list = []
     gaps: list = []
-    at = 0
+    n_coded = 0
 
     def work(block, start):
         top, missing = np.zeros(d, np.int64), np.zeros(d, np.int64)
         loops.encode_block(block, limits, forms, codes, start, top, missing)
-        return top, missing
+        return top, missing, None
 
-    for block in float32_blocks(X):
-        tasks = (
-            lambda a=a, b=block, s=at: work(b[a : a + ROWS_PER_TASK], s + a)
-            for a in range(0, len(block), ROWS_PER_TASK)
-        )
-        for top, missing in threads.run_tasks(tasks):
-            tops.append(top)
-            gaps.append(missing)
-        at += len(block)
+    def codes_on_threads():
+        start = 0
+        for block in float32_blocks(X):
+            tasks = (
+                lambda a=a, b=block, s=start: work(b[a : a + ROWS_PER_TASK], s + a)
+                for a in range(0, len(block), ROWS_PER_TASK)
+            )
+            yield from threads.run_tasks(tasks)
+            start += len(block)
+
+    if isinstance(X, ClusterRows):  # workers code what they hold
+        code = partial(_codes_of_block, limits=limits, forms=forms, width=width)
+        parts = X.with_aligned().each(code, blas=False)
+    else:
+        parts = codes_on_threads()
+    for top, missing, part in parts:
+        if part is not None:
+            codes[:, n_coded : n_coded + part.shape[1]] = part
+            n_coded += part.shape[1]
+        tops.append(top)
+        gaps.append(missing)
     properties = bins.properties.copy()
     properties["has_missing"] = np.max(gaps, axis=0)
     properties["has_ties"] = 1
@@ -295,6 +325,15 @@ def encode_by_bins(X, bins: PreparedColumns) -> PreparedColumns:
     return PreparedColumns(
         empty.astype(np.float32), empty.astype(np.int32), codes, bins.edges, properties
     )
+
+
+def _codes_of_block(X, limits, forms, width):
+    """By column the greatest code and if values are missing, and codes of a block."""
+    d = X.shape[1]
+    codes = np.zeros((-(-d // width), len(X), width), np.uint8)
+    top, missing = np.zeros((2, d), np.int64)
+    loops.encode_block(check_float32(X), limits, forms, codes, 0, top, missing)
+    return top, missing, codes
 
 
 def bin_upper_limits(bins: PreparedColumns):

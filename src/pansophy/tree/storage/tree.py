@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ...core.arrays.rows import DatasetRows
 from ...core.loops import threads
 from ...persist.saved_state import (
     FloatArray,
@@ -64,7 +65,17 @@ class BinaryTreeArrays(NamedTuple):
 
 
 def map_dense_blocks(X, function, values=1 << 22):
-    """function of the rows of X; a sparse X is spread out a block at a time."""
+    """function of the rows of X; a sparse X is spread out a block at a time.
+
+    Rows of a table on disk come a block at a time too, as float32.
+    """
+    if isinstance(X, DatasetRows):
+
+        def block(x):
+            with np.errstate(over="ignore"):
+                return function(x.astype(np.float32))
+
+        return X.map(block, blas=False)
     if not sp.issparse(X):
         return function(X)
     X = X.tocsr()
