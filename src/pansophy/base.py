@@ -175,7 +175,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if self._is_table_of_blocks(X):
             X = self._begin_dataset(X)
         elif arrays.is_foreign(X):
-            X, y = self._check_foreign(X, y, reset=True)
+            finite = checks.get("ensure_all_finite", True) is not False
+            X, y = self._check_foreign(X, y, reset=True, finite=finite)
         else:
             X, y = self._check_numpy(X, y, y_kind, checks)
         w = check_sample_weight(sample_weight, X)
@@ -205,8 +206,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             check_classification_targets(y)
         return X, y
 
-    def _check_foreign(self, X, y=None, *, reset=False):
-        """Check tensors and other arrays as scikit-learn checks NumPy's."""
+    def _check_foreign(self, X, y=None, *, reset=False, finite=True):
+        """Check tensors and other arrays as scikit-learn checks NumPy's.
+
+        Without `finite` the method itself finds entries of X that are not.
+        """
         name = type(self).__name__
         xp = arrays.namespace(X)
         if X.ndim != 2:
@@ -218,7 +222,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 f"{name} needs at least one row and one column, got {tuple(X.shape)}."
             )
         X = arrays.as_float(X)
-        if not arrays.all_finite(X):
+        if finite and not arrays.all_finite(X):
             raise ValueError(f"Input X of {name} contains NaN or infinity.")
         if reset:
             self.n_features_in_ = int(X.shape[1])
@@ -345,19 +349,35 @@ def fit_stage(model, X, *y, **options):
 
 
 def host_array(model, X, what="X"):
-    """A tensor in main memory as a NumPy array; one on a GPU is refused.
+    """A tensor in main memory as a NumPy array; one on a device is refused.
 
     For models that compute with NumPy. Anything but a tensor stays as it is.
     """
     if not arrays.is_foreign(X):
         return X
-    where = str(arrays.device(X))
-    if arrays.is_torch(X) and not where.startswith("cpu"):
-        raise TypeError(
-            f"{type(model).__name__} computes with NumPy, but {what} is a tensor on "
-            f"{where}: pass {what}.cpu()."
-        )
-    return arrays.to_numpy(X)
+    if arrays.is_in_main_memory(X):
+        return arrays.to_numpy(X)
+    raise TypeError(
+        f"{type(model).__name__} computes with NumPy, but {what} is a tensor on "
+        f"{arrays.device(X)}: pass {what}.cpu(){methods_on_devices(model)}."
+    )
+
+
+# methods that compute on the device of X, by role
+ON_DEVICES = {
+    Classifier: "LogisticRegression, KNeighborsClassifier or MLPClassifier",
+    Regressor: "Ridge, KNeighborsRegressor or MLPRegressor",
+    Clusterer: "KMeans",
+    Density: "GaussianMixture",
+    OneClass: "KNNOutlier",
+    Transformer: "PCA",
+}
+
+
+def methods_on_devices(model) -> str:
+    """The end of a sentence that names methods of the same role that compute there."""
+    found = [names for role, names in ON_DEVICES.items() if isinstance(model, role)]
+    return f", or take {found[0]}, which computes there" if found else ""
 
 
 def validate_rows(model, X, *y, **checks):
@@ -366,6 +386,7 @@ def validate_rows(model, X, *y, **checks):
     Refuses what it lets through: masked entries, and sparse matrices whose index arrays
     lead outside of them.
     """
+    X = host_array(model, X)
     if sparse.issparse(X):
         check_sparse_structure(X)
         X = without_duplicate_entries(X)

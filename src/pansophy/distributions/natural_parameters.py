@@ -36,6 +36,7 @@ import numpy as np
 
 from ..core.arrays import arrays
 from ..core.arrays.rows import Rows
+from ..core.linalg.tall_products import tall_product
 from ..core.numerics import LOG_2PI, logsumexp, safe_divide
 from .gaussian.covariance import SHAPES
 from .gaussian.normal import Moments, Normal, moments
@@ -168,6 +169,12 @@ def weighted_responsibilities(L, w=None, y=None, owner=None, hard=False):
     Where `hard`, all of a row goes to its most probable component, and the sum is that
     of the joint log-densities there.
     """
+    R, loglik = tensor_responsibilities(L, w, y, owner, hard)
+    return R, float(loglik)
+
+
+def tensor_responsibilities(L, w=None, y=None, owner=None, hard=False):
+    """`weighted_responsibilities` with the sum left where L is."""
     xp = arrays.namespace(L)
     if y is not None:
         put = lambda a: xp.asarray(a, device=arrays.device(L))
@@ -185,7 +192,7 @@ def weighted_responsibilities(L, w=None, y=None, owner=None, hard=False):
     if w is not None:
         w = arrays.asarray(w, like=L)
         R, norm = R * w[:, None], norm * w
-    return R, float(xp.sum(norm))
+    return R, xp.sum(norm)
 
 
 def feature_map(coordinates: Coordinates):
@@ -199,32 +206,75 @@ def feature_map(coordinates: Coordinates):
 
 def expect_block(X, w, y, coordinates: Coordinates, B, owner=None, hard=False):
     """S of eq. (2) under responsibilities, and the log-likelihood, of one block."""
-    if arrays.is_numpy(X):
-        from . import _natural_parameters as loops
+    from . import _natural_parameters as loops
 
-        none = np.empty(0, np.int64)
-        return loops.expectation_pass(
-            np.ascontiguousarray(X),
-            np.empty(0) if w is None else np.asarray(w, float),
-            w is not None,
-            none if y is None else np.asarray(y, np.int64),
-            none if owner is None else np.asarray(owner, np.int64),
-            y is not None,
-            hard,
-            feature_map(coordinates),
-            B,
-        )
-    xp = arrays.namespace(X)
-    T = natural_features(X, coordinates)
-    L = xp.matmul(T, arrays.asarray(B, like=T).T)
-    R, loglik = weighted_responsibilities(L, w, y, owner, hard)
-    return arrays.to_numpy(xp.matmul(T.T, R)), loglik
+    none = np.empty(0, np.int64)
+    return loops.expectation_pass(
+        np.ascontiguousarray(X),
+        np.empty(0) if w is None else np.asarray(w, float),
+        w is not None,
+        none if y is None else np.asarray(y, np.int64),
+        none if owner is None else np.asarray(owner, np.int64),
+        y is not None,
+        hard,
+        feature_map(coordinates),
+        B,
+    )
 
 
 def expected_features(rows, coordinates: Coordinates, B, owner=None, hard=False):
     """Eq. (2) over rows aligned with weights and labels: S (m, k), log-likelihood."""
+    if arrays.is_foreign(getattr(rows, "X", None)):
+        return expected_tensor_features(rows, coordinates, B, owner, hard)
     part = lambda X, w=None, y=None: expect_block(X, w, y, coordinates, B, owner, hard)
     return rows.sum(part, blas=True)
+
+
+def expected_tensor_features(rows, coordinates: Coordinates, B, owner, hard):
+    """`expected_features` of a tensor: one transfer to the host for all rows.
+
+    Products of coordinates are all d^2 of an outer product, which is written in one
+    go; those below the diagonal have coefficient 0.
+    """
+    xp = arrays.namespace(rows.X)
+    like = as_double(rows.X[:1, ...])
+    put = lambda a: arrays.asarray(a, like=like)
+    d = len(coordinates.c)
+    origin = put(coordinates.c)
+    scale = put(coordinates.s)
+    rotation = put(coordinates.W)
+    second = B[:, 1 + d :].T
+    upper = np.triu_indices(d)
+    if coordinates.kind == PRODUCTS:
+        second = np.zeros((d, d, len(B)))
+        second[upper] = B[:, 1 + d :].T
+        second = second.reshape(d * d, len(B))
+    constant = put(B[:, 0])
+    slope = put(B[:, 1 : 1 + d].T)
+    second = put(second)
+
+    def part(X, w=None, y=None):
+        U = (as_double(X) - origin) / scale
+        U = U @ rotation if coordinates.rotated else U
+        L = constant + U @ slope
+        squares = None
+        if coordinates.kind == SPHERE:
+            squares = xp.sum(U * U, axis=1)[:, None]
+        elif coordinates.kind == SQUARES:
+            squares = U * U
+        elif coordinates.kind == PRODUCTS:
+            squares = xp.reshape(U[:, :, None] * U[:, None, :], (U.shape[0], d * d))
+        L = L if squares is None else L + squares @ second
+        R, loglik = tensor_responsibilities(L, w, y, owner, hard)
+        sums = [xp.sum(R, axis=0)[None, :], tall_product(U, R)]
+        sums += [] if squares is None else [tall_product(squares, R)]
+        return xp.concat(sums, axis=0), loglik
+
+    S, loglik = arrays.to_host(*rows.sum(part))
+    if coordinates.kind == PRODUCTS:
+        pairs = S[1 + d :].reshape(d, d, len(B))[upper]
+        S = np.concatenate([S[: 1 + d], pairs])
+    return S, float(loglik)
 
 
 def log_densities(X, coordinates: Coordinates, B):

@@ -51,6 +51,8 @@ class AbstractCommittee(Estimator):
 
     estimators: Any
 
+    _tensors = False
+
     def get_params(self, deep=True):
         """Parameters, and with `deep` those of the members as name__parameter."""
         out = super().get_params(deep=deep)

@@ -189,6 +189,8 @@ class AbstractMixtureOfExperts(Estimator):
     n_init: Any
     random_state: Any
 
+    _tensors = False
+
     @abstractmethod
     def _default_expert(self): ...
 

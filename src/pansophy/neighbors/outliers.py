@@ -126,6 +126,8 @@ class LocalOutlierFactor(OneClass, AbstractNeighbors):
     novelty: Flag = False
     n_jobs: Jobs = None
 
+    _tensors = False
+
     def fit(self, X, y=None):
         """Find the neighbours of the rows and score each row.
 
@@ -232,6 +234,8 @@ class KNNOutlier(OneClass, AbstractNeighbors):
     p: Power = 2
     metric_params: dict | None = None
     n_jobs: Jobs = None
+
+    _tensors = False
 
     def fit(self, X, y=None):
         """Score the rows by the distances of their neighbours.

@@ -169,6 +169,8 @@ def check_sums_of_squares(model, X, y=None):
     if not model._any_scale and not has_finite_squares(X):
         if not arrays.is_foreign(X):
             assert_all_finite(X, input_name="X", estimator_name=name)
+        elif not arrays.all_finite(X):
+            raise ValueError(f"Input X of {name} contains NaN or infinity.")
         j, size = column_of_largest_square(X)
         if size is not None:
             column = quoted_column_names(model, [j])
@@ -190,7 +192,7 @@ def has_finite_squares(X):
         xp = arrays.namespace(X)
         if not arrays.is_float(X) or X.shape[0] == 0:
             return True
-        return bool(xp.isfinite(xp.max(xp.abs(X)) ** 2 * X.shape[0]))
+        return bool(xp.isfinite(arrays.largest_absolute_entry(X) ** 2 * X.shape[0]))
     data = X.data if sp.issparse(X) else np.asarray(X)
     if data.dtype.kind != "f":
         return True

@@ -153,6 +153,8 @@ def splits_match_inputs(model) -> bool:
 class AbstractDecisionTree(VirtualSubclass, Estimator):
     """Base of estimators that hold one grown tree in `tree_`."""
 
+    _tensors = False
+
     @abstractmethod
     def fit(self, X, y, sample_weight=None) -> Any: ...
 

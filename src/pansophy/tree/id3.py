@@ -133,6 +133,8 @@ def level_counts(inputs: InputEncoder):
 class AbstractMultiwayTree(Estimator):
     """A multiway tree in `tree_`, the ways to read its input in `inputs_`."""
 
+    _tensors = False
+
     def _codes(self, X):
         """X checked for a prediction, as float32 codes and numbers."""
         check_is_fitted(self)

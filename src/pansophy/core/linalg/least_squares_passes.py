@@ -21,8 +21,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
-from ..arrays.arrays import as_float, is_foreign, namespace, to_numpy
+from ..arrays.arrays import as_float, is_foreign, namespace, to_host, to_numpy
 from ..arrays.rows import DatasetRows, Rows, as_rows
+from .tall_products import tall_product
 
 SAMPLE = 256  # rows that the shift is estimated from
 SAMPLED_FROM = 1 << 16  # rows that these are spread over, the first
@@ -86,7 +87,9 @@ def prepare_least_squares(
     shift = choose_shift(pieces, w, like) if intercept else None
     if held is None or isinstance(held, DatasetRows):  # cut alike: same last bit
         size = BLOCK_BYTES if shift is None and w is None else COPY_BYTES
-        size = 64 * BLOCK_BYTES if is_foreign(X) else size  # devices like it large
+        if is_foreign(X):  # devices like it large; blocks that lie there are no copies
+            in_place = shift is None and w is None and X.dtype == xp.float64
+            size = 8 * n * max(d, 1) * PARTS if in_place else 64 * BLOCK_BYTES
         least = max(256, 4 * d if n > 4 * d else n)
         block = max(least, min(size // (8 * max(d, 1)), -(-n // PARTS)))
         pieces = as_rows(X, Y, w, block=block)
@@ -158,9 +161,10 @@ def least_squares_moments(problem, alpha=0.0) -> LeastSquaresMoments:
         if not is_foreign(x):
             return *block_moments(x, s, root, yr, one[:, 0]), *power
         A = weighted_design(x, s, root)
-        return A.T @ A, A.T @ xp.concat([yr, one], axis=1), *power
+        both = tall_product(A, xp.concat([yr, one], axis=1))
+        return tall_product(A, A), both, *power
 
-    G, both, sum_y, power = (to_numpy(a) for a in problem.rows.sum(stats))
+    G, both, sum_y, power = to_host(*problem.rows.sum(stats))
     C, first = both[:, :-1], both[:, -1]
     if not is_foreign(problem.like):
         G = symmetric_from_upper(G)
@@ -221,9 +225,10 @@ def least_squares_gradient(problem, B, b, *, dtype=np.float64):
             A = weighted_design(x, problem.shift)
         r = y - b - A @ B
         wr = r if w is None else r * w[:, None]
-        return A.T @ wr, xp.sum(wr, axis=0), xp.sum(wr * r, axis=0)
+        gradient = tall_product(A, wr) if is_foreign(x) else A.T @ wr
+        return gradient, xp.sum(wr, axis=0), xp.sum(wr * r, axis=0)
 
-    return tuple(to_numpy(a) for a in problem.rows.sum(stats))
+    return to_host(*problem.rows.sum(stats))
 
 
 def centred_triangle(problem) -> CentredTriangle:

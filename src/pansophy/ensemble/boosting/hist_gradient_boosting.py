@@ -103,6 +103,8 @@ Interactions = Annotated[
 class AbstractHistGradientBoosting(AbstractBoosting):
     """Boosting on binned columns by eq. (3) of `boosting.py`."""
 
+    _tensors = False
+
     def _initial_raw(self, X):
         return np.tile(self.baseline_, (len(X), 1))
 

@@ -94,6 +94,8 @@ class CostSensitiveClassifier(Classifier, Estimator):
     reject_cost: NonNegative | None = None
     reject_label: str | Number = "reject"
 
+    _tensors = False
+
     def fit(self, X, y, sample_weight=None):
         """Fit the classifier underneath."""
         check_params(self)

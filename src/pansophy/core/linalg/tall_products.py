@@ -1,0 +1,52 @@
+"""Products A^T B of matrices with many rows and few columns, on any device.
+
+A device computes a product by tiles of the result, and a small result has few of them,
+so most of the device would wait. Here the rows are cut into parts, as many as give
+every processor a tile, whose products are one batched product and then added up:
+
+    A^T B = sum_p A_p^T B_p                                                      (1)
+
+The sum over parts is in float64, and its order depends on the shapes alone. Parts hold
+`TILES` tiles of the result in all, whatever n is: memory beyond A and B is bounded.
+
+Cost      n a b flops, one read of A and B
+Shapes    A (n, a)   B (n, b)   A^T B (a, b)
+"""
+
+from ..arrays.arrays import is_torch, namespace
+
+TILES = 528  # four for each of the 132 processors of a large device
+TILE = 64  # rows and columns of a tile of the result
+LEAST_ROWS = 512  # of a part
+
+
+def is_on_accelerator(x) -> bool:
+    """Whether an array is a torch tensor outside of main memory."""
+    return is_torch(x) and x.device.type != "cpu"
+
+
+def tall_product(A, B):
+    """A^T B in float64, eq. (1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.core.linalg.tall_products import tall_product
+    >>> tall_product(np.ones((3, 1)), np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+    array([[ 9., 12.]])
+    """
+    xp = namespace(A)
+    if not is_on_accelerator(A):
+        return xp.astype(xp.matrix_transpose(A) @ B, xp.float64)
+    n, a = A.shape
+    b = B.shape[1]
+    parts = min(TILES // (-(-a // TILE) * -(-b // TILE)), n // LEAST_ROWS)
+    if parts < 2:
+        return (A.mT @ B).to(xp.float64)
+    rows = n // parts
+    cut = parts * rows
+    products = A[:cut].unflatten(0, (parts, rows)).mT @ B[:cut].unflatten(
+        0, (parts, rows)
+    )
+    total = products.sum(0, dtype=xp.float64)
+    return total if cut == n else total + (A[cut:].mT @ B[cut:]).to(xp.float64)

@@ -1,0 +1,145 @@
+"""The k nearest rows of torch tensors: minima of groups by products, then differences.
+
+About a point c, the mean of the rows,
+
+    s_ij = |x_j - c|^2 - 2 x_j.(q_i - c) = |x_j - q_i|^2 + (what j does not change)  (1)
+
+is one product for a tile of queries and rows, of which only the least entry of each
+group of `GROUP` rows is kept. At most k groups hold the k nearest rows, and they are
+those of least minima; a few groups more are taken, since (1) errs by at most
+
+    e = (d + 16) u (|q_i - c| + max |x_j|)^2      u the rounding unit             (2)
+
+The rows of these groups are compared from differences. An answer is certain if the
+least minimum of a group that was left out is farther than the k-th row by more than e;
+queries for which it is not are compared with all rows. So the answer is that of
+`neighbor_search`, equals in the order of their numbers, and the device is waited for
+once in all.
+
+Cost      n m d flops for the products, k GROUP d differences a query
+Memory    one tile and its candidates beyond the rows and the answer
+Shapes    X (n, d)   Q (m, d)   answer (m, k)
+"""
+
+import math
+
+from ..core.arrays.arrays import is_torch, namespace
+from .pairwise_metrics import block_slices
+
+EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "squared_euclidean")
+GROUP = 32  # rows of a group
+SPARE = 5  # groups beyond k that are compared
+QUERIES = 1024  # of a tile
+TILE_ENTRIES = 1 << 24
+CANDIDATE_ENTRIES = 1 << 24  # differences held at once
+FAR = 16.0  # |c|^2 over the mean |x - c|^2 above which rows are moved by c
+
+
+def is_searched_by_groups(X, metric, options, k) -> bool:
+    """Whether `k_nearest_by_groups` serves these rows and this metric."""
+    if not is_torch(X) or not isinstance(metric, str) or metric not in EUCLIDEAN:
+        return False
+    return not options and X.shape[0] >= 8 * GROUP * (k + 1 + SPARE)
+
+
+def k_nearest_by_groups(X, Q, k):
+    """Squared distances and numbers of the k nearest rows, and what is not certain.
+
+    Q None asks for the neighbours of the rows themselves, each without itself. The
+    third answer is a mask of the queries whose lists are not certain, (m,).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pansophy.distances.tensor_search import k_nearest_by_groups
+    >>> X = torch.arange(4096.0)[:, None]
+    >>> far, rows, unsure = k_nearest_by_groups(X, torch.tensor([[7.25]]), 2)
+    >>> far.tolist(), rows.tolist(), unsure.tolist()
+    ([[0.0625, 0.5625]], [[7, 8]], [False])
+    """
+    xp = namespace(X)
+    same = Q is None
+    Q = X if same else Q
+    n, d = X.shape
+    groups = -(-n // GROUP)
+    taken = k + int(same) + SPARE
+    rows = ProductRows(X)
+    m = Q.shape[0]
+    far = X.new_empty((m, k))
+    nearest = X.new_empty((m, k), dtype=xp.int64)
+    unsure = X.new_empty(m, dtype=xp.bool)
+    least = X.new_empty((min(QUERIES, m), groups))
+    some = max(1, CANDIDATE_ENTRIES // (taken * GROUP * d))
+    in_group = xp.arange(GROUP, device=X.device)
+    for block in block_slices(m, QUERIES):
+        q = Q[block]
+        minima = least[: q.shape[0]]
+        slack, norms = rows.group_minima(q, minima)
+        best = minima.topk(taken + 1, dim=1, largest=False, sorted=True)
+        chosen = best.indices[:, :taken].sort(dim=1).values
+        limit = best.values[:, taken] + norms - slack
+        for part in block_slices(q.shape[0], some):
+            cut = slice(block.start + part.start, block.start + part.stop)
+            J = (chosen[part, :, None] * GROUP + in_group).flatten(1)
+            gap = X[J.clamp(max=n - 1)] - q[part, None, :]
+            D = gap.square_().sum(2)
+            ruled_out = n <= J
+            if same:
+                own = xp.arange(cut.start, cut.stop, device=X.device)
+                ruled_out = ruled_out | (own[:, None] == J)
+            D = D.masked_fill_(ruled_out, math.inf)
+            D, order = D.sort(dim=1, stable=True)
+            far[cut] = D[:, :k]
+            nearest[cut] = J.gather(1, order[:, :k])
+            unsure[cut] = limit[part] <= D[:, k - 1] + slack[part]
+    return far, nearest, unsure
+
+
+class ProductRows:
+    """Rows with what eq. (1) needs of them."""
+
+    def __init__(self, X):
+        xp = namespace(X)
+        n, d = X.shape
+        self.center = X.mean(0)
+        offset = self.center.square().sum()
+        squares = X.new_empty(n)
+        step = max(1, TILE_ENTRIES // d)
+        for cut in block_slices(n, step):
+            squares[cut] = (X[cut] - self.center).square_().sum(1)
+        # rows far from 0 lose digits in x.q: they are moved, at the price of a copy
+        is_far = bool(offset > FAR * squares.mean())
+        self.rows = X - self.center if is_far else X
+        longest = squares.max().sqrt()
+        self.longest = longest if is_far else longest + offset.sqrt()
+        self.squares = squares
+        self.rounding = (d + 16) * xp.finfo(X.dtype).eps
+        self.width = max(GROUP, TILE_ENTRIES // QUERIES // GROUP * GROUP)
+        self.buffer = None
+
+    def group_minima(self, q, into):
+        """Fill in the least s of each group; e of eq. (2) and |q - c|^2."""
+        xp = namespace(q)
+        q = q - self.center
+        norms = q.square().sum(1)
+        n = self.rows.shape[0]
+        m = q.shape[0]
+        if self.buffer is None:
+            self.buffer = q.new_empty(m * min(self.width, -(-n // GROUP) * GROUP))
+        slope = -2.0 * q
+        for cut in block_slices(n, self.width):
+            count = cut.stop - cut.start
+            held = -(-count // GROUP) * GROUP
+            tile = self.buffer[: m * held].view(m, held)
+            if held == count:
+                xp.addmm(self.squares[cut], slope, self.rows[cut].mT, out=tile)
+            else:
+                tile[:, count:] = math.inf
+                tile[:, :count] = xp.addmm(self.squares[cut], slope, self.rows[cut].mT)
+            first = cut.start // GROUP
+            xp.amin(
+                tile.view(m, held // GROUP, GROUP),
+                2,
+                out=into[:, first : first + held // GROUP],
+            )
+        return self.rounding * (norms.sqrt() + self.longest) ** 2, norms
