@@ -7,7 +7,8 @@
 An estimator *answers there* if fitted numbers or predictions are on the device of X,
 *refuses* if it says in one sentence of ours that it computes elsewhere, *moves* if it
 answers with arrays of the host, and *fails* with any other error. Where it answers, the
-predictions are compared with those for the same rows in main memory.
+predictions are compared with those for the same rows in main memory. On the stand-in an
+estimator also moves if a fit or an answer brings as many bytes to the host as X has.
 
 Writes gpu_survey.json beside the printed table, in $OUT if there is one.
 """
@@ -25,12 +26,13 @@ from pathlib import Path
 import numpy as np
 
 SECONDS = 20  # of one estimator
+N_ROWS = 300
 PACKAGES = (
     "torch", "numpy", "scipy", "scikit-learn", "numba", "llvmlite", "triton",
     "array-api-compat", "threadpoolctl", "narwhals", "pyarrow", "pandas", "safetensors",
     "gymnasium",
 )  # fmt: skip
-METHODS = ("predict", "predict_proba", "transform", "score_samples", "sample")
+METHODS = ("predict", "predict_proba", "transform", "score_samples")
 
 
 class TooLongError(Exception):
@@ -62,7 +64,7 @@ def tables(cls, device):
     model = quick_instance(cls)
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
-    X, y = usual_table(model, n_classes=2)
+    X, y = usual_table(model, n_rows=N_ROWS, n_classes=2)
     on_host = torch.as_tensor(np.ascontiguousarray(X)), torch.as_tensor(y)
     return model, on_host, tuple(a.to(device) for a in on_host)
 
@@ -80,12 +82,23 @@ def places(model, device):
     return found
 
 
-def survey_one(cls, device):
-    """(outcome, detail) of one estimator."""
+def survey_one(cls, device, counts=None):
+    """(outcome, detail) of one estimator; `counts` are those of a stand-in device."""
     import torch
     from sklearn.base import clone
 
     model, host, there = tables(cls, device)
+    size = there[0].numel() * there[0].element_size()
+    fetched = []
+
+    def note(what):
+        if counts is not None and counts.n_bytes_out >= size:
+            fetched.append(f"{what} fetches {counts.n_bytes_out} bytes")
+        if counts is not None:
+            counts.reset()
+
+    note("the table")
+    fetched.clear()
     try:
         model.fit(*there)
     except TooLongError as error:
@@ -94,6 +107,7 @@ def survey_one(cls, device):
         text = " ".join(str(error).split())
         ours = cls.__name__ in text and device in text
         return ("refuses" if ours else "fails"), f"{type(error).__name__}: {text[:160]}"
+    note("fit")
     answers, apart = {}, None
     other = None
     for method in METHODS:
@@ -102,6 +116,7 @@ def survey_one(cls, device):
         arguments = () if method == "sample" else (there[0],)
         try:
             value = getattr(model, method)(*arguments)
+            note(method)
         except Exception as error:
             text = " ".join(str(error).split())
             ours = cls.__name__ in text and device in text
@@ -126,6 +141,8 @@ def survey_one(cls, device):
     failed = [a for a in answers.values() if a not in ("there", "refuses", "moves")]
     if failed:
         return "fails", detail
+    if fetched:
+        return "moves", ", ".join(fetched)
     if "moves" in answers.values():
         return "moves", detail
     if "there" in answers.values() or places(model, device)["there"]:
@@ -149,7 +166,7 @@ def difference(one, two):
     return float(np.abs(one - two).max() / max(np.abs(two).max(), 1e-300))
 
 
-def survey(device, names=None, seconds=300.0):
+def survey(device, names=None, seconds=300.0, counts=None):
     """Outcome, detail and seconds of each estimator, by name."""
     from pansophy.testing import all_estimators
 
@@ -164,7 +181,7 @@ def survey(device, names=None, seconds=300.0):
         start = time.perf_counter()
         try:
             with time_limit(SECONDS):
-                outcome, detail = survey_one(cls, device)
+                outcome, detail = survey_one(cls, device, counts)
         except Exception as error:
             outcome, detail = "fails", f"survey: {type(error).__name__}: {error}"[:200]
         out[name] = (outcome, detail, round(time.perf_counter() - start, 2))
@@ -208,8 +225,8 @@ def main(device="cuda", *names):
         context = StandInDevice()
     else:
         context = contextlib.nullcontext()
-    with context:
-        found = survey(device, names)
+    with context as counts:
+        found = survey(device, names, counts=counts)
     print_survey(found)
     folder = Path(os.environ.get("OUT", "."))
     (folder / "gpu_survey.json").write_text(json.dumps(found, indent=1), "utf-8")

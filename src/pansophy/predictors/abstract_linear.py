@@ -33,7 +33,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ..base import Classifier, Estimator, Regressor
 from ..core.arrays import arrays
 from ..core.arrays.formulas import design_of_training_rows, is_formula
-from ..core.arrays.labels import class_codes
+from ..core.arrays.labels import class_codes, labels_of_codes
 from ..core.arrays.rows import DatasetRows, is_dataset
 from ..core.arrays.weighted import check_sample_weight
 from ..core.loops import threads
@@ -369,9 +369,7 @@ def classes_from_scores(classes, F):
     """The class of each row by its scores F, (n,) for two classes or (n, k)."""
     xp = arrays.namespace(F)
     best = xp.astype(F > 0, xp.int64) if F.ndim == 1 else xp.argmax(F, axis=1)
-    if arrays.is_foreign(F) and not arrays.is_foreign(classes):
-        best = arrays.to_numpy(best)
-    return arrays.namespace(classes).take(classes, best)
+    return labels_of_codes(classes, best)
 
 
 def sparse_raw_prediction(model, X):

@@ -158,6 +158,9 @@ class StandInDevice(TorchDispatchMode):
         self.reset()
 
     def __enter__(self):
+        # `net.to(device)` keeps its parameters the objects that they are, as elsewhere
+        self.swapped = torch.__future__.get_swap_module_params_on_conversion()
+        torch.__future__.set_swap_module_params_on_conversion(True)
         self.numbers = NumbersByTransfer()
         self.numbers.__enter__()
         return super().__enter__()
@@ -165,6 +168,7 @@ class StandInDevice(TorchDispatchMode):
     def __exit__(self, *error):
         super().__exit__(*error)
         self.numbers.__exit__(*error)
+        torch.__future__.set_swap_module_params_on_conversion(self.swapped)
 
     def reset(self) -> None:
         """Set all counts to 0."""

@@ -64,6 +64,21 @@ def asarray(values, like):
     return xp.asarray(values, dtype=like.dtype, device=device(like))
 
 
+def beside(values, like):
+    """`values` in the library and on the device of `like`, their own dtype kept.
+
+    Examples
+    --------
+    >>> beside(np.arange(2), np.ones(3))
+    array([0, 1])
+    """
+    if not is_foreign(like):
+        return to_numpy(values)
+    if is_foreign(values) and device(values) == device(like):
+        return values
+    return namespace(like).asarray(to_numpy(values), device=device(like))
+
+
 def to_numpy(x):
     """x as a NumPy array, copied off its device if need be."""
     if is_torch(x):

@@ -51,6 +51,26 @@ def class_codes(y, X=None, classes=None):
     return classes, arrays.namespace(like).asarray(codes, device=arrays.device(like))
 
 
+def labels_of_codes(classes, codes):
+    """The labels at these places among the classes, where the codes are.
+
+    Labels that are text are on the host, whatever holds the codes.
+
+    Examples
+    --------
+    >>> from pansophy.core.arrays.labels import labels_of_codes
+    >>> labels_of_codes(np.array(["a", "b"]), np.array([1, 0]))
+    array(['b', 'a'], dtype='<U1')
+    """
+    if arrays.is_foreign(codes) and not arrays.is_foreign(classes):
+        is_text = np.asarray(classes).dtype.kind not in "iufb"
+        if is_text:
+            codes = arrays.to_numpy(codes)
+    classes = arrays.beside(classes, codes)
+    xp = arrays.namespace(classes)
+    return xp.take(classes, xp.astype(codes, xp.int64), axis=0)
+
+
 def known_labels(y):
     """Mask of the known labels: a number unless it is -1, a text unless it is empty.
 

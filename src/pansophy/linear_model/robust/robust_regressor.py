@@ -28,6 +28,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ...base import host_array
 from ...core.arrays import arrays
 from ...core.arrays.rows import DatasetRows
 from ...core.arrays.weighted import weighted_median
@@ -141,7 +142,12 @@ class RobustRegressor(AbstractLinearRegressor):
         """Least absolute deviations, and the scale of eq. (2)."""
         host = lambda a: arrays.to_numpy(a).astype(np.float64)
         P = pinball_program(
-            host(X), host(y), host(w), 0.5, 0.0, intercept=self.fit_intercept
+            host(host_array(self, X)),
+            host(y),
+            host(w),
+            0.5,
+            0.0,
+            intercept=self.fit_intercept,
         )
         x = solve_pinball(P).x
         r = P.y - P.matvec(x)
