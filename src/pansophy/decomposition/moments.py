@@ -27,7 +27,7 @@ from ..core.arrays.arrays import (
 from ..core.arrays.overflow import refuse_overflowing_squares
 from ..core.arrays.rows import DatasetRows, as_rows
 from ..core.linalg.least_squares_passes import choose_shift
-from ..core.linalg.tall_products import tall_product
+from ..core.linalg.tall_products import column_sums, tall_product
 
 BLOCK_BYTES = 1 << 20
 
@@ -82,7 +82,7 @@ def mean_and_scatter(X) -> MeanAndScatter:
         x = x if s is None else x - s
         xp = namespace(x)
         if is_foreign(x):
-            return tall_product(x, x), xp.sum(x, axis=0, dtype=xp.float64)
+            return tall_product(x, x), column_sums(x)
         return as_float64(x.T @ x), as_float64(xp.ones_like(x[:, 0]) @ x)
 
     with np.errstate(over="ignore", invalid="ignore"):
@@ -108,7 +108,7 @@ def mean_and_total_scatter(X) -> MeanAndScatter:
         xp = namespace(x)
         if is_foreign(x):
             squares = xp.linalg.vector_norm(x) ** 2
-            return xp.sum(x, axis=0, dtype=xp.float64), as_float64(squares)
+            return column_sums(x), as_float64(squares)
         flat = xp.reshape(x, (-1,))
         return as_float64(xp.ones_like(x[:, 0]) @ x), float(flat @ flat)
 

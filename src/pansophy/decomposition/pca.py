@@ -55,7 +55,7 @@ from .moments import (
     refuse_overflowing_sum,
 )
 
-HOST_WIDTH = 512  # columns up to which a device is slower at eigenvectors
+HOST_WIDTH = 128  # columns up to which a device is slower at eigenvectors
 WEAK = 1e-5  # S_j / S_1 below which products of rows no longer give an axis
 
 

@@ -5,8 +5,10 @@ About a point c, the mean of the rows,
     s_ij = |x_j - c|^2 - 2 x_j.(q_i - c) = |x_j - q_i|^2 + (what j does not change)  (1)
 
 is one product for a tile of queries and rows, of which only the least entry of each
-group of `GROUP` rows is kept. At most k groups hold the k nearest rows, and they are
-those of least minima; a few groups more are taken, since (1) errs by at most
+group of `GROUP` rows is kept; the rows of a group lie far apart in the tile, so that
+neighbouring threads compare neighbouring numbers. At most k groups hold the k nearest
+rows, and they are those of least minima; a few groups more are taken, since (1) errs by
+at most
 
     e = (d + 16) u (|q_i - c| + max |x_j|)^2      u the rounding unit             (2)
 
@@ -70,17 +72,20 @@ def k_nearest_by_groups(X, Q, k):
     unsure = X.new_empty(m, dtype=xp.bool)
     least = X.new_empty((min(QUERIES, m), groups))
     some = max(1, CANDIDATE_ENTRIES // (taken * GROUP * d))
+    first, stride = rows.group_places()
     in_group = xp.arange(GROUP, device=X.device)
     for block in block_slices(m, QUERIES):
         q = Q[block]
         minima = least[: q.shape[0]]
         slack, norms = rows.group_minima(q, minima)
         best = minima.topk(taken + 1, dim=1, largest=False, sorted=True)
-        chosen = best.indices[:, :taken].sort(dim=1).values
+        chosen = best.indices[:, :taken]
         limit = best.values[:, taken] + norms - slack
         for part in block_slices(q.shape[0], some):
             cut = slice(block.start + part.start, block.start + part.stop)
-            J = (chosen[part, :, None] * GROUP + in_group).flatten(1)
+            group = chosen[part]
+            J = first[group][:, :, None] + stride[group][:, :, None] * in_group
+            J = J.flatten(1).sort(dim=1).values
             gap = X[J.clamp(max=n - 1)] - q[part, None, :]
             D = gap.square_().sum(2)
             ruled_out = n <= J
@@ -117,6 +122,19 @@ class ProductRows:
         self.width = max(GROUP, TILE_ENTRIES // QUERIES // GROUP * GROUP)
         self.buffer = None
 
+    def group_places(self):
+        """The first row of each group, and how far apart its rows are."""
+        xp = namespace(self.rows)
+        n = self.rows.shape[0]
+        first = []
+        stride = []
+        for cut in block_slices(n, self.width):
+            count = -(-(cut.stop - cut.start) // GROUP)
+            first.append(xp.arange(cut.start, cut.start + count))
+            stride.append(xp.full((count,), count, dtype=xp.int64))
+        device = self.rows.device
+        return xp.concat(first).to(device), xp.concat(stride).to(device)
+
     def group_minima(self, q, into):
         """Fill in the least s of each group; e of eq. (2) and |q - c|^2."""
         xp = namespace(q)
@@ -137,9 +155,6 @@ class ProductRows:
                 tile[:, count:] = math.inf
                 tile[:, :count] = xp.addmm(self.squares[cut], slope, self.rows[cut].mT)
             first = cut.start // GROUP
-            xp.amin(
-                tile.view(m, held // GROUP, GROUP),
-                2,
-                out=into[:, first : first + held // GROUP],
-            )
+            here = into[:, first : first + held // GROUP]
+            xp.amin(tile.view(m, GROUP, held // GROUP), 1, out=here)
         return self.rounding * (norms.sqrt() + self.longest) ** 2, norms

@@ -6,21 +6,21 @@ the nearest centre of a row is that of least
     |c_j|^2 + 2 m.c_j - 2 x_i.c_j                                                (1)
 
 a product of the rows as they are with a small matrix. Where m is so far from the
-centres that (1) would lose digits, a tile of rows is moved by m first. The sums of a
-cluster are a product too: with H the one-hot matrix of the labels times the weights,
+centres that (1) would lose digits, a tile of rows is moved by m first. A tile of
+distances has a row for each centre, so that neighbouring threads compare neighbouring
+numbers. The rows of a cluster are added up in float64,
 
-    S = H^T X,    M = H^T 1                                                      (2)
+    S_j = sum_{z_i = j} w_i x_i,    M_j = sum_{z_i = j} w_i                      (2)
 
-A tile of distances is overwritten by its part of H, so that beyond X there are the
-labels and one tile, of at most a quarter of X where X is large. All of an iteration is
-computed without waiting for the device; its sums come to the host in one transfer, k d
-numbers. The order of the sums depends on the shapes alone.
+so that the order in which a device adds them shows in the last of its digits only.
+Beyond X there are the labels and one tile, of a quarter of X at most where X is large.
+All of an iteration is computed without waiting for the device; its sums come to the
+host in one transfer, k d numbers.
 """
 
 import numpy as np
 
 from ...core.arrays import arrays
-from ...core.linalg.tall_products import tall_product
 
 TILE_ENTRIES = 1 << 24  # of a tile of distances at most
 LEAST_ENTRIES = 1 << 20  # of a tile, where X is small
@@ -35,7 +35,7 @@ class TensorRows:
         entries = min(TILE_ENTRIES, max(LEAST_ENTRIES, n * d // 4))
         self.X = X
         self.n_rows = max(1, min(n, entries // k))
-        self.buffer = X.new_empty((self.n_rows, k))
+        self.buffer = X.new_empty(k * self.n_rows)
 
     def tiles(self):
         """The slices of rows that make up the tiles."""
@@ -45,33 +45,26 @@ class TensorRows:
     def nearest(self, C, m, into, visit=None):
         """Labels of the rows for centres C by eq. (1), written to `into`.
 
-        `visit(cut, labels, hot, moved)` is called after each tile with its labels, a
-        buffer (rows, k) to overwrite, and its rows as they were compared.
+        `visit(cut, labels, rows)` is called after each tile with its labels and its
+        rows as they were compared, before the labels are written.
         """
         V = C - m
         is_far = float(m @ m) > FAR * float(np.mean(np.sum(V * V, axis=1)))
         bias = np.sum(V * V, axis=1) + (0.0 if is_far else 2.0 * (V @ m))
-        bias = arrays.asarray(bias, like=self.X)
-        slope = arrays.asarray(-2.0 * V.T, like=self.X)
+        bias = arrays.asarray(bias, like=self.X)[:, None]
+        slope = arrays.asarray(-2.0 * V, like=self.X)
         origin = arrays.asarray(m, like=self.X) if is_far else None
         xp = arrays.namespace(self.X)
         for cut in self.tiles():
             rows = self.X[cut] if origin is None else self.X[cut] - origin
-            distances = self.buffer[: cut.stop - cut.start]
-            xp.addmm(bias, rows, slope, out=distances)
-            labels = distances.argmin(1)
+            count = cut.stop - cut.start
+            distances = self.buffer[: len(C) * count].view(len(C), count)
+            xp.addmm(bias, slope, rows.mT, out=distances)
+            labels = distances.argmin(0)
             if visit is not None:
-                visit(cut, labels, distances, rows)
+                visit(cut, labels, rows)
             into[cut] = labels
         return is_far
-
-
-def one_hot(labels, values, buffer):
-    """The buffer with `values` (numbers or a vector) in the column of each label."""
-    buffer.zero_()
-    if isinstance(values, float):
-        return buffer.scatter_(1, labels[:, None], values)
-    return buffer.scatter_(1, labels[:, None], values[:, None])
 
 
 class TensorAssignment:
@@ -95,25 +88,28 @@ class TensorAssignment:
         k, d = C.shape
         S = self.X.new_zeros((k, d), dtype=xp.float64)
         mass = self.X.new_zeros(k, dtype=xp.float64)
-        count = mass if self.w is None else self.X.new_zeros(k, dtype=xp.float64)
+        count = self.X.new_zeros(k, dtype=xp.int64)
         n_moved = self.X.new_zeros((), dtype=xp.int64)
+        one = xp.ones(self.rows.n_rows, dtype=xp.int64, device=self.X.device)
 
-        def add_tile(cut, labels, buffer, rows):
+        def add_tile(cut, labels, rows):
             n_moved.add_((self.labels[cut] != labels).sum())
-            hot = one_hot(labels, 1.0 if self.w is None else self.w[cut], buffer)
-            S.add_(tall_product(hot, rows))
-            mass.add_(hot.sum(0, dtype=xp.float64))
-            if self.w is not None:
-                count.add_((hot > 0).sum(0))
+            rows = rows.to(xp.float64)
+            if self.w is None:
+                count.index_add_(0, labels, one[: len(labels)])
+            else:
+                w = self.w[cut].to(xp.float64)
+                rows = rows * w[:, None]
+                mass.index_add_(0, labels, w)
+                count.index_add_(0, labels, (w > 0).to(xp.int64))
+            S.index_add_(0, labels, rows)
 
         is_far = self.rows.nearest(C, m, self.labels, add_tile)
-        parts = [S.flatten(), mass, count, n_moved[None].to(xp.float64)]
-        host = arrays.to_numpy(xp.concat(parts))
-        S = host[: k * d].reshape(k, d)
-        M, N = host[k * d : -1].reshape(2, k)
+        mass = count if self.w is None else mass
+        S, M, N, moved = arrays.to_host(S, mass, count, n_moved)
         S = S if is_far else S - M[:, None] * m
         Q = np.full(k, self.total_square(m) / k)  # only their sum is used
-        sums = ClusterSums(S, M, Q, np.rint(N).astype(np.int64), int(host[-1]))
+        sums = ClusterSums(S, M, Q, N.astype(np.int64), int(moved))
         return self.labels, sums
 
     def total_square(self, m):
@@ -145,10 +141,7 @@ class TensorAssignment:
         far = self.squared_distances(C)
         far = far if self.w is None else far * self.w
         total = self.X.new_zeros(len(C), dtype=xp.float64)
-        for cut in self.rows.tiles():
-            buffer = self.rows.buffer[: cut.stop - cut.start]
-            labels = self.labels[cut].to(xp.int64)
-            total += one_hot(labels, far[cut], buffer).sum(0, dtype=xp.float64)
+        total.index_add_(0, self.labels, far.to(xp.float64))
         return arrays.to_numpy(total)
 
     def farthest(self, C, m, placed):

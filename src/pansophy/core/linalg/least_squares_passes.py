@@ -104,7 +104,10 @@ def choose_shift(pieces, w, like):
     n = min(pieces.n, SAMPLED_FROM)
     pick = np.unique(np.linspace(0, n - 1, SAMPLE).astype(int))
     if w is not None:
-        heavy = np.flatnonzero(to_numpy(w) > 0)[:n]
+        first = w[:n] if is_foreign(w) else w  # so that few weights leave a device
+        heavy = np.flatnonzero(to_numpy(first) > 0)[:n]
+        if not len(heavy):
+            return None
         pick = heavy[np.unique(np.linspace(0, len(heavy) - 1, SAMPLE).astype(int))]
     some = pieces.take(pick)
     some = to_numpy(some.toarray() if sp.issparse(some) else some).astype(np.float64)

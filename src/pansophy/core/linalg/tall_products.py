@@ -25,6 +25,20 @@ def is_on_accelerator(x) -> bool:
     return is_torch(x) and x.device.type != "cpu"
 
 
+def column_sums(A):
+    """Sums of the columns of A in float64, without a copy of A.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.core.linalg.tall_products import column_sums
+    >>> column_sums(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([4., 6.])
+    """
+    xp = namespace(A)
+    return tall_product(xp.ones_like(A[:, :1]), A)[0, :]
+
+
 def tall_product(A, B):
     """A^T B in float64, eq. (1).
 

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...core.arrays import arrays
+from ...core.linalg.tall_products import tall_product
 from ...core.numerics import safe_divide
 from . import _class_moments
 from .normal import Moments
@@ -50,7 +51,7 @@ def class_sums(X, codes, k, w=None) -> tuple[Any, Any]:
         X = arrays.as_float(X)
         xp = arrays.namespace(X)
         R = weighted_one_hot(codes, k, w, X)
-        return xp.sum(R, axis=0), xp.matmul(R.T, X)
+        return xp.sum(R, axis=0), tall_product_like(R, X)
     X = dense_float64(X)
     N, S = np.zeros(k), np.zeros((k, X.shape[1]))
     _class_moments.add_rows(X, codes, *weights_for_loop(w), N, S)
@@ -90,13 +91,21 @@ def diagonal_class_moments(X, codes, k, w) -> Moments:
     xp = arrays.namespace(X)
     R = weighted_one_hot(codes, k, w, X)
     N = xp.sum(R, axis=0)[:, None] + xp.zeros_like(X[:1, :])
-    M = safe_divide(xp.matmul(R.T, X), N)
+    M = safe_divide(tall_product_like(R, X), N)
     D = X - xp.take(M, codes, axis=0)
-    return Moments(N, M, xp.matmul(R.T, D * D), "diag")
+    return Moments(N, M, tall_product_like(R, D * D), "diag")
+
+
+def tall_product_like(A, B):
+    """A^T B of tensors in their own dtype; the sums are in float64."""
+    return arrays.namespace(B).astype(tall_product(A, B), B.dtype)
 
 
 def weighted_scatter(D, w):
     """sum_i w_i d_i d_i'."""
+    if arrays.is_foreign(D):
+        E = D if w is None else D * arrays.asarray(w, like=D)[:, None]
+        return tall_product_like(E, D)
     if w is None:
         return arrays.namespace(D).matmul(D.T, D)
     return arrays.namespace(D).matmul((D * arrays.asarray(w, like=D)[:, None]).T, D)
@@ -106,7 +115,11 @@ def own_scatters(X, codes, k, w, M):
     """The scatter of each class about its mean, (k, d, d)."""
     xp = arrays.namespace(X)
     order = xp.argsort(codes, stable=True)
-    ends = np.searchsorted(arrays.to_numpy(xp.take(codes, order)), np.arange(k + 1))
+    if arrays.is_foreign(codes):
+        limits = xp.arange(k + 1, dtype=codes.dtype, device=arrays.device(codes))
+        ends = arrays.to_numpy(xp.searchsorted(xp.take(codes, order), limits))
+    else:
+        ends = np.searchsorted(codes[order], np.arange(k + 1))
     X = xp.take(X, order, axis=0)
     w = None if w is None else xp.take(arrays.asarray(w, like=X), order)
     parts = []
