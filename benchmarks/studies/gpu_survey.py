@@ -4,11 +4,9 @@
     python -m benchmarks.studies.gpu_survey standin      the same without a GPU, by
                                                          pansophy.testing.stand_in_device
 
-An estimator *answers there* if fitted numbers or predictions are on the device of X,
-*refuses* if it says in one sentence of ours that it computes elsewhere, *moves* if it
-answers with arrays of the host, and *fails* with any other error. Where it answers, the
-predictions are compared with those for the same rows in main memory. On the stand-in an
-estimator also moves if a fit or an answer brings as many bytes to the host as X has.
+What the outcomes mean is in `pansophy.testing.device_survey`. Where an estimator
+answers on the device, predictions are compared with those for the same rows in main
+memory.
 
 Writes gpu_survey.json beside the printed table, in $OUT if there is one.
 """
@@ -26,13 +24,11 @@ from pathlib import Path
 import numpy as np
 
 SECONDS = 20  # of one estimator
-N_ROWS = 300
 PACKAGES = (
     "torch", "numpy", "scipy", "scikit-learn", "numba", "llvmlite", "triton",
     "array-api-compat", "threadpoolctl", "narwhals", "pyarrow", "pandas", "safetensors",
     "gymnasium",
 )  # fmt: skip
-METHODS = ("predict", "predict_proba", "transform", "score_samples")
 
 
 class TooLongError(Exception):
@@ -55,107 +51,20 @@ def time_limit(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
-def tables(cls, device):
-    """An instance, rows and a target in main memory and on the device."""
-    import torch
-
-    from pansophy.testing import quick_instance, usual_table
-
-    model = quick_instance(cls)
-    if "random_state" in model.get_params():
-        model.set_params(random_state=0)
-    X, y = usual_table(model, n_rows=N_ROWS, n_classes=2)
-    on_host = torch.as_tensor(np.ascontiguousarray(X)), torch.as_tensor(y)
-    return model, on_host, tuple(a.to(device) for a in on_host)
-
-
-def places(model, device):
-    """Kinds of places of the fitted attributes and of the answers of a model."""
-    import torch
-
-    found = Counter()
-    for name, value in vars(model).items():
-        if name.endswith("_") and isinstance(value, torch.Tensor):
-            found["there" if value.device.type == device else "host"] += 1
-        elif name.endswith("_") and isinstance(value, np.ndarray) and value.size > 1:
-            found["host"] += 1
-    return found
-
-
 def survey_one(cls, device, counts=None):
     """(outcome, detail) of one estimator; `counts` are those of a stand-in device."""
-    import torch
-    from sklearn.base import clone
+    from pansophy.testing.device_survey import device_answer, usual_tensors
 
-    model, host, there = tables(cls, device)
-    size = there[0].numel() * there[0].element_size()
-    fetched = []
-
-    def note(what):
-        if counts is not None and counts.n_bytes_out >= size:
-            fetched.append(f"{what} fetches {counts.n_bytes_out} bytes")
-        if counts is not None:
-            counts.reset()
-
-    note("the table")
-    fetched.clear()
+    outcome, detail, answers, _ = device_answer(cls, device, counts)
+    if outcome != "there" or not answers:
+        return outcome, detail
+    model, X, y = usual_tensors(cls)
     try:
-        model.fit(*there)
-    except TooLongError as error:
-        return "slow", str(error)
+        model.fit(X, y)
     except Exception as error:
-        text = " ".join(str(error).split())
-        ours = cls.__name__ in text and device in text
-        return ("refuses" if ours else "fails"), f"{type(error).__name__}: {text[:160]}"
-    note("fit")
-    answers, apart = {}, None
-    other = None
-    for method in METHODS:
-        if not hasattr(model, method):
-            continue
-        arguments = () if method == "sample" else (there[0],)
-        try:
-            value = getattr(model, method)(*arguments)
-            note(method)
-        except Exception as error:
-            text = " ".join(str(error).split())
-            ours = cls.__name__ in text and device in text
-            answers[method] = (
-                "refuses" if ours else f"{type(error).__name__}: {text[:120]}"
-            )
-            continue
-        value = value[0] if isinstance(value, tuple) else value
-        if isinstance(value, torch.Tensor) and value.device.type == device:
-            answers[method] = "there"
-            if method == "sample":
-                continue
-            other = other or fitted_on_host(clone(model), host)
-            if other is not None:
-                apart = max(
-                    apart or 0.0, difference(value, getattr(other, method)(host[0]))
-                )
-        else:
-            answers[method] = "moves"
-    said = ", ".join(f"{m} {a}" for m, a in answers.items())
-    detail = said + ("" if apart is None else f", apart {apart:.0e}")
-    failed = [a for a in answers.values() if a not in ("there", "refuses", "moves")]
-    if failed:
-        return "fails", detail
-    if fetched:
-        return "moves", ", ".join(fetched)
-    if "moves" in answers.values():
-        return "moves", detail
-    if "there" in answers.values() or places(model, device)["there"]:
-        return "there", detail
-    return ("moves" if places(model, device)["host"] else "there"), detail
-
-
-def fitted_on_host(model, host):
-    """The same model fitted in main memory, or None."""
-    try:
-        return model.fit(*host)
-    except Exception:
-        return None
+        return outcome, f"not on the host: {type(error).__name__}"
+    apart = [difference(v, getattr(model, name)(X)) for name, v in answers.items()]
+    return outcome, f"apart {max(apart):.0e}"
 
 
 def difference(one, two):

@@ -41,6 +41,7 @@ from ..core.numerics import LOG_2PI, logsumexp, safe_divide
 from .gaussian.covariance import SHAPES
 from .gaussian.normal import Moments, Normal, moments
 
+FAR = 1e3  # |mean| over standard deviation above which tensors are moved by the mean
 ERROR = 1e-9  # of a log-density, the most that a caller should allow
 KINDS = {"tied": 0, "spherical": 1, "diag": 2, "full": 3, "low_rank": 3}
 LINEAR, SPHERE, SQUARES, PRODUCTS = range(4)
@@ -176,6 +177,13 @@ def weighted_responsibilities(L, w=None, y=None, owner=None, hard=False):
 def tensor_responsibilities(L, w=None, y=None, owner=None, hard=False):
     """`weighted_responsibilities` with the sum left where L is."""
     xp = arrays.namespace(L)
+    if arrays.is_torch(L) and y is None and not hard:
+        norm = L.logsumexp(1)
+        R = L.softmax(1)
+        if w is not None:
+            w = arrays.asarray(w, like=L)
+            R, norm = R * w[:, None], norm * w
+        return R, norm.sum()
     if y is not None:
         put = lambda a: xp.asarray(a, device=arrays.device(L))
         y = put(y)[:, None]
@@ -240,23 +248,29 @@ def expected_tensor_features(rows, coordinates: Coordinates, B, owner, hard):
     like = as_double(rows.X[:1, ...])
     put = lambda a: arrays.asarray(a, like=like)
     d = len(coordinates.c)
-    origin = put(coordinates.c)
-    scale = put(coordinates.s)
-    rotation = put(coordinates.W)
+    rotation = coordinates.W if coordinates.rotated else np.eye(d)
+    to_features = rotation / coordinates.s[:, None]  # (1, u) = origin + x' W
+    # rows far from 0 are moved first, or the product would lose their digits
+    is_far = np.abs(coordinates.c / coordinates.s).max() > FAR
+    center = put(coordinates.c) if is_far else None
+    moved = 0 * coordinates.c if is_far else coordinates.c
+    origin = put(np.append(1.0, -moved @ to_features))
+    to_features = put(np.column_stack([np.zeros(d), to_features]))
+    linear = put(B[:, : 1 + d].T)
     second = B[:, 1 + d :].T
     upper = np.triu_indices(d)
     if coordinates.kind == PRODUCTS:
         second = np.zeros((d, d, len(B)))
         second[upper] = B[:, 1 + d :].T
         second = second.reshape(d * d, len(B))
-    constant = put(B[:, 0])
-    slope = put(B[:, 1 : 1 + d].T)
     second = put(second)
 
     def part(X, w=None, y=None):
-        U = (as_double(X) - origin) / scale
-        U = U @ rotation if coordinates.rotated else U
-        L = constant + U @ slope
+        X = as_double(X)
+        X = X if center is None else X - center
+        T = origin + X @ to_features
+        U = T[:, 1:]
+        L = T @ linear
         squares = None
         if coordinates.kind == SPHERE:
             squares = xp.sum(U * U, axis=1)[:, None]
@@ -266,15 +280,14 @@ def expected_tensor_features(rows, coordinates: Coordinates, B, owner, hard):
             squares = xp.reshape(U[:, :, None] * U[:, None, :], (U.shape[0], d * d))
         L = L if squares is None else L + squares @ second
         R, loglik = tensor_responsibilities(L, w, y, owner, hard)
-        sums = [xp.sum(R, axis=0)[None, :], tall_product(U, R)]
-        sums += [] if squares is None else [tall_product(squares, R)]
-        return xp.concat(sums, axis=0), loglik
+        if squares is None:
+            return tall_product(T, R), loglik
+        return tall_product(T, R), tall_product(squares, R), loglik
 
-    S, loglik = arrays.to_host(*rows.sum(part))
+    *sums, loglik = arrays.to_host(*rows.sum(part))
     if coordinates.kind == PRODUCTS:
-        pairs = S[1 + d :].reshape(d, d, len(B))[upper]
-        S = np.concatenate([S[: 1 + d], pairs])
-    return S, float(loglik)
+        sums[1] = sums[1].reshape(d, d, len(B))[upper]
+    return np.concatenate(sums), float(loglik)
 
 
 def log_densities(X, coordinates: Coordinates, B):

@@ -462,15 +462,16 @@ def tensor_second_moments(X, s):
     """`weighted_second_moments` of a tensor, on its device."""
     xp = arrays.namespace(X)
 
-    def tile(X, s):
-        S = X * s[:, None]
-        border = tall_product(s[:, None], X)
-        corner = xp.sum(xp.astype(s, xp.float64))[None, None]
-        top = xp.concat([tall_product(X, S), xp.matrix_transpose(border)], axis=1)
-        return xp.concat([top, xp.concat([border, corner], axis=1)], axis=0)
-
-    step = max(1024, SQUARED_ENTRIES // int(X.shape[1]))
-    return sum_statistics(tile(*t) for t in Rows(X, s, block=step).blocks())
+    n, d = (int(k) for k in X.shape)
+    step = max(SQUARED_ENTRIES // d, n // 4, 1024)  # a copy of a quarter of X at most
+    inner = sum_statistics(
+        tall_product(rows, rows * weights[:, None])
+        for rows, weights in Rows(X, s, block=min(step, n)).blocks()
+    )
+    border = tall_product(s[:, None], X)
+    corner = xp.sum(xp.astype(s, xp.float64))[None, None]
+    top = xp.concat([inner, xp.matrix_transpose(border)], axis=1)
+    return xp.concat([top, xp.concat([border, corner], axis=1)], axis=0)
 
 
 def bordered_matrix(A, c, s):

@@ -8,12 +8,14 @@ the nearest centre of a row is that of least
 a product of the rows as they are with a small matrix. Where m is so far from the
 centres that (1) would lose digits, a tile of rows is moved by m first. A tile of
 distances has a row for each centre, so that neighbouring threads compare neighbouring
-numbers. The rows of a cluster are added up in float64,
+numbers. The rows of a cluster are added up where they are,
 
     S_j = sum_{z_i = j} w_i x_i,    M_j = sum_{z_i = j} w_i                      (2)
 
-so that the order in which a device adds them shows in the last of its digits only.
-Beyond X there are the labels and one tile, of a quarter of X at most where X is large.
+those of a tile in the dtype of X and the tiles in float64. The order in which a device
+adds the rows of a tile shows in the last digit, unless torch is told to be
+deterministic. Beyond X there are two sets of labels and one tile, of a quarter of X at
+most where X is large.
 All of an iteration is computed without waiting for the device; its sums come to the
 host in one transfer, k d numbers.
 """
@@ -77,6 +79,7 @@ class TensorAssignment:
         self.k = k
         self.rows = TensorRows(X, k)
         self.labels = X.new_full((X.shape[0],), -1, dtype=xp.int32)
+        self.spare = xp.empty_like(self.labels)  # the labels of the next iteration
         self.origin = None  # what `square` belongs to
         self.square = 0.0  # sum w |x - m|^2
 
@@ -88,23 +91,20 @@ class TensorAssignment:
         k, d = C.shape
         S = self.X.new_zeros((k, d), dtype=xp.float64)
         mass = self.X.new_zeros(k, dtype=xp.float64)
-        count = self.X.new_zeros(k, dtype=xp.int64)
-        n_moved = self.X.new_zeros((), dtype=xp.int64)
-        one = xp.ones(self.rows.n_rows, dtype=xp.int64, device=self.X.device)
 
         def add_tile(cut, labels, rows):
-            n_moved.add_((self.labels[cut] != labels).sum())
-            rows = rows.to(xp.float64)
-            if self.w is None:
-                count.index_add_(0, labels, one[: len(labels)])
-            else:
-                w = self.w[cut].to(xp.float64)
+            if self.w is not None:
+                w = self.w[cut]
                 rows = rows * w[:, None]
-                mass.index_add_(0, labels, w)
-                count.index_add_(0, labels, (w > 0).to(xp.int64))
-            S.index_add_(0, labels, rows)
+                mass.index_add_(0, labels, w.to(xp.float64))
+            S.add_(self.X.new_zeros((k, d)).index_add_(0, labels, rows))
 
-        is_far = self.rows.nearest(C, m, self.labels, add_tile)
+        labels = self.spare
+        is_far = self.rows.nearest(C, m, labels, add_tile)
+        n_moved = (labels != self.labels).sum()
+        self.labels, self.spare = labels, self.labels
+        kept = labels if self.w is None else labels.masked_fill(self.w <= 0, -1)
+        count = xp.histc(kept.to(xp.float32), bins=k, min=0, max=k)
         mass = count if self.w is None else mass
         S, M, N, moved = arrays.to_host(S, mass, count, n_moved)
         S = S if is_far else S - M[:, None] * m

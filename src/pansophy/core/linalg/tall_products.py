@@ -57,10 +57,12 @@ def tall_product(A, B):
     parts = min(TILES // (-(-a // TILE) * -(-b // TILE)), n // LEAST_ROWS)
     if parts < 2:
         return (A.mT @ B).to(xp.float64)
+    parts = next((p for p in range(parts, 3 * parts // 4, -1) if n % p == 0), parts)
     rows = n // parts
     cut = parts * rows
-    products = A[:cut].unflatten(0, (parts, rows)).mT @ B[:cut].unflatten(
-        0, (parts, rows)
-    )
+    if cut == n:
+        products = xp.bmm(A.view(parts, rows, a).mT, B.view(parts, rows, b))
+        return products.sum(0, dtype=xp.float64)
+    products = xp.bmm(A[:cut].view(parts, rows, a).mT, B[:cut].view(parts, rows, b))
     total = products.sum(0, dtype=xp.float64)
-    return total if cut == n else total + (A[cut:].mT @ B[cut:]).to(xp.float64)
+    return total.add_(A[cut:].mT @ B[cut:])
