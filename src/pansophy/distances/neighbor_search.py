@@ -49,7 +49,11 @@ from .brute_force import (
 )
 from .kd_tree import LEAF, KDTree, build_kd_tree
 from .pairwise_metrics import as_float_rows, block_slices, unit_rows
-from .tensor_search import is_searched_by_groups, k_nearest_by_groups
+from .tensor_search import (
+    is_searched_by_groups,
+    k_nearest_by_differences,
+    k_nearest_by_groups,
+)
 
 KINDS = {"euclidean": 2, "l2": 2, "sqeuclidean": 2, "squared_euclidean": 2}
 KINDS |= {"cosine": 2, "manhattan": 1, "cityblock": 1, "l1": 1, "chebyshev": 0}
@@ -380,26 +384,24 @@ def k_nearest_tensor(index, Q, k):
     far = far if index.metric in SQUARES else far.sqrt_()
     left = unsure.nonzero()[:, 0]
     if left.shape[0]:
-        far[left], rows[left] = k_nearest_by_sorting(index, Q, k, left)
+        again, rows[left] = k_nearest_by_differences(X, Q, k, left)
+        far[left] = again**2 if index.metric in SQUARES else again
     return far, rows
 
 
-def k_nearest_by_sorting(index, Q, k, asked=None):
-    """The k nearest rows from the distances to all rows, for the queries `asked`."""
+def k_nearest_by_sorting(index, Q, k):
+    """The k nearest rows from the distances to all rows, by any metric."""
     X = index.X
     xp = namespace(X)
     same = Q is None
     Q = X if same else Q
-    own = xp.arange(Q.shape[0], dtype=xp.int64, device=getattr(X, "device", None))
-    if asked is not None:
-        Q, own = xp.take(Q, asked, axis=0), asked
     n = index.n
     rows = xp.arange(n, dtype=xp.int64, device=getattr(X, "device", None))
     results = []
     for cut in block_slices(int(Q.shape[0]), max(1, (1 << 24) // n)):
         D = metric_tile(index, Q[cut, :], X)
         if same:
-            D = xp.where(rows[None, :] == own[cut][:, None], xp.inf, D)
+            D = xp.where(rows[None, :] == rows[cut][:, None], xp.inf, D)
         at = xp.argsort(D, axis=1, stable=True)[:, :k]
         results.append((xp.take_along_axis(D, at, axis=1), at))
     return tuple(xp.concat(list(part)) for part in zip(*results, strict=True))

@@ -4,7 +4,8 @@ About a point c, the mean of the rows,
 
     s_ij = |x_j - c|^2 - 2 x_j.(q_i - c) = |x_j - q_i|^2 + (what j does not change)  (1)
 
-is one product for a tile of queries and rows, of which only the least entry of each
+is one product for a tile of queries and rows (as they are, unless they are far from 0),
+of which only the least entry of each
 group of `GROUP` rows is kept; the rows of a group lie far apart in the tile, so that
 neighbouring threads compare neighbouring numbers. At most k groups hold the k nearest
 rows, and they are those of least minima; a few groups more are taken, since (1) errs by
@@ -77,10 +78,10 @@ def k_nearest_by_groups(X, Q, k):
     for block in block_slices(m, QUERIES):
         q = Q[block]
         minima = least[: q.shape[0]]
-        slack, norms = rows.group_minima(q, minima)
+        slack, constant = rows.group_minima(q, minima)
         best = minima.topk(taken + 1, dim=1, largest=False, sorted=True)
         chosen = best.indices[:, :taken]
-        limit = best.values[:, taken] + norms - slack
+        limit = best.values[:, taken] + constant - slack
         for part in block_slices(q.shape[0], some):
             cut = slice(block.start + part.start, block.start + part.stop)
             group = chosen[part]
@@ -100,6 +101,35 @@ def k_nearest_by_groups(X, Q, k):
     return far, nearest, unsure
 
 
+def k_nearest_by_differences(X, Q, k, asked):
+    """Distances and numbers of the k nearest rows of the queries `asked`.
+
+    All distances come from differences, so that equals are exactly equal.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pansophy.distances.tensor_search import k_nearest_by_differences
+    >>> X = torch.tensor([[1.0], [4.0], [3.0]])
+    >>> far, rows = k_nearest_by_differences(X, None, 1, torch.tensor([0, 1]))
+    >>> far.tolist(), rows.tolist()
+    ([[2.0], [1.0]], [[2], [2]])
+    """
+    xp = namespace(X)
+    n = X.shape[0]
+    rows = xp.arange(n, device=X.device)
+    parts = []
+    for cut in block_slices(asked.shape[0], max(1, TILE_ENTRIES // n)):
+        own = asked[cut]
+        q = X[own] if Q is None else Q[own]
+        D = xp.cdist(q, X, compute_mode="donot_use_mm_for_euclid_dist")
+        if Q is None:
+            D = D.masked_fill_(own[:, None] == rows, math.inf)
+        far, nearest = D.sort(dim=1, stable=True)
+        parts.append((far[:, :k], nearest[:, :k]))
+    return tuple(xp.concat(part) for part in zip(*parts, strict=True))
+
+
 class ProductRows:
     """Rows with what eq. (1) needs of them."""
 
@@ -113,10 +143,10 @@ class ProductRows:
         for cut in block_slices(n, step):
             squares[cut] = (X[cut] - self.center).square_().sum(1)
         # rows far from 0 lose digits in x.q: they are moved, at the price of a copy
-        is_far = bool(offset > FAR * squares.mean())
-        self.rows = X - self.center if is_far else X
+        self.is_moved = bool(offset > FAR * squares.mean())
+        self.rows = X - self.center if self.is_moved else X
         longest = squares.max().sqrt()
-        self.longest = longest if is_far else longest + offset.sqrt()
+        self.longest = longest if self.is_moved else longest + offset.sqrt()
         self.squares = squares
         self.rounding = (d + 16) * xp.finfo(X.dtype).eps
         self.width = max(GROUP, TILE_ENTRIES // QUERIES // GROUP * GROUP)
@@ -136,7 +166,7 @@ class ProductRows:
         return xp.concat(first).to(device), xp.concat(stride).to(device)
 
     def group_minima(self, q, into):
-        """Fill in the least s of each group; e of eq. (2) and |q - c|^2."""
+        """Fill in the least s of each group; e of eq. (2), and what s leaves out."""
         xp = namespace(q)
         q = q - self.center
         norms = q.square().sum(1)
@@ -157,4 +187,5 @@ class ProductRows:
             first = cut.start // GROUP
             here = into[:, first : first + held // GROUP]
             xp.amin(tile.view(m, GROUP, held // GROUP), 1, out=here)
-        return self.rounding * (norms.sqrt() + self.longest) ** 2, norms
+        slack = self.rounding * (norms.sqrt() + self.longest) ** 2
+        return slack, norms if self.is_moved else norms + 2.0 * (q @ self.center)

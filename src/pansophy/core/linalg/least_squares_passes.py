@@ -111,10 +111,16 @@ def choose_shift(pieces, w, like):
             return None
         pick = heavy[np.unique(np.linspace(0, len(heavy) - 1, SAMPLE).astype(int))]
     some = pieces.take(pick)
-    some = to_numpy(some.toarray() if sp.issparse(some) else some).astype(np.float64)
+    some = some.toarray() if sp.issparse(some) else some
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = some.mean(axis=0)
-        spread = some.std(axis=0)
+        if is_foreign(some):
+            xp = namespace(some)
+            some = xp.astype(some, xp.float64)
+            mean, spread = to_host(xp.mean(some, axis=0), xp.std(some, axis=0))
+        else:
+            some = some.astype(np.float64)
+            mean = some.mean(axis=0)
+            spread = some.std(axis=0)
         if np.all(np.abs(mean) <= TAME * spread) or not np.all(np.isfinite(mean)):
             return None
     return on_device(round_to_few_bits(mean, spread), like)
