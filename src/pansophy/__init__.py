@@ -26,6 +26,8 @@ def __getattr__(name):
         return getattr(importlib.import_module(".persist", __name__), name)
     if name in ("from_sklearn", "to_onnx", "to_script"):
         return getattr(importlib.import_module(".interchange", __name__), name)
+    if name == "device":
+        return importlib.import_module(".core.arrays.devices", __name__).use_device
     if name == "forecast":
         return importlib.import_module(".forecasting", __name__).forecast
     if name == "Ragged":
@@ -61,5 +63,14 @@ def __dir__():
 
     modules = {m.name for m in pkgutil.iter_modules(__path__)}
     public = {name for name in modules if not name.startswith("_")}
-    own = {"Ragged", "forecast", "save", "load", "from_sklearn", "to_onnx", "to_script"}
+    own = {
+        "Ragged",
+        "device",
+        "forecast",
+        "save",
+        "load",
+        "from_sklearn",
+        "to_onnx",
+        "to_script",
+    }
     return sorted({*own, *public, *sklearn.__all__})

@@ -43,6 +43,7 @@ from sklearn.utils.validation import (
 
 from .core.arrays import arrays
 from .core.arrays.block_readers import reads_blocks
+from .core.arrays.devices import moved_to_device
 from .core.arrays.frames import (
     column_names,
     date_column,
@@ -130,6 +131,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     __signature__ = PlainSignature()
     _tensors = True  # False: tensors in main memory become NumPy, others are refused
+    _on_devices = True  # False: answers are tensors, but those of a device are refused
 
     def __new__(cls, *args, **keywords):
         check_keywords(cls, keywords)
@@ -179,6 +181,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             X, y = self._check_foreign(X, y, reset=True, finite=finite)
         else:
             X, y = self._check_numpy(X, y, y_kind, checks)
+            if self._computes_on_devices():
+                X, y = moved_to_device(X, y, checks)
         w = check_sample_weight(sample_weight, X)
         return (X, w) if y_kind is None else (X, y, w)
 
@@ -268,7 +272,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             return self._check_width(X)
         if arrays.is_foreign(X):
             return self._check_foreign(X)[0]
-        return validate_rows(self, X, reset=False, **{"dtype": FLOATS, **checks})
+        X = validate_rows(self, X, reset=False, **{"dtype": FLOATS, **checks})
+        on_device = self._computes_on_devices()
+        return moved_to_device(X, None, checks)[0] if on_device else X
+
+    @classmethod
+    def _computes_on_devices(cls) -> bool:
+        """Whether the method computes where a tensor is."""
+        return cls._tensors and cls._on_devices
 
     _divergence_advice = "Scale the data or take smaller steps."
 

@@ -1,4 +1,4 @@
-"""The rule of devices: X decides, what cannot compute there says so, nothing is fetched.
+"""The rule of devices: X decides, and what cannot compute there says so.
 
 Every estimator is handed a tensor of a stand-in device, which computes in main memory
 and counts what crosses to the host, so that a machine without a GPU guards the rule.

@@ -80,6 +80,8 @@ class IncrementalPCA(AbstractPCA):
     copy: Flag = True
     batch_size: Count | None = None
 
+    _on_devices = False
+
     def fit(self, X, y=None):
         """Go through the rows once, batch by batch.
 

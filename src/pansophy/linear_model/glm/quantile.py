@@ -138,6 +138,8 @@ class QuantileRegressor(AbstractLinearRegressor):
     solver: Literal["auto", "interior", "highs", "highs-ds", "highs-ipm"] = "auto"
     solver_options: dict | None = None
 
+    _on_devices = False
+
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
         X, y, w = self._check_training_data(

@@ -101,6 +101,8 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
 
     _any_scale = True  # `core.linalg.least_squares` scales the columns
 
+    _on_devices = False
+
     def fit(self, X, y, covariance=None):
         """Minimise eq. (1); covariance is R (n, n), its diagonal (n,) or None (I)."""
         X, y = self._check_training_data(X, y, y_kind="numbers")[:2]

@@ -116,6 +116,8 @@ class MultiTaskRidge(AbstractLinearRegressor):
     coupling: NonNegative | Infinite = 1.0
     fit_intercept: Flag = True
 
+    _on_devices = False
+
     def fit(self, X, y, sample_weight=None, *, tasks=None):
         """Minimise eq. (1); `tasks` names the task of each row, else y's columns do."""
         X, y, w = self._check_training_data(X, y, sample_weight, y_kind="numbers")

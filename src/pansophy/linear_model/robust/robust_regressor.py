@@ -121,6 +121,8 @@ class RobustRegressor(AbstractLinearRegressor):
     max_iter: Count = 100
     tol: NonNegative = 1e-8
 
+    _on_devices = False
+
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
         X, y, w = self._check_training_data(X, y, sample_weight, y_kind="number")
