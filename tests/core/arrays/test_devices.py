@@ -61,6 +61,6 @@ def test_the_device_of_a_block_ends_with_it():
 
 
 def test_a_device_that_is_not_there_is_one_sentence():
-    with pytest.raises(ValueError, match=r"'nowhere' cannot be used .*pansophy doctor"):
-        with ps.device("nowhere"):
-            pass
+    says = r"'nowhere' cannot be used .*pansophy doctor"
+    with pytest.raises(ValueError, match=says), ps.device("nowhere"):
+        pass

@@ -87,11 +87,11 @@ def prepare_least_squares(
     shift = choose_shift(pieces, w, like) if intercept else None
     if held is None or isinstance(held, DatasetRows):  # cut alike: same last bit
         size = BLOCK_BYTES if shift is None and w is None else COPY_BYTES
+        least = max(256, 4 * d if n > 4 * d else n)
         if is_foreign(X):  # devices like it large; blocks that lie there are no copies
             in_place = shift is None and w is None and X.dtype == xp.float64
             size = 64 * BLOCK_BYTES
-        least = max(256, 4 * d if n > 4 * d else n)
-        least = n if is_foreign(X) and in_place else least
+            least = n if in_place else least
         block = max(least, min(size // (8 * max(d, 1)), -(-n // PARTS)))
         pieces = as_rows(X, Y, w, block=block)
     return LeastSquaresProblem(pieces, shift, offset, W, intercept, like)
