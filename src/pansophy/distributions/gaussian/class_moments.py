@@ -19,10 +19,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...core.arrays import arrays
+from ...core.arrays.rows import Rows, sum_statistics
 from ...core.linalg.tall_products import tall_product
 from ...core.numerics import safe_divide
 from . import _class_moments
 from .normal import Moments
+
+TILE_ENTRIES = 1 << 23  # of a tile of a tensor less the means of its classes
 
 
 def dense_float64(x) -> np.ndarray:
@@ -74,6 +77,9 @@ def class_moments(X, codes, k, w=None, shape="full") -> Moments:
     N, S = class_sums(X, codes, k, w)
     xp = arrays.namespace(X)
     M = safe_divide(S, N[:, None] + xp.zeros_like(S))
+    if shape == "tied" and arrays.is_foreign(X):
+        parts = (weighted_scatter(D, v) for D, v in tiles_about_means(X, codes, w, M))
+        return Moments(N, M, sum_statistics(parts), shape)
     if shape == "tied":
         D = X - xp.take(M, codes, axis=0)
         return Moments(N, M, weighted_scatter(D, w), shape)
@@ -92,8 +98,21 @@ def diagonal_class_moments(X, codes, k, w) -> Moments:
     R = weighted_one_hot(codes, k, w, X)
     N = xp.sum(R, axis=0)[:, None] + xp.zeros_like(X[:1, :])
     M = safe_divide(tall_product_like(R, X), N)
-    D = X - xp.take(M, codes, axis=0)
-    return Moments(N, M, tall_product_like(R, D * D), "diag")
+    parts = (tall_product_like(r, D * D) for D, r in tiles_about_means(X, codes, R, M))
+    return Moments(N, M, sum_statistics(parts), "diag")
+
+
+def tiles_about_means(X, codes, w, M):
+    """Tiles of the rows of a tensor less the means M of their classes.
+
+    Yields the tile and its part of w: weights, memberships or None. A tile has an
+    eighth of X where X is large.
+    """
+    xp = arrays.namespace(X)
+    n, d = (int(size) for size in X.shape)
+    step = min(n, max(TILE_ENTRIES // d, n // 8, 1))
+    for x, c, v in Rows(X, codes, w, block=step).blocks():
+        yield x - xp.take(M, c, axis=0), v
 
 
 def tall_product_like(A, B):
