@@ -225,7 +225,7 @@ def epoch_in_torch(X, y, sizes, batch):
     with torch.cuda.graph(graph):
         step()
 
-    def epoch():
+    def epoch(keep=(net, rule)):  # a graph does not keep alive what it was made of
         order = torch.randperm(len(X), device=DEVICE)
         for i in range(0, len(X) - batch + 1, batch):
             xb.copy_(X[order[i : i + batch]])
