@@ -22,14 +22,14 @@ def doctor(as_json: AsJson = False):
     with errors_as_one_sentence():
         from ..core.machine import machine_report
 
-        report = {**machine_report(), "estimators": estimators_by_place()}
+        report = {**machine_report(), "estimators": _estimators_by_place()}
         if as_json:
             print_json(report)
         else:
-            print_text("\n".join(report_lines(report)))
+            print_text("\n".join(_report_lines(report)))
 
 
-def estimators_by_place() -> dict[str, list[str]]:
+def _estimators_by_place() -> dict[str, list[str]]:
     """Names of the estimators that compute where X is, and with NumPy alone."""
     from ..testing import all_estimators
 
@@ -41,7 +41,7 @@ def estimators_by_place() -> dict[str, list[str]]:
     return places
 
 
-def report_lines(report) -> list[str]:
+def _report_lines(report) -> list[str]:
     """The report as lines for a reader."""
     versions = ", ".join(
         f"{name} {version or 'not installed'}"

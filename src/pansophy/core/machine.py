@@ -32,26 +32,26 @@ def machine_report() -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "versions": package_versions(),
+        "versions": _package_versions(),
         "threads": {"cores": os.cpu_count() or 1, "usable": available_threads()},
-        "blas": blas_libraries(),
-        "loops": loop_report(),
-        "devices": torch_devices(),
+        "blas": _blas_libraries(),
+        "loops": _loop_report(),
+        "devices": _torch_devices(),
     }
 
 
-def package_versions() -> dict[str, str | None]:
+def _package_versions() -> dict[str, str | None]:
     """Versions of what fits rest on; None for what is not installed."""
-    found: dict[str, str | None] = {}
+    versions: dict[str, str | None] = {}
     for name in ("pansophy", *PACKAGES):
         try:
-            found[name] = importlib.metadata.version(name)
+            versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            found[name] = None
-    return found
+            versions[name] = None
+    return versions
 
 
-def blas_libraries() -> list[dict[str, Any]]:
+def _blas_libraries() -> list[dict[str, Any]]:
     """The loaded libraries for matrix products, each with its threads."""
     import scipy.linalg  # noqa: F401  loads the library that is to be found
 
@@ -67,7 +67,7 @@ def blas_libraries() -> list[dict[str, Any]]:
     ]
 
 
-def loop_report() -> dict[str, Any]:
+def _loop_report() -> dict[str, Any]:
     """Levels of compiled loops: those of this processor, and those that are shipped."""
     return {
         "processor": list(host_levels()),
@@ -77,16 +77,16 @@ def loop_report() -> dict[str, Any]:
     }
 
 
-def torch_devices() -> list[dict[str, Any]]:
+def _torch_devices() -> list[dict[str, Any]]:
     """The devices that torch sees, the processor first; none without torch."""
     if importlib.util.find_spec("torch") is None:
         return []
     import torch
 
-    found: list[dict[str, Any]] = [{"name": "cpu", "is": platform.machine()}]
+    devices: list[dict[str, Any]] = [{"name": "cpu", "is": platform.machine()}]
     for i in range(torch.cuda.device_count()):
         properties = torch.cuda.get_device_properties(i)
-        found.append(
+        devices.append(
             {
                 "name": f"cuda:{i}",
                 "is": properties.name,
@@ -94,5 +94,5 @@ def torch_devices() -> list[dict[str, Any]]:
             }
         )
     if torch.backends.mps.is_available():
-        found.append({"name": "mps", "is": "Apple"})
-    return found
+        devices.append({"name": "mps", "is": "Apple"})
+    return devices

@@ -61,19 +61,19 @@ def k_nearest_by_groups(X, Q, k):
     ([[0.0625, 0.5625]], [[7, 8]], [False])
     """
     xp = namespace(X)
-    same = Q is None
-    Q = X if same else Q
+    is_self = Q is None
+    Q = X if is_self else Q
     n, d = X.shape
     groups = -(-n // GROUP)
-    taken = k + int(same) + SPARE
+    taken = k + int(is_self) + SPARE
     rows = ProductRows(X)
     m = Q.shape[0]
     far = X.new_empty((m, k))
     nearest = X.new_empty((m, k), dtype=xp.int64)
     unsure = X.new_empty(m, dtype=xp.bool)
     least = X.new_empty((min(QUERIES, m), groups))
-    some = max(1, CANDIDATE_ENTRIES // (taken * GROUP * d))
-    first, stride = rows.group_places()
+    n_at_once = max(1, CANDIDATE_ENTRIES // (taken * GROUP * d))
+    first_row, stride = rows.group_places()
     in_group = xp.arange(GROUP, device=X.device)
     for block in block_slices(m, QUERIES):
         q = Q[block]
@@ -82,15 +82,15 @@ def k_nearest_by_groups(X, Q, k):
         best = minima.topk(taken + 1, dim=1, largest=False, sorted=True)
         chosen = best.indices[:, :taken]
         limit = best.values[:, taken] + constant - slack
-        for part in block_slices(q.shape[0], some):
+        for part in block_slices(q.shape[0], n_at_once):
             cut = slice(block.start + part.start, block.start + part.stop)
             group = chosen[part]
-            J = first[group][:, :, None] + stride[group][:, :, None] * in_group
+            J = first_row[group][:, :, None] + stride[group][:, :, None] * in_group
             J = J.flatten(1).sort(dim=1).values
             gap = X[J.clamp(max=n - 1)] - q[part, None, :]
             D = gap.square_().sum(2)
             ruled_out = n <= J
-            if same:
+            if is_self:
                 own = xp.arange(cut.start, cut.stop, device=X.device)
                 ruled_out = ruled_out | (own[:, None] == J)
             D = D.masked_fill_(ruled_out, math.inf)
@@ -156,14 +156,14 @@ class ProductRows:
         """The first row of each group, and how far apart its rows are."""
         xp = namespace(self.rows)
         n = self.rows.shape[0]
-        first = []
+        first_row = []
         stride = []
         for cut in block_slices(n, self.width):
             count = -(-(cut.stop - cut.start) // GROUP)
-            first.append(xp.arange(cut.start, cut.start + count))
+            first_row.append(xp.arange(cut.start, cut.start + count))
             stride.append(xp.full((count,), count, dtype=xp.int64))
         device = self.rows.device
-        return xp.concat(first).to(device), xp.concat(stride).to(device)
+        return xp.concat(first_row).to(device), xp.concat(stride).to(device)
 
     def group_minima(self, q, into):
         """Fill in the least s of each group; e of eq. (2), and what s leaves out."""
@@ -184,8 +184,8 @@ class ProductRows:
             else:
                 tile[:, count:] = math.inf
                 tile[:, :count] = xp.addmm(self.squares[cut], slope, self.rows[cut].mT)
-            first = cut.start // GROUP
-            here = into[:, first : first + held // GROUP]
-            xp.amin(tile.view(m, GROUP, held // GROUP), 1, out=here)
+            first_group = cut.start // GROUP
+            minima_of_tile = into[:, first_group : first_group + held // GROUP]
+            xp.amin(tile.view(m, GROUP, held // GROUP), 1, out=minima_of_tile)
         slack = self.rounding * (norms.sqrt() + self.longest) ** 2
         return slack, norms if self.is_moved else norms + 2.0 * (q @ self.center)

@@ -66,7 +66,7 @@ class Coordinates(NamedTuple):
 def pooled_moments(rows, shape: str) -> Moments:
     """Mean and scatter of all rows: full, or diagonal where the shape is."""
     kind = "full" if KINDS[shape] in (LINEAR, PRODUCTS) else "diag"
-    part = lambda X, w=None, *_: moments(as_double(X), w, kind)
+    part = lambda X, w=None, *_: moments(_as_double(X), w, kind)
     with np.errstate(invalid="ignore"):
         total = rows.sum(part)
     double = lambda a: arrays.to_numpy(a).astype(float)
@@ -97,12 +97,12 @@ def standard_coordinates(rows, shape: str, total: Moments | None = None) -> Coor
     return Coordinates(c, s, W, np.ascontiguousarray(A), kind, T)
 
 
-def as_double(X):
+def _as_double(X):
     xp = arrays.namespace(X)
     return xp.astype(X, xp.float64) if arrays.is_float(X) else X
 
 
-def inner_factors(normal: Normal, coordinates: Coordinates):
+def _inner_factors(normal: Normal, coordinates: Coordinates):
     """Means and factors Q of the precisions in these coordinates."""
     M = (arrays.to_numpy(normal.means).astype(float) - coordinates.c) / coordinates.s
     P = arrays.to_numpy(normal.factor).astype(float)
@@ -116,7 +116,7 @@ def inner_factors(normal: Normal, coordinates: Coordinates):
 
 def natural_coefficients(normal: Normal, log_weights, coordinates: Coordinates):
     """B of eq. (1), the sum of q, and a bound on the error of the densities."""
-    M, Q = inner_factors(normal, coordinates)
+    M, Q = _inner_factors(normal, coordinates)
     d = M.shape[1]
     q = 0.0
     constant = arrays.to_numpy(normal.half_log_det) - 0.5 * d * LOG_2PI
@@ -146,22 +146,22 @@ def natural_coefficients(normal: Normal, log_weights, coordinates: Coordinates):
 def natural_features(X, coordinates: Coordinates):
     """t(X) on any backend."""
     xp = arrays.namespace(X)
-    like = as_double(X)
-    put = lambda a: arrays.asarray(a, like=like)
-    U = (like - put(coordinates.c)) / put(coordinates.s)
+    like = _as_double(X)
+    like_X = lambda a: arrays.asarray(a, like=like)
+    U = (like - like_X(coordinates.c)) / like_X(coordinates.s)
     if coordinates.rotated:
-        U = xp.matmul(U, put(coordinates.W))
-    one = xp.ones((U.shape[0], 1), dtype=U.dtype, device=arrays.device(U))
+        U = xp.matmul(U, like_X(coordinates.W))
+    ones = xp.ones((U.shape[0], 1), dtype=U.dtype, device=arrays.device(U))
     if coordinates.kind == LINEAR:
-        return xp.concat([one, U], axis=1)
+        return xp.concat([ones, U], axis=1)
     if coordinates.kind == SPHERE:
-        return xp.concat([one, U, xp.sum(U * U, axis=1)[:, None]], axis=1)
+        return xp.concat([ones, U, xp.sum(U * U, axis=1)[:, None]], axis=1)
     if coordinates.kind == SQUARES:
-        return xp.concat([one, U, U * U], axis=1)
+        return xp.concat([ones, U, U * U], axis=1)
     a, b = np.triu_indices(U.shape[1])
     index = lambda i: xp.asarray(i, device=arrays.device(U))
     pairs = xp.take(U, index(a), axis=1) * xp.take(U, index(b), axis=1)
-    return xp.concat([one, U, pairs], axis=1)
+    return xp.concat([ones, U, pairs], axis=1)
 
 
 def weighted_responsibilities(L, w=None, y=None, owner=None, hard=False):
@@ -170,11 +170,11 @@ def weighted_responsibilities(L, w=None, y=None, owner=None, hard=False):
     Where `hard`, all of a row goes to its most probable component, and the sum is that
     of the joint log-densities there.
     """
-    R, loglik = tensor_responsibilities(L, w, y, owner, hard)
+    R, loglik = _tensor_responsibilities(L, w, y, owner, hard)
     return R, float(loglik)
 
 
-def tensor_responsibilities(L, w=None, y=None, owner=None, hard=False):
+def _tensor_responsibilities(L, w=None, y=None, owner=None, hard=False):
     """`weighted_responsibilities` with the sum left where L is."""
     xp = arrays.namespace(L)
     if arrays.is_torch(L) and y is None and not hard:
@@ -185,9 +185,9 @@ def tensor_responsibilities(L, w=None, y=None, owner=None, hard=False):
             R, norm = R * w[:, None], norm * w
         return R, norm.sum()
     if y is not None:
-        put = lambda a: xp.asarray(a, device=arrays.device(L))
-        y = put(y)[:, None]
-        ruled_out = (y >= 0) & (put(owner)[None, :] != y)
+        like_L = lambda a: xp.asarray(a, device=arrays.device(L))
+        y = like_L(y)[:, None]
+        ruled_out = (y >= 0) & (like_L(owner)[None, :] != y)
         L = xp.where(ruled_out, xp.full_like(L, -xp.inf), L)
     if hard:
         norm = xp.max(L, axis=1)
@@ -203,7 +203,7 @@ def tensor_responsibilities(L, w=None, y=None, owner=None, hard=False):
     return R, xp.sum(norm)
 
 
-def feature_map(coordinates: Coordinates):
+def _feature_map(coordinates: Coordinates):
     """The coordinates as the compiled loops take them."""
     from . import _natural_parameters as loops
 
@@ -216,16 +216,16 @@ def expect_block(X, w, y, coordinates: Coordinates, B, owner=None, hard=False):
     """S of eq. (2) under responsibilities, and the log-likelihood, of one block."""
     from . import _natural_parameters as loops
 
-    none = np.empty(0, np.int64)
+    no_index = np.empty(0, np.int64)
     return loops.expectation_pass(
         np.ascontiguousarray(X),
         np.empty(0) if w is None else np.asarray(w, float),
         w is not None,
-        none if y is None else np.asarray(y, np.int64),
-        none if owner is None else np.asarray(owner, np.int64),
+        no_index if y is None else np.asarray(y, np.int64),
+        no_index if owner is None else np.asarray(owner, np.int64),
         y is not None,
         hard,
-        feature_map(coordinates),
+        _feature_map(coordinates),
         B,
     )
 
@@ -233,19 +233,19 @@ def expect_block(X, w, y, coordinates: Coordinates, B, owner=None, hard=False):
 def expected_features(rows, coordinates: Coordinates, B, owner=None, hard=False):
     """Eq. (2) over rows aligned with weights and labels: S (m, k), log-likelihood."""
     if arrays.is_foreign(getattr(rows, "X", None)):
-        return expected_tensor_features(rows, coordinates, B, owner, hard)
+        return _expected_tensor_features(rows, coordinates, B, owner, hard)
     part = lambda X, w=None, y=None: expect_block(X, w, y, coordinates, B, owner, hard)
     return rows.sum(part, blas=True)
 
 
-def expected_tensor_features(rows, coordinates: Coordinates, B, owner, hard):
+def _expected_tensor_features(rows, coordinates: Coordinates, B, owner, hard):
     """`expected_features` of a tensor: one transfer to the host for all rows.
 
     Products of coordinates are all d^2 of an outer product, which is written in one
     go; those below the diagonal have coefficient 0.
     """
     xp = arrays.namespace(rows.X)
-    like = as_double(rows.X[:1, ...])
+    like = _as_double(rows.X[:1, ...])
     put = lambda a: arrays.asarray(a, like=like)
     d = len(coordinates.c)
     rotation = coordinates.W if coordinates.rotated else np.eye(d)
@@ -266,7 +266,7 @@ def expected_tensor_features(rows, coordinates: Coordinates, B, owner, hard):
     second = put(second)
 
     def part(X, w=None, y=None):
-        X = as_double(X)
+        X = _as_double(X)
         X = X if center is None else X - center
         T = origin + X @ to_features
         U = T[:, 1:]
@@ -279,7 +279,7 @@ def expected_tensor_features(rows, coordinates: Coordinates, B, owner, hard):
         elif coordinates.kind == PRODUCTS:
             squares = xp.reshape(U[:, :, None] * U[:, None, :], (U.shape[0], d * d))
         L = L if squares is None else L + squares @ second
-        R, loglik = tensor_responsibilities(L, w, y, owner, hard)
+        R, loglik = _tensor_responsibilities(L, w, y, owner, hard)
         if squares is None:
             return tall_product(T, R), loglik
         return tall_product(T, R), tall_product(squares, R), loglik
@@ -295,7 +295,7 @@ def log_densities(X, coordinates: Coordinates, B):
     from . import _natural_parameters as loops
 
     out = np.empty((len(X), len(B)))
-    features = feature_map(coordinates)
+    features = _feature_map(coordinates)
     part = lambda X, out: loops.fill_log_densities(
         np.ascontiguousarray(X), features, B, out
     )
@@ -311,7 +311,7 @@ def weighted_features(X, R, coordinates: Coordinates):
     d = len(coordinates.c)
     second = {LINEAR: 0, SPHERE: 1, SQUARES: d, PRODUCTS: d * (d + 1) // 2}
     m = 1 + d + second[coordinates.kind]
-    features = feature_map(coordinates)
+    features = _feature_map(coordinates)
     part = lambda X, R: loops.weighted_feature_sums(
         np.ascontiguousarray(X), R, features, m
     )

@@ -439,7 +439,7 @@ def weighted_second_moments(X, s):
     """
     xp = arrays.namespace(s)
     if arrays.is_foreign(X):
-        return tensor_second_moments(X, s)
+        return _tensor_second_moments(X, s)
     if sp.issparse(X):
         S = X.multiply(s[:, None]).tocsr()
         return bordered_matrix((X.T @ S).toarray(), np.asarray(S.sum(axis=0)), s.sum())
@@ -458,7 +458,7 @@ def weighted_second_moments(X, s):
     return bordered_matrix(*sum_statistics(tile(*t) for t in tiles))
 
 
-def tensor_second_moments(X, s):
+def _tensor_second_moments(X, s):
     """`weighted_second_moments` of a tensor, on its device."""
     xp = arrays.namespace(X)
 

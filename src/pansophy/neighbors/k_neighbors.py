@@ -40,7 +40,7 @@ def neighbor_weights(D, weights):
     if weights is None or weights == "uniform":
         return None
     if is_foreign(D):
-        return neighbor_tensor_weights(D, weights)
+        return _neighbor_tensor_weights(D, weights)
     if callable(weights):
         v = np.asarray(weights(D), float)
         if v.shape != D.shape or not (v >= 0).all():
@@ -62,7 +62,7 @@ def neighbor_weights(D, weights):
     return v
 
 
-def neighbor_tensor_weights(D, weights):
+def _neighbor_tensor_weights(D, weights):
     """`neighbor_weights` of distances that are a tensor."""
     if callable(weights):
         v = weights(D)

@@ -55,7 +55,7 @@ def inlier_or_outlier(scores):
     return 1 - 2 * xp.astype(scores < 0, xp.int64)
 
 
-def linear_quantile(values, q) -> float:
+def _linear_quantile(values, q) -> float:
     """The q-quantile of a vector of any library, between neighbours by a line."""
     if not is_foreign(values):
         return float(np.percentile(values, 100.0 * q))
@@ -168,7 +168,7 @@ class LocalOutlierFactor(OneClass, AbstractNeighbors):
         self.negative_outlier_factor_ = negative_outlier_factor(self._lrd, J, self._lrd)
         self.offset_ = -1.5
         if self.contamination != "auto":
-            self.offset_ = linear_quantile(
+            self.offset_ = _linear_quantile(
                 self.negative_outlier_factor_, self.contamination
             )
         if xp.min(self.negative_outlier_factor_) < -1e7 and not self.novelty:
@@ -269,7 +269,7 @@ class KNNOutlier(OneClass, AbstractNeighbors):
         self.scores_ = self._scores(neighbors_of_fitted_rows(self)[0])
         if not all_finite(self.scores_):
             raise ValueError("distances between rows of X overflow: scale the columns.")
-        self.offset_ = linear_quantile(self.scores_, self.contamination)
+        self.offset_ = _linear_quantile(self.scores_, self.contamination)
         return self
 
     def _scores(self, D):

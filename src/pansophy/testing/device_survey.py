@@ -81,7 +81,7 @@ def device_answer(cls, device, counts=None, n_rows=300, limit=1.0) -> DeviceAnsw
     try:
         model.fit(X, y)
     except Exception as error:
-        return DeviceAnswer(*said_of(error, cls, device), {}, model)
+        return DeviceAnswer(*_said_of(error, cls, device), {}, model)
     note("fit")
     answers: dict[str, Any] = {}
     details = []
@@ -92,7 +92,7 @@ def device_answer(cls, device, counts=None, n_rows=300, limit=1.0) -> DeviceAnsw
         try:
             value = getattr(model, name)(X)
         except Exception as error:
-            outcome, detail = said_of(error, cls, device)
+            outcome, detail = _said_of(error, cls, device)
             outcomes.append(outcome)
             details.append(f"{name}: {detail}")
             continue
@@ -105,7 +105,7 @@ def device_answer(cls, device, counts=None, n_rows=300, limit=1.0) -> DeviceAnsw
         else:
             details.append(f"{name} gives {type(value).__name__}")
     if not outcomes:
-        outcomes.append("there" if has_attributes_there(model, device) else "moves")
+        outcomes.append("there" if _has_attributes_there(model, device) else "moves")
     if fetched:
         outcomes.append("moves")
         details += fetched
@@ -113,14 +113,14 @@ def device_answer(cls, device, counts=None, n_rows=300, limit=1.0) -> DeviceAnsw
     return DeviceAnswer(worst, ", ".join(details), answers, model)
 
 
-def said_of(error, cls, device) -> tuple[str, str]:
+def _said_of(error, cls, device) -> tuple[str, str]:
     """Outcome and detail of an error: ours names the class and the device."""
     text = " ".join(str(error).split())
     ours = isinstance(error, TypeError) and cls.__name__ in text and device in text
     return ("refuses" if ours else "fails"), f"{type(error).__name__}: {text[:160]}"
 
 
-def has_attributes_there(model, device) -> bool:
+def _has_attributes_there(model, device) -> bool:
     """Whether a fitted attribute is a tensor of the device."""
     return any(
         isinstance(value, torch.Tensor) and value.device.type == device

@@ -118,7 +118,7 @@ class StandInTensor(torch.Tensor):
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        return computed(func, args, kwargs or {})
+        return _compute_on_host(func, args, kwargs or {})
 
 
 class NumbersByTransfer(TorchFunctionMode):
@@ -130,8 +130,12 @@ class NumbersByTransfer(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         device = kwargs.get("device")
-        away = device is not None and torch.device(device).type == NAME
-        if away and func in (torch.asarray, torch.tensor) and not is_torch(*args[:1]):
+        is_remote = device is not None and torch.device(device).type == NAME
+        if (
+            is_remote
+            and func in (torch.asarray, torch.tensor)
+            and not is_torch(*args[:1])
+        ):
             return func(*args, **{**kwargs, "device": "cpu"}).to(device)
         return func(*args, **kwargs)
 
@@ -153,7 +157,7 @@ class StandInDevice(TorchDispatchMode):
     name = NAME
 
     def __init__(self):
-        register_device()
+        _register_device()
         super().__init__()
         self.reset()
 
@@ -179,9 +183,9 @@ class StandInDevice(TorchDispatchMode):
         self.operations: dict[str, int] = {}
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        return computed(func, args, kwargs or {}, self)
+        return _compute_on_host(func, args, kwargs or {}, self)
 
-    def count(self, func, args, out, moved) -> None:
+    def count(self, func, args, result, direction) -> None:
         """Add one operation to the counts."""
         name = func.overloadpacket.__name__
         if name not in FREE:
@@ -191,21 +195,21 @@ class StandInDevice(TorchDispatchMode):
             is_torch(i) and i.dtype in (torch.bool, torch.uint8)
             for i in tree_leaves(args[1])
         )
-        if name in WAITING or boolean_index or moved == "out":
+        if name in WAITING or boolean_index or direction == "out":
             self.n_waits += 1
-        if moved == "out":
-            self.n_bytes_out += n_bytes(out)
-        elif moved == "in":
-            self.n_bytes_in += n_bytes(out)
+        if direction == "out":
+            self.n_bytes_out += _n_bytes(result)
+        elif direction == "in":
+            self.n_bytes_in += _n_bytes(result)
 
 
-def n_bytes(x) -> int:
+def _n_bytes(x) -> int:
     """Bytes of the entries of a tensor."""
     return x.numel() * x.element_size() if is_torch(x) else 0
 
 
 @functools.cache
-def register_device() -> None:
+def _register_device() -> None:
     """Make the name of the device known to torch, once in a process."""
     from torch.utils import backend_registration
 
@@ -221,45 +225,49 @@ def register_device() -> None:
     )
 
 
-def computed(func, args, kwargs, counts=None):
+def _compute_on_host(func, args, kwargs, counts=None):
     """The result of an operation, computed by the CPU and put on the right device."""
     leaves = tree_leaves((args, kwargs))
-    ours = [a for a in leaves if isinstance(a, StandInTensor)]
-    wanted = kwargs.get("device")
+    remote_tensors = [a for a in leaves if isinstance(a, StandInTensor)]
+    wanted_device = kwargs.get("device")
     name = func.overloadpacket.__name__
-    refuse_two_devices(name, leaves, ours)
-    if wanted is not None:
-        away = torch.device(wanted).type == NAME
+    _refuse_two_devices(name, leaves, remote_tensors)
+    if wanted_device is not None:
+        is_remote = torch.device(wanted_device).type == NAME
     elif name in ("copy_", "set_"):
-        away = isinstance(args[0], StandInTensor)
+        is_remote = isinstance(args[0], StandInTensor)
     else:
-        away = bool(ours)
-    out = func(*tree_map(on_host, args), **tree_map(on_host, kwargs))
-    if counts is not None and (ours or away):
-        moved = None
+        is_remote = bool(remote_tensors)
+    result = func(
+        *tree_map(_numbers_on_host, args), **tree_map(_numbers_on_host, kwargs)
+    )
+    if counts is not None and (remote_tensors or is_remote):
+        direction = None
         if name in TRANSFERS:
             source = args[1] if name == "copy_" else args[0]
             from_device = isinstance(source, StandInTensor)
-            moved = {(True, False): "out", (False, True): "in"}.get((from_device, away))
-        counts.count(func, args, out, moved)
-    if not away:
-        return out
-    in_place = is_in_place(func) and isinstance(args[0], StandInTensor)
+            direction = {(True, False): "out", (False, True): "in"}.get(
+                (from_device, is_remote)
+            )
+        counts.count(func, args, result, direction)
+    if not is_remote:
+        return result
+    in_place = _is_in_place(func) and isinstance(args[0], StandInTensor)
     if in_place and args[0].shape == args[0]._numbers.shape:
         return args[0]
-    return tree_map(lambda a: StandInTensor(a) if plain_tensor(a) else a, out)
+    return tree_map(lambda a: StandInTensor(a) if _is_plain_tensor(a) else a, result)
 
 
-def is_in_place(func) -> bool:
+def _is_in_place(func) -> bool:
     name = func.overloadpacket.__name__
     return name.endswith("_") and not name.endswith("__")
 
 
-def plain_tensor(a) -> bool:
+def _is_plain_tensor(a) -> bool:
     return isinstance(a, torch.Tensor) and not isinstance(a, StandInTensor)
 
 
-def on_host(a):
+def _numbers_on_host(a):
     """What stands for an argument in main memory."""
     if isinstance(a, StandInTensor):
         return a._numbers
@@ -268,13 +276,17 @@ def on_host(a):
     return a
 
 
-def refuse_two_devices(name, leaves, ours) -> None:
+def _refuse_two_devices(name, leaves, remote_tensors) -> None:
     """Raise torch's error if tensors of two devices meet."""
-    if not ours or name in TRANSFERS or name == "set_":
+    if not remote_tensors or name in TRANSFERS or name == "set_":
         return
     for a in leaves:
         index = name in ("index", "index_put_", "_index_put_impl_")
-        if plain_tensor(a) and a.ndim and not (index and not a.dtype.is_floating_point):
+        if (
+            _is_plain_tensor(a)
+            and a.ndim
+            and not (index and not a.dtype.is_floating_point)
+        ):
             raise RuntimeError(
                 "Expected all tensors to be on the same device, but found at least two "
                 f"devices, {NAME}:0 and cpu!"

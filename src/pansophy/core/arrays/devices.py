@@ -40,14 +40,14 @@ def use_device(name):
     >>> type(model.coef_).__name__, round(float(model.coef_[0]), 4)
     ('Tensor', 0.6667)
     """
-    token = _current.set(None if name is None else checked_device(name))
+    token = _current.set(None if name is None else _checked_device(name))
     try:
         yield
     finally:
         _current.reset(token)
 
 
-def checked_device(name):
+def _checked_device(name):
     """A torch device that is there, or one sentence why it cannot be."""
     try:
         import torch
@@ -67,7 +67,7 @@ def checked_device(name):
     return device
 
 
-def current_device():
+def _current_device():
     """The device of the surrounding `use_device`, or None."""
     return _current.get()
 
@@ -77,7 +77,7 @@ def moved_to_device(X, y, checks):
 
     Rows that may miss values, by the options of their checks, stay if they do.
     """
-    device = current_device()
+    device = _current_device()
     if device is None or type(X) is not np.ndarray or X.dtype.kind not in "fiub":
         return X, y
     if checks.get("ensure_all_finite", True) == "allow-nan" and not all_finite(X):

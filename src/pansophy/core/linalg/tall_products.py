@@ -20,7 +20,7 @@ TILE = 64  # rows and columns of a tile of the result
 LEAST_ROWS = 512  # of a part
 
 
-def is_on_accelerator(x) -> bool:
+def _is_on_accelerator(x) -> bool:
     """Whether an array is a torch tensor outside of main memory."""
     return is_torch(x) and x.device.type != "cpu"
 
@@ -50,7 +50,7 @@ def tall_product(A, B):
     array([[ 9., 12.]])
     """
     xp = namespace(A)
-    if not is_on_accelerator(A):
+    if not _is_on_accelerator(A):
         return xp.astype(xp.matrix_transpose(A) @ B, xp.float64)
     n, a = A.shape
     b = B.shape[1]

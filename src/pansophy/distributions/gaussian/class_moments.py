@@ -54,7 +54,7 @@ def class_sums(X, codes, k, w=None) -> tuple[Any, Any]:
         X = arrays.as_float(X)
         xp = arrays.namespace(X)
         R = weighted_one_hot(codes, k, w, X)
-        return xp.sum(R, axis=0), tall_product_like(R, X)
+        return xp.sum(R, axis=0), _tall_product_like(R, X)
     X = dense_float64(X)
     N, S = np.zeros(k), np.zeros((k, X.shape[1]))
     _class_moments.add_rows(X, codes, *weights_for_loop(w), N, S)
@@ -64,7 +64,7 @@ def class_sums(X, codes, k, w=None) -> tuple[Any, Any]:
 def class_moments(X, codes, k, w=None, shape="full") -> Moments:
     """`Moments` of the rows of each class, a batch of k."""
     if shape in ("diag", "spherical"):
-        m = diagonal_class_moments(X, codes, k, w)
+        m = _diagonal_class_moments(X, codes, k, w)
         if shape == "diag":
             return m
         xp = arrays.namespace(m.mean)
@@ -78,15 +78,15 @@ def class_moments(X, codes, k, w=None, shape="full") -> Moments:
     xp = arrays.namespace(X)
     M = safe_divide(S, N[:, None] + xp.zeros_like(S))
     if shape == "tied" and arrays.is_foreign(X):
-        parts = (weighted_scatter(D, v) for D, v in tiles_about_means(X, codes, w, M))
+        parts = (_weighted_scatter(D, v) for D, v in _tiles_about_means(X, codes, w, M))
         return Moments(N, M, sum_statistics(parts), shape)
     if shape == "tied":
         D = X - xp.take(M, codes, axis=0)
-        return Moments(N, M, weighted_scatter(D, w), shape)
-    return Moments(N, M, own_scatters(X, codes, k, w, M), shape)
+        return Moments(N, M, _weighted_scatter(D, w), shape)
+    return Moments(N, M, _own_scatters(X, codes, k, w, M), shape)
 
 
-def diagonal_class_moments(X, codes, k, w) -> Moments:
+def _diagonal_class_moments(X, codes, k, w) -> Moments:
     """Moments of each column in each class, with a weight for each."""
     if not arrays.is_foreign(X):
         N, M, S = _class_moments.diagonal_moments(
@@ -97,12 +97,14 @@ def diagonal_class_moments(X, codes, k, w) -> Moments:
     xp = arrays.namespace(X)
     R = weighted_one_hot(codes, k, w, X)
     N = xp.sum(R, axis=0)[:, None] + xp.zeros_like(X[:1, :])
-    M = safe_divide(tall_product_like(R, X), N)
-    parts = (tall_product_like(r, D * D) for D, r in tiles_about_means(X, codes, R, M))
+    M = safe_divide(_tall_product_like(R, X), N)
+    parts = (
+        _tall_product_like(r, D * D) for D, r in _tiles_about_means(X, codes, R, M)
+    )
     return Moments(N, M, sum_statistics(parts), "diag")
 
 
-def tiles_about_means(X, codes, w, M):
+def _tiles_about_means(X, codes, w, M):
     """Tiles of the rows of a tensor less the means M of their classes.
 
     Yields the tile and its part of w: weights, memberships or None. A tile has an
@@ -115,22 +117,22 @@ def tiles_about_means(X, codes, w, M):
         yield x - xp.take(M, c, axis=0), v
 
 
-def tall_product_like(A, B):
+def _tall_product_like(A, B):
     """A^T B of tensors in their own dtype; the sums are in float64."""
     return arrays.namespace(B).astype(tall_product(A, B), B.dtype)
 
 
-def weighted_scatter(D, w):
+def _weighted_scatter(D, w):
     """sum_i w_i d_i d_i'."""
     if arrays.is_foreign(D):
         E = D if w is None else D * arrays.asarray(w, like=D)[:, None]
-        return tall_product_like(E, D)
+        return _tall_product_like(E, D)
     if w is None:
         return arrays.namespace(D).matmul(D.T, D)
     return arrays.namespace(D).matmul((D * arrays.asarray(w, like=D)[:, None]).T, D)
 
 
-def own_scatters(X, codes, k, w, M):
+def _own_scatters(X, codes, k, w, M):
     """The scatter of each class about its mean, (k, d, d)."""
     xp = arrays.namespace(X)
     order = xp.argsort(codes, stable=True)
@@ -144,8 +146,8 @@ def own_scatters(X, codes, k, w, M):
     parts = []
     for c in range(k):
         cut = slice(int(ends[c]), int(ends[c + 1]))
-        own = None if w is None else w[cut]
-        parts.append(weighted_scatter(X[cut, :] - M[c, :], own))
+        weights = None if w is None else w[cut]
+        parts.append(_weighted_scatter(X[cut, :] - M[c, :], weights))
     return xp.stack(parts)
 
 
