@@ -26,6 +26,8 @@ def __getattr__(name):
         return getattr(importlib.import_module(".persist", __name__), name)
     if name in ("from_sklearn", "to_onnx", "to_script"):
         return getattr(importlib.import_module(".interchange", __name__), name)
+    if name == "device":
+        return importlib.import_module(".core.arrays.devices", __name__).use_device
     if name == "forecast":
         return importlib.import_module(".forecasting", __name__).forecast
     if name == "write_predictions":
@@ -66,6 +68,7 @@ def __dir__():
     public = {name for name in modules if not name.startswith("_")}
     own_names = {
         "Ragged",
+        "device",
         "forecast",
         "save",
         "load",

@@ -42,6 +42,7 @@ from sklearn.utils.validation import (
 )
 
 from .core.arrays import arrays
+from .core.arrays.devices import moved_to_device
 from .core.arrays.frames import (
     column_names,
     date_column,
@@ -139,6 +140,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     __signature__ = PlainSignature()
     _tensors = True  # False: tensors in main memory become NumPy, others are refused
+    _on_devices = True  # False: answers are tensors, but those of a device are refused
 
     def __new__(cls, *args, **keywords):
         check_keywords(cls, keywords)
@@ -185,9 +187,12 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             X, y, sample_weight = columns_by_name(X, y, sample_weight)
             X = self._begin_dataset(X)
         elif arrays.is_foreign(X):
-            X, y = self._check_foreign(X, y, reset=True)
+            finite = checks.get("ensure_all_finite", True) is not False
+            X, y = self._check_foreign(X, y, reset=True, finite=finite)
         else:
             X, y = self._check_numpy(X, y, y_kind, checks)
+            if self._computes_on_devices():
+                X, y = moved_to_device(X, y, checks)
         w = check_sample_weight(sample_weight, X)
         return (X, w) if y_kind is None else (X, y, w)
 
@@ -211,8 +216,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             check_classification_targets(y)
         return X, y
 
-    def _check_foreign(self, X, y=None, *, reset=False):
-        """Check tensors and other arrays as scikit-learn checks NumPy's."""
+    def _check_foreign(self, X, y=None, *, reset=False, finite=True):
+        """Check tensors and other arrays as scikit-learn checks NumPy's.
+
+        Without `finite` the method itself finds entries of X that are not.
+        """
         name = type(self).__name__
         xp = arrays.namespace(X)
         if X.ndim != 2:
@@ -224,7 +232,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 f"{name} needs at least one row and one column, got {tuple(X.shape)}."
             )
         X = arrays.as_float(X)
-        if not arrays.all_finite(X):
+        if finite and not arrays.all_finite(X):
             raise ValueError(f"Input X of {name} contains NaN or infinity.")
         if reset:
             self.n_features_in_ = int(X.shape[1])
@@ -269,7 +277,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             return self._check_width(open_rows(X, None if names is None else names))
         if arrays.is_foreign(X):
             return self._check_foreign(X)[0]
-        return validate_rows(self, X, reset=False, **{"dtype": FLOATS, **checks})
+        X = validate_rows(self, X, reset=False, **{"dtype": FLOATS, **checks})
+        on_device = self._computes_on_devices()
+        return moved_to_device(X, None, checks)[0] if on_device else X
+
+    @classmethod
+    def _computes_on_devices(cls) -> bool:
+        """Whether the method computes where a tensor is."""
+        return cls._tensors and cls._on_devices
 
     _divergence_advice = "Scale the data or take smaller steps."
 
@@ -350,19 +365,35 @@ def fit_stage(model, X, *y, **options):
 
 
 def host_array(model, X, what="X"):
-    """A tensor in main memory as a NumPy array; one on a GPU is refused.
+    """A tensor in main memory as a NumPy array; one on a device is refused.
 
     For models that compute with NumPy. Anything but a tensor stays as it is.
     """
     if not arrays.is_foreign(X):
         return X
-    device = str(arrays.device(X))
-    if arrays.is_torch(X) and not device.startswith("cpu"):
-        raise TypeError(
-            f"{type(model).__name__} computes with NumPy, but {what} is a tensor on "
-            f"{device}: pass {what}.cpu()."
-        )
-    return arrays.to_numpy(X)
+    if arrays.is_in_main_memory(X):
+        return arrays.to_numpy(X)
+    raise TypeError(
+        f"{type(model).__name__} computes with NumPy, but {what} is a tensor on "
+        f"{arrays.device(X)}: pass {what}.cpu(){_methods_on_devices(model)}."
+    )
+
+
+# methods that compute on the device of X, by role
+ON_DEVICES = {
+    Classifier: "LogisticRegression, KNeighborsClassifier or MLPClassifier",
+    Regressor: "Ridge, KNeighborsRegressor or MLPRegressor",
+    Clusterer: "KMeans",
+    Density: "GaussianMixture",
+    OneClass: "KNNOutlier",
+    Transformer: "PCA",
+}
+
+
+def _methods_on_devices(model) -> str:
+    """The end of a sentence that names methods of the same role that compute there."""
+    names = next((ON_DEVICES[r] for r in ON_DEVICES if isinstance(model, r)), None)
+    return "" if names is None else f", or take {names}, which computes there"
 
 
 def validate_rows(model, X, *y, **checks):
@@ -371,6 +402,7 @@ def validate_rows(model, X, *y, **checks):
     Refuses what it lets through: masked entries, and sparse matrices whose index arrays
     lead outside of them.
     """
+    X = host_array(model, X)
     if sparse.issparse(X):
         check_sparse_structure(X)
         X = without_duplicate_entries(X)

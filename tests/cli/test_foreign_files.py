@@ -119,6 +119,7 @@ CALLS = {
     ],
     "ask": lambda p: [("ask", "cat", "--index", p.out)],
     "warm": lambda p: [("warm", "pansophy.links", "--jobs", "1")],
+    "doctor": lambda p: [("doctor",)],
 }
 
 

@@ -94,6 +94,7 @@ COMMANDS = {
     "index": "search_commands",
     "ask": "search_commands",
     "warm": "warm_command",
+    "doctor": "doctor_command",
 }
 
 

@@ -23,7 +23,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from ..core.arrays.arrays import is_foreign, to_numpy
+from ..base import host_array
+from ..core.arrays.arrays import is_foreign
 from ..core.arrays.rows import as_rows, is_dataset
 from ..core.linalg.least_squares_passes import triangle_of
 from ..core.linalg.linalg import one_thread_if_small
@@ -78,6 +79,8 @@ class IncrementalPCA(AbstractPCA):
     whiten: Flag = False
     copy: Flag = True
     batch_size: Count | None = None
+
+    _on_devices = False
 
     def fit(self, X, y=None):
         """Go through the rows once, batch by batch.
@@ -149,7 +152,7 @@ class IncrementalPCA(AbstractPCA):
     def _add(self, X):
         """Eq. (1)."""
         dtype: Any = None if is_foreign(X) else X.dtype
-        B = np.asarray(to_numpy(X), dtype=np.float64)
+        B = np.asarray(host_array(self, X), dtype=np.float64)
         b, d = B.shape
         k = self._rank(b, d)
         c = B.mean(axis=0)

@@ -16,10 +16,18 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import assert_all_finite
 
-from ..core.arrays.arrays import asarray, is_foreign, namespace, to_numpy
+from ..core.arrays.arrays import (
+    all_finite,
+    asarray,
+    is_foreign,
+    namespace,
+    to_host,
+    to_numpy,
+)
 from ..core.arrays.overflow import refuse_overflowing_squares
 from ..core.arrays.rows import DatasetRows, as_rows
 from ..core.linalg.least_squares_passes import choose_shift
+from ..core.linalg.tall_products import column_sums, tall_product
 
 BLOCK_BYTES = 1 << 20
 
@@ -62,6 +70,8 @@ def mean_and_scatter(X) -> MeanAndScatter:
     data = moment_blocks(X)
     n = int(X.shape[0])
     s = shift_near_mean(data, X)
+    if is_foreign(X) and s is None:
+        data = as_rows(X, block=n)  # no copy is made of a block
 
     def stats(x):
         if sp.issparse(x):
@@ -71,8 +81,9 @@ def mean_and_scatter(X) -> MeanAndScatter:
             return (x.T @ x).toarray().astype(float), total
         x = x if s is None else x - s
         xp = namespace(x)
-        xt = x.T if not is_foreign(x) else xp.matrix_transpose(x)
-        return as_float64(xt @ x), as_float64(xp.ones_like(x[:, 0]) @ x)
+        if is_foreign(x):
+            return tall_product(x, x), column_sums(x)
+        return as_float64(x.T @ x), as_float64(xp.ones_like(x[:, 0]) @ x)
 
     with np.errstate(over="ignore", invalid="ignore"):
         S, first = data.sum(stats)
@@ -95,12 +106,15 @@ def mean_and_total_scatter(X) -> MeanAndScatter:
             return np.asarray(x.sum(axis=0), float), float(np.vdot(x.data, x.data))
         x = x if s is None else x - s
         xp = namespace(x)
+        if is_foreign(x):
+            squares = xp.linalg.vector_norm(x) ** 2
+            return column_sums(x), as_float64(squares)
         flat = xp.reshape(x, (-1,))
         return as_float64(xp.ones_like(x[:, 0]) @ x), float(flat @ flat)
 
     with np.errstate(over="ignore", invalid="ignore"):
-        first, square = data.sum(stats)
-        first = to_numpy(first).ravel()
+        first, square = to_host(*data.sum(stats))
+        first = first.ravel()
         trace = max(square - float(first @ first) / n, 0.0)
     m = first / n + (0.0 if s is None else to_numpy(s).astype(float))
     return MeanAndScatter(n, m, trace)
@@ -123,8 +137,12 @@ def refuse_overflowing_sum(X, square, name, limit=np.inf):
 
 def refuse_nonfinite(X, sums, name):
     """Sums that are not finite tell of rows that are not, which are then refused."""
-    if np.all(np.isfinite(sums)) or is_foreign(X):
+    if np.all(np.isfinite(sums)):
         return
+    if is_foreign(X):
+        if all_finite(X):
+            return
+        raise ValueError(f"Input X of {name} contains NaN or infinity.")
     if isinstance(X, DatasetRows):
         raise ValueError(f"Input X of {name} contains NaN or infinity.")
     data = X.data if sp.issparse(X) else X

@@ -55,6 +55,7 @@ from .moments import (
     refuse_overflowing_sum,
 )
 
+HOST_WIDTH = 128  # columns up to which a device is slower at eigenvectors
 WEAK = 1e-5  # S_j / S_1 below which products of rows no longer give an axis
 
 
@@ -73,9 +74,12 @@ def axes_by_covariance(X, k, name) -> PrincipalAxes:
     refuse_nonfinite(X, m, name)
     xp = namespace(S)
     d = int(S.shape[0])
-    total = float(xp.sum(xp.linalg.diagonal(S)))
+    on_device = is_foreign(S) and d > HOST_WIDTH
+    like = S
+    S = S if on_device else to_numpy(S)
+    total = float(namespace(S).sum(namespace(S).linalg.diagonal(S)))
     refuse_overflowing_sum(X, total, name)
-    if is_foreign(S):
+    if on_device:
         values, E = xp.linalg.eigh(S)
         values = to_numpy(values)
     else:
@@ -83,8 +87,8 @@ def axes_by_covariance(X, k, name) -> PrincipalAxes:
         with one_thread_if_small(d):
             values, E = scipy.linalg.eigh(S, check_finite=False, **few)
     squares = np.maximum(values[::-1], 0.0)
-    V = xp.flip(xp.matrix_transpose(E), axis=0)
-    return PrincipalAxes(m, V, squares, total)
+    V = namespace(E).flip(namespace(E).matrix_transpose(E), axis=0)
+    return PrincipalAxes(m, asarray(V, like=like), squares, total)
 
 
 def axes_by_svd(X, name) -> PrincipalAxes:

@@ -141,9 +141,10 @@ def blocks_with_classes(X, codes, w) -> Rows:
 def finite_class_moments(X, codes, w, k, shape) -> Moments:
     """Moments of the classes as NumPy doubles; raises if they are not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
-        total = blocks_with_classes(X, codes, w).sum(
-            lambda x, c, v: class_moments(x, c, k, v, shape)
-        )
+        rows = blocks_with_classes(X, codes, w)
+        if arrays.is_foreign(X) and shape != "full":  # tiles are cut inside
+            rows = rows.with_aligned(codes, w, block=rows.n)
+        total = rows.sum(lambda x, c, v: class_moments(x, c, k, v, shape))
     m = moments_as_numpy(total)
     if not (np.isfinite(m.mean).all() and np.isfinite(m.scatter).all()):
         raise ValueError(

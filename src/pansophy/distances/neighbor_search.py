@@ -49,6 +49,11 @@ from .brute_force import (
 )
 from .kd_tree import LEAF, KDTree, build_kd_tree
 from .pairwise_metrics import as_float_rows, block_slices, unit_rows
+from .tensor_search import (
+    is_searched_by_groups,
+    k_nearest_by_differences,
+    k_nearest_by_groups,
+)
 
 KINDS = {"euclidean": 2, "l2": 2, "sqeuclidean": 2, "squared_euclidean": 2}
 KINDS |= {"cosine": 2, "manhattan": 1, "cityblock": 1, "l1": 1, "chebyshev": 0}
@@ -374,12 +379,30 @@ def count_within(index: NeighborIndex, Q, r, w=None):
 
 
 def _k_nearest_tensor(index, Q, k):
-    """`k_nearest` for tensors: tiles on their device, the winners done again."""
-
+    """`k_nearest` for tensors and other arrays, where they are."""
     X = index.X
-    is_self = Q is None
+    Q = None if Q is None else asarray(Q, like=X)
+    if not is_searched_by_groups(X, index.metric, index.options, k):
+        return _k_nearest_by_sorting(index, Q, k)
+    far, rows, unsure = k_nearest_by_groups(X, Q, k)
+    far = far if index.metric in SQUARES else far.sqrt_()
+    unsure_queries = unsure.nonzero()[:, 0]
+    if unsure_queries.shape[0]:
+        exact_distances, rows[unsure_queries] = k_nearest_by_differences(
+            X, Q, k, unsure_queries
+        )
+        far[unsure_queries] = (
+            exact_distances**2 if index.metric in SQUARES else exact_distances
+        )
+    return far, rows
+
+
+def _k_nearest_by_sorting(index, Q, k):
+    """The k nearest rows from the distances to all rows, by any metric."""
+    X = index.X
     xp = namespace(X)
-    Q = X if is_self else asarray(Q, like=X)
+    is_self = Q is None
+    Q = X if is_self else Q
     n = index.n
     rows = xp.arange(n, dtype=xp.int64, device=getattr(X, "device", None))
     results = []

@@ -36,10 +36,12 @@ import numpy as np
 
 from ..core.arrays import arrays
 from ..core.arrays.rows import Rows
+from ..core.linalg.tall_products import tall_product
 from ..core.numerics import LOG_2PI, logsumexp, safe_divide
 from .gaussian.covariance import SHAPES
 from .gaussian.normal import Moments, Normal, moments
 
+FAR = 1e3  # |mean| over standard deviation above which tensors are moved by the mean
 ERROR = 1e-9  # of a log-density, the most that a caller should allow
 KINDS = {"tied": 0, "spherical": 1, "diag": 2, "full": 3, "low_rank": 3}
 LINEAR, SPHERE, SQUARES, PRODUCTS = range(4)
@@ -168,7 +170,20 @@ def weighted_responsibilities(L, w=None, y=None, owner=None, hard=False):
     Where `hard`, all of a row goes to its most probable component, and the sum is that
     of the joint log-densities there.
     """
+    R, loglik = _tensor_responsibilities(L, w, y, owner, hard)
+    return R, float(loglik)
+
+
+def _tensor_responsibilities(L, w=None, y=None, owner=None, hard=False):
+    """`weighted_responsibilities` with the sum left where L is."""
     xp = arrays.namespace(L)
+    if arrays.is_torch(L) and y is None and not hard:
+        norm = L.logsumexp(1)
+        R = L.softmax(1)
+        if w is not None:
+            w = arrays.asarray(w, like=L)
+            R, norm = R * w[:, None], norm * w
+        return R, norm.sum()
     if y is not None:
         like_L = lambda a: xp.asarray(a, device=arrays.device(L))
         y = like_L(y)[:, None]
@@ -185,7 +200,7 @@ def weighted_responsibilities(L, w=None, y=None, owner=None, hard=False):
     if w is not None:
         w = arrays.asarray(w, like=L)
         R, norm = R * w[:, None], norm * w
-    return R, float(xp.sum(norm))
+    return R, xp.sum(norm)
 
 
 def _feature_map(coordinates: Coordinates):
@@ -199,32 +214,80 @@ def _feature_map(coordinates: Coordinates):
 
 def expect_block(X, w, y, coordinates: Coordinates, B, owner=None, hard=False):
     """S of eq. (2) under responsibilities, and the log-likelihood, of one block."""
-    if arrays.is_numpy(X):
-        from . import _natural_parameters as loops
+    from . import _natural_parameters as loops
 
-        no_index = np.empty(0, np.int64)
-        return loops.expectation_pass(
-            np.ascontiguousarray(X),
-            np.empty(0) if w is None else np.asarray(w, float),
-            w is not None,
-            no_index if y is None else np.asarray(y, np.int64),
-            no_index if owner is None else np.asarray(owner, np.int64),
-            y is not None,
-            hard,
-            _feature_map(coordinates),
-            B,
-        )
-    xp = arrays.namespace(X)
-    T = natural_features(X, coordinates)
-    L = xp.matmul(T, arrays.asarray(B, like=T).T)
-    R, loglik = weighted_responsibilities(L, w, y, owner, hard)
-    return arrays.to_numpy(xp.matmul(T.T, R)), loglik
+    no_index = np.empty(0, np.int64)
+    return loops.expectation_pass(
+        np.ascontiguousarray(X),
+        np.empty(0) if w is None else np.asarray(w, float),
+        w is not None,
+        no_index if y is None else np.asarray(y, np.int64),
+        no_index if owner is None else np.asarray(owner, np.int64),
+        y is not None,
+        hard,
+        _feature_map(coordinates),
+        B,
+    )
 
 
 def expected_features(rows, coordinates: Coordinates, B, owner=None, hard=False):
     """Eq. (2) over rows aligned with weights and labels: S (m, k), log-likelihood."""
+    if arrays.is_foreign(getattr(rows, "X", None)):
+        return _expected_tensor_features(rows, coordinates, B, owner, hard)
     part = lambda X, w=None, y=None: expect_block(X, w, y, coordinates, B, owner, hard)
     return rows.sum(part, blas=True)
+
+
+def _expected_tensor_features(rows, coordinates: Coordinates, B, owner, hard):
+    """`expected_features` of a tensor: one transfer to the host for all rows.
+
+    Products of coordinates are all d^2 of an outer product, which is written in one
+    go; those below the diagonal have coefficient 0.
+    """
+    xp = arrays.namespace(rows.X)
+    like = _as_double(rows.X[:1, ...])
+    put = lambda a: arrays.asarray(a, like=like)
+    d = len(coordinates.c)
+    rotation = coordinates.W if coordinates.rotated else np.eye(d)
+    to_features = rotation / coordinates.s[:, None]  # (1, u) = origin + x' W
+    # rows far from 0 are moved first, or the product would lose their digits
+    is_far = np.abs(coordinates.c / coordinates.s).max() > FAR
+    center = put(coordinates.c) if is_far else None
+    moved = 0 * coordinates.c if is_far else coordinates.c
+    origin = put(np.append(1.0, -moved @ to_features))
+    to_features = put(np.column_stack([np.zeros(d), to_features]))
+    linear = put(B[:, : 1 + d].T)
+    second = B[:, 1 + d :].T
+    upper = np.triu_indices(d)
+    if coordinates.kind == PRODUCTS:
+        second = np.zeros((d, d, len(B)))
+        second[upper] = B[:, 1 + d :].T
+        second = second.reshape(d * d, len(B))
+    second = put(second)
+
+    def part(X, w=None, y=None):
+        X = _as_double(X)
+        X = X if center is None else X - center
+        T = origin + X @ to_features
+        U = T[:, 1:]
+        L = T @ linear
+        squares = None
+        if coordinates.kind == SPHERE:
+            squares = xp.sum(U * U, axis=1)[:, None]
+        elif coordinates.kind == SQUARES:
+            squares = U * U
+        elif coordinates.kind == PRODUCTS:
+            squares = xp.reshape(U[:, :, None] * U[:, None, :], (U.shape[0], d * d))
+        L = L if squares is None else L + squares @ second
+        R, loglik = _tensor_responsibilities(L, w, y, owner, hard)
+        if squares is None:
+            return tall_product(T, R), loglik
+        return tall_product(T, R), tall_product(squares, R), loglik
+
+    *sums, loglik = arrays.to_host(*rows.sum(part))
+    if coordinates.kind == PRODUCTS:
+        sums[1] = sums[1].reshape(d, d, len(B))[upper]
+    return np.concatenate(sums), float(loglik)
 
 
 def log_densities(X, coordinates: Coordinates, B):

@@ -148,6 +148,8 @@ def fit_bagged_member(seed, task: BaggingTask):
 class AbstractBagging(Estimator):
     """Members in `estimators_`, each with its seed and its columns."""
 
+    _tensors = False
+
     @abstractmethod
     def fit(self, X, y, sample_weight=None) -> Any: ...
 

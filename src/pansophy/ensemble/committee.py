@@ -20,8 +20,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from ..base import Classifier, Estimator, check_sparse_structure
-from ..core.arrays import arrays
+from ..base import Classifier, Estimator, check_sparse_structure, host_array
 from ..core.arrays.labels import class_codes, plain_numbers, refuse_missing
 from ..core.arrays.rows import is_dataset
 from ..core.arrays.weighted import check_sample_weight
@@ -50,6 +49,8 @@ class AbstractCommittee(Estimator):
     """Members in `estimators`, a list of (name, estimator), or None for a default."""
 
     estimators: Any
+
+    _tensors = False
 
     def get_params(self, deep=True):
         """Parameters, and with `deep` those of the members as name__parameter."""
@@ -155,8 +156,8 @@ class AbstractCommittee(Estimator):
         refuse_missing(y)
         if sparse.issparse(X):
             check_sparse_structure(X)
-        X = array_as_numpy(X)
-        y = plain_numbers(array_as_numpy(y))
+        X = host_array(self, X)
+        y = plain_numbers(host_array(self, y, "y"))
         check_consistent_length(X, y)
         if isinstance(self, Classifier) and type_of_target(y) in SEVERAL_OUTPUTS:
             return X, *self._several_labels(y, sample_weight)
@@ -211,7 +212,7 @@ class AbstractCommittee(Estimator):
     def _prediction_rows(self, X):
         """X for a prediction; the model must be fitted."""
         check_is_fitted(self)
-        return array_as_numpy(X)
+        return host_array(self, X)
 
     @property
     def le_(self):
@@ -232,11 +233,6 @@ class AbstractCommittee(Estimator):
         tags.input_tags.allow_nan = all(t.allow_nan for t in inner)
         tags.input_tags.sparse = all(t.sparse for t in inner)
         return tags
-
-
-def array_as_numpy(X):
-    """X as NumPy if it is an array of another library, else unchanged."""
-    return arrays.to_numpy(X) if arrays.is_foreign(X) else X
 
 
 def fit_with_params(model, X, y, params, name=""):

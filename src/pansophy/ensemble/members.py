@@ -30,8 +30,7 @@ from sklearn.base import clone
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
-from ..base import InterruptedFitWarning
-from ..core.arrays import arrays
+from ..base import InterruptedFitWarning, host_array
 from ..core.arrays.rows import is_dataset
 from ..core.drivers.routing import routing_enabled
 from ..core.random import make_rng
@@ -158,7 +157,7 @@ def require_in_memory(model, X):
     if is_dataset(X):
         name = type(model).__name__
         raise TypeError(f"{name} needs its rows in memory: pass an array.")
-    return arrays.to_numpy(X) if arrays.is_foreign(X) else X
+    return host_array(model, X)
 
 
 def takes_sample_weight(estimator) -> bool:

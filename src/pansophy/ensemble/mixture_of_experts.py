@@ -189,6 +189,8 @@ class AbstractMixtureOfExperts(Estimator):
     n_init: Any
     random_state: Any
 
+    _tensors = False
+
     @abstractmethod
     def _default_expert(self): ...
 
@@ -369,7 +371,7 @@ class MixtureOfExperts(Regressor, AbstractMixtureOfExperts):
         X, y, w = self._check_training_data(
             require_in_memory(self, X), y, sample_weight, y_kind="number"
         )
-        X, y = arrays.to_numpy(X), arrays.to_numpy(y).astype(float)
+        y = y.astype(float)
         return self._fit_experts(X, y, None if w is None else arrays.to_numpy(w), 0)
 
     def predict(self, X):
@@ -456,7 +458,7 @@ class MixtureOfExpertsClassifier(Classifier, AbstractMixtureOfExperts):
                 "MixtureOfExpertsClassifier needs at least 2 classes, got 1 class."
             )
         w = None if w is None else arrays.to_numpy(w)
-        self._fit_experts(arrays.to_numpy(X), codes, w, len(classes))
+        self._fit_experts(X, codes, w, len(classes))
         self.classes_ = classes
         return self
 

@@ -100,6 +100,8 @@ class AbstractStacking(Transformer, AbstractCommittee):
     passthrough: Any
     verbose: Any
 
+    _tensors = False
+
     def _final_template(self):
         from ..linear_model import LogisticRegression, RidgeCV
 

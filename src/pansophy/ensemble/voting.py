@@ -78,6 +78,8 @@ class AbstractVoting(Transformer, AbstractCommittee):
     n_jobs: Any
     verbose: Any
 
+    _tensors = False
+
     def _fit_members(self, X, y, w, classes, fit_params):
         """Fit every member and store them."""
         members = self._members()

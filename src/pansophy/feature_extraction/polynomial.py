@@ -96,6 +96,18 @@ def _is_single(X) -> bool:
     return str(X.dtype).endswith("float32")
 
 
+def _tensor_monomials(X, powers):
+    """The monomials of these exponents (n_out, d) of a tensor X, where it is."""
+    xp = arrays.namespace(X)
+    columns = []
+    for exponents in powers:
+        column = xp.ones_like(X[:, 0])
+        for j in np.flatnonzero(exponents):
+            column = column * X[:, int(j)] ** int(exponents[j])
+        columns.append(column)
+    return xp.stack(columns, axis=1)
+
+
 def _has_the_size_of_its_degree(model) -> bool:
     """Whether a loaded expansion counts the columns that its degree makes of X."""
     if not hasattr(model, "n_output_features_"):
@@ -213,7 +225,7 @@ class PolynomialFeatures(Transformer, Estimator):
         self._check_size(X)
         self._check_powers(X)
         if arrays.is_foreign(X):
-            return arrays.asarray(self._made().transform(arrays.to_numpy(X)), like=X)
+            return _tensor_monomials(X, self.powers_)
         return self._made().transform(X)
 
     def get_feature_names_out(self, input_features=None):

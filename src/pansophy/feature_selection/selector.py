@@ -4,12 +4,14 @@ It is not in `base.py` with the other roles because scikit-learn's `SelectorMixi
 half a second to import.
 """
 
+import numpy as np
 from scipy import sparse
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, Transformer, check_sparse_structure
+from ..core.arrays.arrays import is_foreign, take_columns
 from ..core.arrays.labels import plain_numbers
 from ..core.arrays.open_rows import is_table_in_blocks
 from ..core.arrays.unreadable import array_of_rows
@@ -26,6 +28,8 @@ class AbstractSelector(SelectorMixin, Transformer, Estimator):
 
     def transform(self, X):
         """The columns of X that are kept."""
+        if is_foreign(X):
+            return take_columns(self._check_new_data(X), np.flatnonzero(self.support_))
         if sparse.issparse(X):
             check_sparse_structure(X)
         elif isinstance(X, (list, tuple)):

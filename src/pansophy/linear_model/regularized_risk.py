@@ -324,6 +324,8 @@ class RegularizedRisk(AbstractLinearRegressor):
     max_iter: Count = 10000
     tol: NonNegative = 1e-6
 
+    _tensors = False
+
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
         X, y, v, loss, g = check_risk_inputs(self, X, y, sample_weight, "number")
@@ -400,6 +402,8 @@ class RegularizedRiskClassifier(AbstractLinearClassifier):
     fit_intercept: Flag = True
     max_iter: Count = 10000
     tol: NonNegative = 1e-6
+
+    _tensors = False
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1), for each class against the rest if there are several."""

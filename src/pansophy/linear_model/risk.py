@@ -56,6 +56,7 @@ from ..core.arrays.rows import (
     sum_statistics,
 )
 from ..core.linalg.linalg import cholesky, solve_cholesky
+from ..core.linalg.tall_products import tall_product
 from ..core.loops import threads
 from ..core.numerics import softmax
 from ..losses.multiclass import as_one_hot
@@ -64,6 +65,8 @@ ROUGH_ROWS = 50_000  # with more rows than this a rough Hessian uses every s-th
 BLOCKS = 16  # blocks of a pass over many rows
 BLOCK_BYTES = 1 << 25  # of a dense block at most
 SINGLE_THREAD_ENTRIES = 1 << 18  # entries of X up to which one thread is used
+TENSOR_ENTRIES = 1 << 22  # raw predictions of a block of a tensor
+SQUARED_ENTRIES = 1 << 24  # entries of a tensor that are weighted at a time
 TILE_BYTES = 1 << 20  # of a tile of rows whose second moments are computed
 BLOCK_SIZE = 64  # columns of the block in eq. (3)
 ROWS_PER_COLUMN = 6  # rows for each column that eq. (4) uses
@@ -133,8 +136,8 @@ class Risk:
 
     def block_rows(self):
         """Rows of a block: large blocks for loops and tensors, small ones for BLAS."""
-        if self.foreign:
-            return 1 << 18
+        if self.foreign:  # a device wants few and large blocks
+            return max(1 << 18, TENSOR_ENTRIES // self.k)
         if self.sparse:  # each block has a gradient of its own: not too many of them
             pieces = min(BLOCKS, max(2, self.entries() // (8 * self.k * (self.d + 1))))
             return max(-(-self.n // pieces), 1024)
@@ -234,7 +237,9 @@ class Risk:
             self.cached_predictions = None
             loss, g = self.sum_on_cluster(partial(_block_loss_gradient, x=x))
         else:
-            loss, g = self.sum(self.loss_gradient_of_block(W, b, predictions))
+            loss, g = arrays.to_host(
+                *self.sum(self.loss_gradient_of_block(W, b, predictions))
+            )
             self.cached_predictions = np.array(x, dtype=float), predictions
         g = np.asarray(g, dtype=float).reshape(self.k, self.d + 1)
         if not self.intercept:
@@ -305,7 +310,7 @@ class Risk:
         return np.column_stack([G, R.sum(axis=0)]).astype(float)
 
     def tensor_block(self, X, i, W, b, predictions):
-        """The losses on the device of X, the sums on the host."""
+        """Loss and gradient of a block of tensors, on their device."""
         xp = arrays.namespace(X)
         y, v, offset = self.block_targets(i)
         F = X @ xp.matrix_transpose(W) + b
@@ -321,7 +326,8 @@ class Risk:
             value = self.loss.value(y, F)
             predictions[i] = P
             R = v[:, None] * (P - as_one_hot(y, F))
-        return float(xp.sum(v * value)), tensor_transposed_product(xp, X, R)
+        loss = xp.sum(xp.astype(v * value, xp.float64))
+        return loss, tensor_transposed_product(xp, X, R)
 
     # -- curvature -----------------------------------------------------------------
 
@@ -358,7 +364,8 @@ class Risk:
         if self.on_cluster:
             weight, H = self.sum_on_cluster(partial(_block_hessian, x=x, s=s))
         else:
-            weight, H = self.sum(self.hessian_of_block(self.predictions_at(x), s))
+            stats = self.hessian_of_block(self.predictions_at(x), s)
+            weight, H = arrays.to_host(*self.sum(stats))
         if s > 1:
             H = H * (float(arrays.namespace(self.v).sum(self.v)) / max(weight, 1e-300))
         return self.with_penalty_curvature(np.asarray(H, dtype=float))
@@ -370,7 +377,7 @@ class Risk:
             v = self.v[self.block_slices[i]]
             F = kept[i]
             sums = v if s == 1 else v[::s]
-            weight = float(arrays.namespace(v).sum(sums))
+            weight = arrays.namespace(v).sum(sums)
             if self.k > 1:
                 return weight, softmax_second_moments(X[::s, ...], F[::s, ...], sums)
             X = X if self.sparse else X[::s, ...]
@@ -412,8 +419,9 @@ class Risk:
                 total = self.sum_on_cluster(partial(_block_product, x=x, u=u))
             else:
                 V, e = self.as_row_dtype(U, c)
-                total = self.sum(self.hessian_product_of_block(V, e, known))
-            out = np.asarray(total, dtype=float).reshape(self.k, self.d + 1)
+                stats = self.hessian_product_of_block(V, e, known)
+                (total,) = arrays.to_host(self.sum(stats))
+            out = np.array(total, dtype=float).reshape(self.k, self.d + 1)
             out[:, : self.d] += self.alpha * U
             if not self.intercept:
                 out[:, self.d] = c
@@ -471,7 +479,8 @@ class Risk:
         if self.on_cluster:
             total = self.sum_on_cluster(partial(_block_diagonal, x=x))
         else:
-            total = self.sum(self.diagonal_of_block(self.predictions_at(x)))
+            stats = self.diagonal_of_block(self.predictions_at(x))
+            (total,) = arrays.to_host(self.sum(stats))
         D = np.array(total, dtype=float).reshape(self.k, self.d + 1)
         D[:, : self.d] += self.alpha
         if not self.intercept:
@@ -559,22 +568,24 @@ def initial_predictions(offset, X):
 
 
 def tensor_transposed_product(xp, X, R):
-    """R^T (X, 1) as a NumPy array."""
-    Rt = xp.matrix_transpose(R)
-    G = xp.concat([Rt @ X, xp.sum(Rt, axis=1)[:, None]], axis=1)
-    return arrays.to_numpy(G).astype(float)
+    """R^T (X, 1) in float64, where X is."""
+    total = xp.sum(xp.astype(R, xp.float64), axis=0)
+    return xp.concat([tall_product(R, X), total[:, None]], axis=1)
 
 
 def weighted_second_moments(X, s):
-    """sum_i s_i (x_i, 1) (x_i, 1)^T, (d + 1, d + 1) in NumPy; s may be negative.
+    """sum_i s_i (x_i, 1) (x_i, 1)^T, (d + 1, d + 1), where X is; s may be negative.
 
-    Computed in tiles of rows that stay in the cache, for arrays, CSR rows and tensors.
+    Computed in tiles of rows that stay in the cache, for arrays and CSR rows; in large
+    ones for tensors.
     """
     xp = arrays.namespace(s)
+    if arrays.is_foreign(X):
+        return _tensor_second_moments(X, s)
     if sp.issparse(X):
         S = X.multiply(s[:, None]).tocsr()
         return bordered_matrix((X.T @ S).toarray(), np.asarray(S.sum(axis=0)), s.sum())
-    step = 1 << 16 if arrays.is_foreign(X) else TILE_BYTES // (8 * X.shape[1]) or 1
+    step = TILE_BYTES // (8 * X.shape[1]) or 1
     positive = bool(xp.all(s >= 0))
 
     def tile(X, s):
@@ -586,9 +597,23 @@ def weighted_second_moments(X, s):
         return A, s @ X, xp.sum(s)
 
     tiles = Rows(X, s, block=max(step, 256)).blocks()
-    return bordered_matrix(
-        *(arrays.to_numpy(a) for a in sum_statistics(tile(*t) for t in tiles))
+    return bordered_matrix(*sum_statistics(tile(*t) for t in tiles))
+
+
+def _tensor_second_moments(X, s):
+    """`weighted_second_moments` of a tensor, on its device."""
+    xp = arrays.namespace(X)
+
+    n, d = (int(k) for k in X.shape)
+    step = max(SQUARED_ENTRIES // d, n // 4, 1024)  # a copy of a quarter of X at most
+    inner = sum_statistics(
+        tall_product(rows, rows * weights[:, None])
+        for rows, weights in Rows(X, s, block=min(step, n)).blocks()
     )
+    border = tall_product(s[:, None], X)
+    corner = xp.sum(xp.astype(s, xp.float64))[None, None]
+    top = xp.concat([inner, xp.matrix_transpose(border)], axis=1)
+    return xp.concat([top, xp.concat([border, corner], axis=1)], axis=0)
 
 
 def bordered_matrix(A, c, s):
@@ -606,13 +631,17 @@ def softmax_second_moments(X, P, v):
     """`weighted_second_moments` with v (diag p - p p^T) for s, class by class."""
     k = int(P.shape[1])
     m = int(X.shape[1]) + 1
-    H = np.empty((k, m, k, m))
+    if arrays.is_foreign(X):
+        xp = arrays.namespace(X)
+        H = xp.empty((k, m, k, m), dtype=xp.float64, device=arrays.device(X))
+    else:
+        H = np.empty((k, m, k, m))
     for c in range(k):
         for e in range(c, k):
             h = P[:, c] * (1 - P[:, c]) if c == e else -P[:, c] * P[:, e]
             H[c, :, e, :] = weighted_second_moments(X, h * v)
             H[e, :, c, :] = H[c, :, e, :].T
-    return H.reshape(k * m, k * m)
+    return arrays.namespace(H).reshape(H, (k * m, k * m))
 
 
 def densest_columns(X, m=BLOCK_SIZE):
@@ -685,7 +714,8 @@ def whitening_factor(J, x):
     if J.on_cluster:
         weight, G = J.sum_on_cluster(partial(_block_whitening, x=x, s=s))
     else:
-        weight, G = J.sum(_whitening_of_block(J, J.predictions_at(x), s))
+        stats = _whitening_of_block(J, J.predictions_at(x), s)
+        weight, G = arrays.to_host(*J.sum(stats))
     if not J.sparse:
         G *= float(arrays.namespace(J.v).sum(J.v)) / max(weight, 1e-300)
     G[np.arange(J.d), np.arange(J.d)] += J.alpha
@@ -706,8 +736,6 @@ def _whitening_of_block(J, kept, s):
         if J.k > 1:  # the mean over classes of p (1 - p)
             h = h - v * xp.mean(kept[i] * kept[i], axis=1)
         rows = X if J.sparse else X[::s, ...]
-        return float(xp.sum(v[::s])), weighted_second_moments(
-            rows, h if J.sparse else h[::s]
-        )
+        return xp.sum(v[::s]), weighted_second_moments(rows, h if J.sparse else h[::s])
 
     return stats

@@ -121,6 +121,8 @@ class ClassicalMDS(PrefixedOutput, Transformer, Estimator):
     metric: str | Callable = "euclidean"
     metric_params: dict | None = None
 
+    _tensors = False
+
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
         X, _ = self._check_training_data(X, ensure_min_samples=2, order="C")

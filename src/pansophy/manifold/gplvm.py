@@ -189,6 +189,8 @@ class GPLVM(PrefixedOutput, Transformer, Estimator):
     random_state: Seed = None
     verbose: Verbosity = 0
 
+    _tensors = False
+
     def fit(self, X, y=None):
         """Find latent points, kernel and noise; y is not used."""
         X, _ = self._check_training_data(

@@ -204,6 +204,8 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
     p: Positive = 2
     metric_params: dict | None = None
 
+    _tensors = False
+
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
         X, _ = self._check_training_data(

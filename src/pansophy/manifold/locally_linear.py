@@ -317,6 +317,8 @@ class LocallyLinearEmbedding(PrefixedOutput, Transformer, Estimator):
     random_state: Seed = None
     n_jobs: Jobs = None
 
+    _tensors = False
+
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
         X, _ = self._check_training_data(X, dtype=np.float64, order="C")

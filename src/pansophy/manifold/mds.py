@@ -268,6 +268,8 @@ class MDS(PrefixedOutput, Transformer, Estimator):
     metric_params: dict | None = None
     normalized_stress: Literal["auto"] | Flag = "auto"
 
+    _tensors = False
+
     def fit(self, X, y=None, init=None):
         """Embed the rows.
 

@@ -143,6 +143,8 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
     n_neighbors: Count | None = None
     n_jobs: Jobs = None
 
+    _tensors = False
+
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
         X, _ = self._check_training_data(

@@ -443,8 +443,11 @@ def mean_imputed(X, w, mean):
 
 def label_moments(X, z, w, k, shape) -> Moments:
     """Moments of each group of rows, given their labels z."""
-    R = (arrays.to_numpy(z)[:, None] == np.arange(k)).astype(float)
-    R = R if w is None else R * arrays.to_numpy(w)[:, None]
+    xp = arrays.namespace(X)
+    z = xp.asarray(z, device=arrays.device(X))
+    components = xp.arange(k, dtype=z.dtype, device=arrays.device(X))
+    R = xp.astype(z[:, None] == components, xp.float64)
+    R = R if w is None else R * xp.astype(w, xp.float64)[:, None]
     return moments(X, arrays.asarray(R, like=X), shape)
 
 
@@ -464,7 +467,7 @@ def kmeans_start_labels(X, w, k, rng):
 
     if k == 1:
         return np.zeros(X.shape[0], np.int32)
-    return arrays.to_numpy(kmeans_labels(X, weights_or_ones(X, w), k, rng))
+    return kmeans_labels(X, weights_or_ones(X, w), k, rng)
 
 
 def guessed_moments(X, w, k, shape, method, rng) -> Moments:

@@ -225,7 +225,7 @@ def initial_mixture(data, X, k, groups, method, floor, rng) -> MixtureParams:
     if method == "random":
         R = rng.dirichlet(np.ones(k), size=data.n)
     else:
-        z = kmeans_start_labels(X, data.aligned[0], k, rng)
+        z = arrays.to_numpy(kmeans_start_labels(X, data.aligned[0], k, rng))
         R = 0.8 * (z[:, None] == np.arange(k)) + 0.2 / k
     w = data.aligned[0]
     R = R if w is None else R * arrays.to_numpy(w)[:, None]

@@ -124,6 +124,8 @@ def family_template(name, rows, like):
 def normal_moments(rows, k, shape) -> Moments:
     """Moments of each class in one pass, or by EM where values are missing."""
     flat = shape in ("diag", "spherical")
+    if flat and arrays.is_foreign(getattr(rows, "X", None)):  # tiles are cut inside
+        rows = rows.with_aligned(*rows.aligned, block=rows.n)
     result = rows.sum(
         lambda x, c, w: class_moments(x, c, k, w, "diag" if flat else shape)
     )

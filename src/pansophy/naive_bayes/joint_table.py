@@ -118,6 +118,8 @@ class JointTableClassifier(AbstractBayes):
 
     _sparse = False
 
+    _tensors = False
+
     def fit(self, X, y, sample_weight=None):
         """Count the combinations of each class."""
         X, y, w = self._check_training_data(

@@ -88,6 +88,8 @@ class HistogramDensity(Density, Estimator):
     strategy: Literal["uniform", "quantile"] = "uniform"
     joint: Flag = False
 
+    _tensors = False
+
     def fit(self, X, y=None, sample_weight=None):
         """Count rows in bins.
 

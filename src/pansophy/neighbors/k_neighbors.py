@@ -26,11 +26,12 @@ from typing import Literal
 import numpy as np
 
 from ..base import Classifier, Regressor
-from ..core.arrays.arrays import to_numpy
+from ..core.arrays.arrays import all_finite, beside, device, is_foreign, namespace
 from ..core.arrays.labels import class_codes
 from ..distances import neighbor_search
 from ..params import Count, Jobs
 from ..persist.saved_state import IntArray, saved_state
+from ..predictors.abstract_linear import classes_from_scores
 from .neighbor_queries import AbstractNeighbors, Metric, Power
 
 
@@ -38,6 +39,8 @@ def neighbor_weights(D, weights):
     """v of eqs. (1) and (2): (m, k), or None for all ones."""
     if weights is None or weights == "uniform":
         return None
+    if is_foreign(D):
+        return _neighbor_tensor_weights(D, weights)
     if callable(weights):
         v = np.asarray(weights(D), float)
         if v.shape != D.shape or not (v >= 0).all():
@@ -59,9 +62,38 @@ def neighbor_weights(D, weights):
     return v
 
 
+def _neighbor_tensor_weights(D, weights):
+    """`neighbor_weights` of distances that are a tensor."""
+    if callable(weights):
+        v = weights(D)
+        if v.shape != D.shape or not all_finite(v) or bool((v < 0).any()):
+            raise ValueError(
+                "weights must return a number of at least 0 for every neighbour: "
+                f"shape {tuple(D.shape)}, got {tuple(v.shape)}."
+            )
+        return v
+    xp = namespace(D)
+    at_zero = D == 0
+    some = xp.any(at_zero, axis=1)[:, None]
+    v = 1 / xp.where(at_zero, xp.ones_like(D), D)
+    return xp.where(some, xp.astype(at_zero, D.dtype), v)
+
+
 def class_shares_of_neighbors(codes, v, c):
     """Eq. (1): (m, c) from the classes of the neighbours (m, k)."""
     m, k = codes.shape
+    if is_foreign(codes):
+        xp = namespace(codes)
+        v = (
+            xp.ones(codes.shape, dtype=xp.float64, device=device(codes))
+            if v is None
+            else v
+        )
+        votes = [xp.sum(xp.where(codes == j, v, 0.0 * v), axis=1) for j in range(c)]
+        total = xp.sum(v, axis=1)[:, None]
+        return xp.stack(votes, axis=1) / xp.where(
+            total == 0, xp.ones_like(total), total
+        )
     P = np.zeros((m, c))
     every = np.arange(m)
     for j in range(k):
@@ -141,11 +173,10 @@ class KNeighborsClassifier(Classifier, AbstractNeighbors):
         """
         X, y, _ = self._check_rows(X, y, y_kind="labels")
         self._store_rows(X)
-        y = to_numpy(y)
         self.outputs_2d_ = y.ndim == 2
         columns = y.T if self.outputs_2d_ else [y]
-        encoded = [class_codes(column) for column in columns]
-        self._y = np.column_stack([codes for _, codes in encoded])
+        encoded = [class_codes(column, X) for column in columns]
+        self._y = namespace(X).stack([codes for _, codes in encoded], axis=1)
         classes = [values for values, _ in encoded]
         self.classes_ = classes if self.outputs_2d_ else classes[0]
         return self
@@ -155,8 +186,9 @@ class KNeighborsClassifier(Classifier, AbstractNeighbors):
         D, J = self._find_nearest(X, self._check_n_neighbors(None, X is None))
         v = neighbor_weights(D, self.weights)
         classes = self.classes_ if self.outputs_2d_ else [self.classes_]
+        codes = beside(self._y, J)
         return [
-            class_shares_of_neighbors(self._y[:, t][J], v, len(c))
+            class_shares_of_neighbors(codes[:, t][J], v, len(c))
             for t, c in enumerate(classes)
         ]
 
@@ -172,9 +204,10 @@ class KNeighborsClassifier(Classifier, AbstractNeighbors):
         """The class of highest share; X=None predicts the fitted rows."""
         P = self._shares(X)
         if not self.outputs_2d_:
-            return self.classes_[P[0].argmax(axis=1)]
+            return classes_from_scores(self.classes_, P[0])
         pairs = zip(self.classes_, P, strict=True)
-        return np.column_stack([c[p.argmax(axis=1)] for c, p in pairs])
+        columns = [classes_from_scores(c, p) for c, p in pairs]
+        return namespace(*columns).stack(columns, axis=1)
 
     def score(self, X, y, sample_weight=None):
         """The share of classes that are right; X None leaves each row out."""
@@ -239,7 +272,8 @@ class KNeighborsRegressor(Regressor, AbstractNeighbors):
         """
         X, y, _ = self._check_rows(X, y, y_kind="numbers")
         self._store_rows(X)
-        self._y = np.asarray(to_numpy(y), np.float64)
+        xp = namespace(y)
+        self._y = xp.astype(y, xp.float64)
         return self
 
     def predict(self, X):
@@ -247,12 +281,16 @@ class KNeighborsRegressor(Regressor, AbstractNeighbors):
         X = self._check_queries(X)
         D, J = self._find_nearest(X, self._check_n_neighbors(None, X is None))
         v = neighbor_weights(D, self.weights)
-        y = self._y[J]
+        y = beside(self._y, J)[J]
+        xp = namespace(y)
         if v is None:
-            return y.mean(axis=1)
+            return xp.mean(y, axis=1)
+        total = xp.sum(v, axis=1)
         if y.ndim == 3:
-            return np.einsum("mk,mkq->mq", v, y) / v.sum(axis=1)[:, None]
-        return (v * y).sum(axis=1) / v.sum(axis=1)
+            if is_foreign(y):
+                return xp.sum(v[:, :, None] * y, axis=1) / total[:, None]
+            return np.einsum("mk,mkq->mq", v, y) / total[:, None]
+        return xp.sum(v * y, axis=1) / total
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -284,6 +284,8 @@ class KernelDensity(Density, Estimator):
     leaf_size: Count = 40
     metric_params: dict | None = None
 
+    _tensors = False
+
     def fit(self, X, y=None, sample_weight=None):
         """Build the tree of the rows.
 

@@ -125,6 +125,8 @@ class NearestCentroid(Classifier, Estimator):
     shrink_threshold: Positive | None = None
     priors: Literal["uniform", "empirical"] | NumberList | Matrix = "uniform"
 
+    _tensors = False
+
     def fit(self, X, y, sample_weight=None):
         """Find the centre of each class.
 

@@ -28,6 +28,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ..base import OneClass
+from ..core.arrays.arrays import all_finite, beside, is_foreign, namespace
 from ..params import Count, Flag, Jobs, ParameterRule
 from .neighbor_queries import AbstractNeighbors, Metric, Power
 
@@ -39,17 +40,32 @@ TINY = 1e-10  # keeps the density of copies finite
 
 def local_reachability_density(D, J, reach_of):
     """Eqs. (2) and (3): (m,); reach_of (n,) is d_k of the fitted rows."""
-    return 1 / (np.maximum(D, reach_of[J]).mean(axis=1) + TINY)
+    xp = namespace(D)
+    return 1 / (xp.mean(xp.maximum(D, beside(reach_of, D)[J]), axis=1) + TINY)
 
 
 def negative_outlier_factor(fitted, J, lrd):
     """Minus eq. (4): (m,)."""
-    return -(fitted[J] / lrd[:, None]).mean(axis=1)
+    return -namespace(lrd).mean(beside(fitted, lrd)[J] / lrd[:, None], axis=1)
 
 
 def inlier_or_outlier(scores):
     """-1 where negative, 1 elsewhere."""
-    return np.where(scores < 0, -1, 1)
+    xp = namespace(scores)
+    return 1 - 2 * xp.astype(scores < 0, xp.int64)
+
+
+def _linear_quantile(values, q) -> float:
+    """The q-quantile of a vector of any library, between neighbours by a line."""
+    if not is_foreign(values):
+        return float(np.percentile(values, 100.0 * q))
+    xp = namespace(values)
+    place = q * (values.shape[0] - 1)
+    low = int(place)
+    high = min(low + 1, values.shape[0] - 1)
+    ordered = xp.sort(values)
+    below = float(ordered[low])
+    return below + (place - low) * (float(ordered[high]) - below)
 
 
 def neighbors_of_fitted_rows(model):
@@ -142,18 +158,20 @@ class LocalOutlierFactor(OneClass, AbstractNeighbors):
         X, _ = self._check_rows(X)
         self._store_rows(X)
         D, J = neighbors_of_fitted_rows(self)
-        if not np.isfinite(D).all():
+        if not all_finite(D):
             raise ValueError(
                 "distances between rows of X overflow: X is too large, scale it down."
             )
-        self._reach = D[:, -1].copy()
+        xp = namespace(D)
+        self._reach = xp.asarray(D[:, -1], copy=True)
         self._lrd = local_reachability_density(D, J, self._reach)
         self.negative_outlier_factor_ = negative_outlier_factor(self._lrd, J, self._lrd)
         self.offset_ = -1.5
         if self.contamination != "auto":
-            share = 100.0 * self.contamination
-            self.offset_ = float(np.percentile(self.negative_outlier_factor_, share))
-        if self.negative_outlier_factor_.min() < -1e7 and not self.novelty:
+            self.offset_ = _linear_quantile(
+                self.negative_outlier_factor_, self.contamination
+            )
+        if xp.min(self.negative_outlier_factor_) < -1e7 and not self.novelty:
             warnings.warn(
                 "Duplicate values are leading to incorrect results. Increase the "
                 "number of neighbors for more accurate results.",
@@ -249,13 +267,14 @@ class KNNOutlier(OneClass, AbstractNeighbors):
         X, _ = self._check_rows(X)
         self._store_rows(X)
         self.scores_ = self._scores(neighbors_of_fitted_rows(self)[0])
-        if not np.isfinite(self.scores_).all():
+        if not all_finite(self.scores_):
             raise ValueError("distances between rows of X overflow: scale the columns.")
-        self.offset_ = float(np.percentile(self.scores_, 100.0 * self.contamination))
+        self.offset_ = _linear_quantile(self.scores_, self.contamination)
         return self
 
     def _scores(self, D):
-        return -(D[:, -1] if self.method == "largest" else D.mean(axis=1))
+        far = D[:, -1] if self.method == "largest" else namespace(D).mean(D, axis=1)
+        return -far
 
     def fit_predict(self, X, y=None):
         """-1 for outliers among the rows fitted, each scored without itself."""
@@ -266,7 +285,7 @@ class KNNOutlier(OneClass, AbstractNeighbors):
         """Eq. (1): (m,), higher for more usual rows."""
         X = self._check_queries(X)
         D = self._find_nearest(X, self.n_neighbors_ + 1)[0]
-        return self._scores(np.where(D[:, :1] == 0, D[:, 1:], D[:, :-1]))
+        return self._scores(namespace(D).where(D[:, :1] == 0, D[:, 1:], D[:, :-1]))
 
     def decision_function(self, X):
         """score - offset: negative for outliers."""

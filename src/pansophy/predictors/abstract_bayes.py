@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Classifier, Estimator, host_array
 from ..core.arrays import arrays
+from ..core.arrays.labels import labels_of_codes
 from ..core.arrays.rows import as_rows, is_dataset
 from ..core.numerics import log_softmax, logsumexp, safe_log
 from ..core.random import make_rng
@@ -87,13 +88,6 @@ def _exact_log_posterior(J, log_prior):
     best = places == xp.argmax(J, axis=1)[:, None]
     other_odds = xp.where(best, xp.zeros_like(D), xp.exp(D))
     return D - xp.log1p(xp.sum(other_odds, axis=1, keepdims=True))
-
-
-def _classes_at(classes, best):
-    """The classes at positions `best`, in the library of the classes."""
-    xp = arrays.namespace(classes)
-    best = arrays.to_numpy(best) if xp is not arrays.namespace(best) else best
-    return xp.take(classes, xp.asarray(best, device=arrays.device(classes)), axis=0)
 
 
 def row_blocks(X, *aligned, block=None):
@@ -173,7 +167,7 @@ class AbstractBayes(Classifier, Estimator):
             )
 
         codes = self._map_joint(X, best)  # raises NotFittedError first
-        return _classes_at(self.classes_, codes)
+        return labels_of_codes(self.classes_, codes)
 
     @available_if(lambda self: self._generative)
     def score_samples(self, X):
@@ -194,7 +188,7 @@ class AbstractBayes(Classifier, Estimator):
         rng = make_rng(random_state)
         pi = np.exp(arrays.to_numpy(self.class_log_prior_).astype(np.float64))
         z = rng.choice(len(pi), size=n_samples, p=pi / pi.sum())
-        return self._draw(z, rng), _classes_at(self.classes_, z)
+        return self._draw(z, rng), labels_of_codes(self.classes_, z)
 
     def _draw(self, z, rng):
         raise TypeError(f"{type(self).__name__} gives no samples.")

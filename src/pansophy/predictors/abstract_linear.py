@@ -33,7 +33,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ..base import Classifier, Estimator, Regressor
 from ..core.arrays import arrays
 from ..core.arrays.formulas import design_of_training_rows, is_formula
-from ..core.arrays.labels import class_codes
+from ..core.arrays.labels import class_codes, labels_of_codes
 from ..core.arrays.open_rows import open_rows
 from ..core.arrays.rows import DatasetRows, is_dataset
 from ..core.arrays.weighted import check_sample_weight
@@ -170,6 +170,8 @@ def _check_sums_of_squares(model, X, y=None):
     if not model._any_scale and not _has_finite_squares(X):
         if not arrays.is_foreign(X):
             assert_all_finite(X, input_name="X", estimator_name=name)
+        elif not arrays.all_finite(X):
+            raise ValueError(f"Input X of {name} contains NaN or infinity.")
         j, size = _column_of_largest_square(X)
         if size is not None:
             column = _quoted_column_names(model, [j])
@@ -191,7 +193,7 @@ def _has_finite_squares(X):
         xp = arrays.namespace(X)
         if not arrays.is_float(X) or X.shape[0] == 0:
             return True
-        return bool(xp.isfinite(xp.max(xp.abs(X)) ** 2 * X.shape[0]))
+        return bool(xp.isfinite(arrays.largest_absolute_entry(X) ** 2 * X.shape[0]))
     data = X.data if sp.issparse(X) else np.asarray(X)
     if data.dtype.kind != "f":
         return True
@@ -375,9 +377,7 @@ def classes_from_scores(classes, F):
     """The class of each row by its scores F, (n,) for two classes or (n, k)."""
     xp = arrays.namespace(F)
     best = xp.astype(F > 0, xp.int64) if F.ndim == 1 else xp.argmax(F, axis=1)
-    if arrays.is_foreign(F) and not arrays.is_foreign(classes):
-        best = arrays.to_numpy(best)
-    return arrays.namespace(classes).take(classes, best)
+    return labels_of_codes(classes, best)
 
 
 def _sparse_raw_prediction(model, X):

@@ -54,6 +54,8 @@ class FeatureThenClassify(AbstractSemiSupervised):
     _: KW_ONLY
     estimator: Fittable | None = None
 
+    _tensors = False
+
     def fit(self, X, y, sample_weight=None):
         """Fit g to all rows, the classifier to the labelled ones.
 

@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Classifier, Estimator
 from ..core.arrays import arrays
-from ..core.arrays.labels import class_codes, known_labels
+from ..core.arrays.labels import class_codes, known_labels, labels_of_codes
 from ..core.arrays.overflow import refuse_overflowing_squares
 from ..core.arrays.rows import is_dataset
 from ..core.numerics import logsumexp, softmax
@@ -324,7 +324,7 @@ class GaussianMixtureClassifier(Classifier, Estimator):
     def predict(self, X):
         """The most probable class of each row."""
         X = self._check_new_data(X, ensure_all_finite="allow-nan")
-        return self.classes_[arrays.to_numpy(self._codes(X))]
+        return labels_of_codes(self.classes_, self._codes(X))
 
     def sample(self, n_samples=1):
         """Draw rows and their classes."""

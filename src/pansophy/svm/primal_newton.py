@@ -48,6 +48,7 @@ from ..core.arrays.rows import Rows, sum_statistics
 from ..core.drivers.iterate import Result, iterate
 from ..core.drivers.progress import SILENT
 from ..core.linalg.cg import conjugate_gradients
+from ..core.linalg.tall_products import tall_product
 from ..core.loops import threads
 from .svm_problem import (
     SVMProblem,
@@ -237,17 +238,21 @@ class NewtonRows:
         X = self.blocks.take(free)
         s = self.problem.scale
         d = self.d
-        X = X if self.sparse else arrays.to_numpy(X)
+        beside_rows = lambda v: arrays.asarray(v, like=X) if self.foreign else v
         K = X @ X.T
-        K = root[:, None] * ((K.toarray() if self.sparse else K) + s * s) * root
+        K = K.toarray() if self.sparse else arrays.to_numpy(K)
+        K = root[:, None] * (K + s * s) * root
         K[np.diag_indices(len(free))] += 1.0
-        r = root * (X @ g[:d] + (s * g[d] if s else 0.0))
+        products = arrays.to_numpy(X @ beside_rows(g[:d]))
+        r = root * (products + (s * g[d] if s else 0.0))
         z = root * sl.cho_solve(sl.cho_factor(K, overwrite_a=True), r)
-        return self.with_intercept_entry(X.T @ z, z) - g
+        return self.with_intercept_entry(X.T @ beside_rows(z), z) - g
 
     def gram(self, free, root):
         """The sum in eq. (3), in blocks of rows on threads."""
         count = len(free)
+        if self.foreign:
+            return self.tensor_gram(free, root)
         step = max(256, (1 << 17) // self.problem.width)
 
         def part(i):
@@ -256,6 +261,16 @@ class NewtonRows:
 
         tasks = ((lambda i=i: part(i)) for i in range(0, count, step))
         return sum_statistics(threads.run_tasks(tasks))
+
+    def tensor_gram(self, free, root):
+        """`gram` of rows that are a tensor, computed where they are."""
+        X = self.blocks.take(free)
+        xp = arrays.namespace(X)
+        A = xp.astype(X, xp.float64)
+        if self.problem.scale:
+            A = xp.concat([A, xp.full_like(A[:, :1], self.problem.scale)], axis=1)
+        A = A * arrays.beside(root, A)[:, None]
+        return arrays.to_numpy(tall_product(A, A))
 
     def dense_rows(self, free):
         """Rows of A as a NumPy array."""

@@ -154,6 +154,8 @@ def splits_match_inputs(model) -> bool:
 class AbstractDecisionTree(VirtualSubclass, Estimator):
     """Base of estimators that hold one grown tree in `tree_`."""
 
+    _tensors = False
+
     @abstractmethod
     def fit(self, X, y, sample_weight=None) -> Any: ...
 
@@ -221,10 +223,14 @@ class AbstractDecisionTree(VirtualSubclass, Estimator):
 
 
 def require_rows_in_memory(X):
-    """X as NumPy, SciPy, a data frame or an Arrow table has it; a file is refused."""
+    """X as NumPy, SciPy, a data frame or an Arrow table has it; a file is refused.
+
+    A tensor on a device stays what it is: the checks of the model refuse it.
+    """
     if is_dataset(X) and not is_arrow_table(X):
         raise TypeError("a decision tree needs its rows in memory: pass an array.")
-    return arrays.to_numpy(X) if arrays.is_foreign(X) else X
+    readable = arrays.is_foreign(X) and arrays.is_in_main_memory(X)
+    return arrays.to_numpy(X) if readable else X
 
 
 def reads_table(model, X) -> bool:

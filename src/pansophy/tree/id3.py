@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..base import Classifier, Estimator
+from ..base import Classifier, Estimator, host_array
 from ..core.arrays import arrays
 from ..core.arrays.rows import is_dataset
 from ..core.arrays.unreadable import array_of_rows
@@ -82,7 +82,7 @@ CHECKS = {"dtype": None, "ensure_all_finite": "allow-nan"}
 
 def validate_multiway_data(model, X, y, sample_weight):
     """Checked X, class codes and weights, rows of weight 0 left out; sets classes_."""
-    X = readable_table(X)
+    X = readable_table(host_array(model, X))
     if is_numpy_array(X):
         X, y, _ = model._check_training_data(X, y, y_kind="class", **CHECKS)
     else:
@@ -133,10 +133,12 @@ def level_counts(inputs: InputEncoder):
 class AbstractMultiwayTree(Estimator):
     """A multiway tree in `tree_`, the ways to read its input in `inputs_`."""
 
+    _tensors = False
+
     def _codes(self, X):
         """X checked for a prediction, as float32 codes and numbers."""
         check_is_fitted(self)
-        X = readable_table(X)
+        X = readable_table(host_array(self, X))
         if is_numpy_array(X):
             X = self._check_new_data(X, **CHECKS)
         else:

@@ -250,7 +250,7 @@ def test_named_edges_over_columns_without_names_are_refused(rng):
     """With their states given, all would be hidden and no answer would be right."""
     X = rng.integers(0, 2, size=(50, 2))
     network = BayesianNetwork([("rain", "wet")], states={"rain": [0, 1], "wet": [0, 1]})
-    with pytest.raises(ValueError, match="'wet'.*is a column of X.*'x0', 'x1'"):
+    with pytest.raises(ValueError, match=r"'wet'.*is a column of X.*'x0', 'x1'"):
         network.fit(X)
 
 

@@ -4,8 +4,9 @@ Letters and equations are those of `kmeans.py`. An assignment keeps the labels z
 rows between iterations. Its `assign` gives new labels and the sums of eq. (2), its
 `costs` J of eq. (1) for each cluster, and its `farthest` the row to put into an empty
 cluster. `CompiledAssignment` serves NumPy rows, in memory or block by block from a
-table on disk, with compiled loops and the bounds of eq. (4). `ArrayAssignment` serves
-tensors and sparse rows with array mathematics. Centres are float64 NumPy arrays on the
+table on disk, with compiled loops and the bounds of eq. (4). `TensorAssignment`
+(`tensor_assignment.py`) serves torch tensors, `ArrayAssignment` other arrays and sparse
+rows with array mathematics. Centres are float64 NumPy arrays on the
 host, k by d, whatever holds the rows.
 
 Also here: what prediction and the relatives of k-means need of centres, namely the
@@ -28,6 +29,7 @@ from .initialization import (
     comparison_nanoseconds,
     rows_per_block,
 )
+from .tensor_assignment import TensorAssignment, nearest_tensor_centers
 
 # Nanoseconds of a comparison below which bounds are never kept, and above which they
 # are never suspended: checking all of them takes little of an iteration then.
@@ -219,7 +221,7 @@ def _assign_rows(X, w, z, u, low, *, mode, tighten, centers, eps, workspaces):
 
 
 class ArrayAssignment:
-    """Assigns tensors (on their device) and CSR rows with array mathematics."""
+    """Assigns arrays of the array API and CSR rows with array mathematics."""
 
     def __init__(self, X, w, k):
         self.X = X
@@ -297,7 +299,7 @@ def assignment_for(X, w, k, *, keep_bounds=None):
     """The right kind of assignment for whatever holds the rows."""
     if is_compiled(X):
         return CompiledAssignment(X, w, k, keep_bounds=keep_bounds)
-    return ArrayAssignment(X, w, k)
+    return (TensorAssignment if arrays.is_torch(X) else ArrayAssignment)(X, w, k)
 
 
 def is_compiled(X) -> bool:
@@ -355,6 +357,8 @@ def kmeans_cost(X, w, C):
 def nearest_centers(X, C):
     """The label of each row: what `predict` gives, and the last iteration of a fit."""
     m = reference_point(C, X)
+    if arrays.is_torch(X):
+        return nearest_tensor_centers(X, C, m)
     if not is_compiled(X):
         block = rows.Rows(X, block=array_rows_per_block(X, len(C)))
         xp = arrays.namespace(X)
@@ -400,6 +404,9 @@ def row_mean_and_variance(X, w):
         return np.zeros(X.shape[1]), float(np.mean(X.multiply(X).T @ w / W - mean**2))
     if arrays.is_foreign(X):
         xp = arrays.namespace(X)
+        if arrays.is_torch(X) and bool((w == 1).all()):
+            variance, mean = xp.var_mean(X, dim=0, correction=0)
+            return arrays.to_numpy(mean).astype(float), float(variance.mean())
         W = xp.sum(w)
         mean = w @ X / W
         parts = rows.Rows(X, w).sum(lambda X, w: w @ ((X - mean) * (X - mean)))

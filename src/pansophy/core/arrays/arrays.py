@@ -28,6 +28,17 @@ def is_foreign(x) -> bool:
     return not is_numpy(x) and (is_torch(x) or hasattr(x, "__array_namespace__"))
 
 
+def is_in_main_memory(x) -> bool:
+    """Whether the host can read an array without a transfer from a device.
+
+    Examples
+    --------
+    >>> is_in_main_memory(np.ones(2))
+    True
+    """
+    return not is_foreign(x) or "cpu" in str(device(x)).lower()
+
+
 def namespace(*arrays) -> Any:
     """The array namespace shared by the arguments; lists and numbers count as NumPy."""
     found = [x for x in arrays if is_foreign(x)]
@@ -46,9 +57,26 @@ def asarray(values, like):
     xp = namespace(like)
     if is_torch(values) and is_torch(like):
         return values.to(dtype=like.dtype, device=like.device)
-    if is_numpy(values) and not values.flags.writeable:
-        values = values.copy()  # torch warns about sharing memory it may not write
+    if is_numpy(values):
+        # torch warns of memory that it may not write, and takes no falling strides
+        is_usable = values.flags.writeable and min(values.strides, default=0) >= 0
+        values = values if is_usable else values.copy()
     return xp.asarray(values, dtype=like.dtype, device=device(like))
+
+
+def beside(values, like):
+    """`values` in the library and on the device of `like`, their own dtype kept.
+
+    Examples
+    --------
+    >>> beside(np.arange(2), np.ones(3))
+    array([0, 1])
+    """
+    if not is_foreign(like):
+        return to_numpy(values)
+    if is_foreign(values) and device(values) == device(like):
+        return values
+    return namespace(like).asarray(to_numpy(values), device=device(like))
 
 
 def to_numpy(x):
@@ -70,6 +98,35 @@ def to_scratch(x):
     torch = sys.modules["torch"]
     copy = torch.empty(x.shape, dtype=x.dtype, device="cpu", pin_memory=True)
     return copy.copy_(x.detach()).numpy()
+
+
+def to_host(*values) -> tuple:
+    """Sums of rows as float64 arrays on the host, those of a device by one transfer.
+
+    NumPy arrays and numbers stay as they are.
+
+    Examples
+    --------
+    >>> from pansophy.core.arrays.arrays import to_host
+    >>> to_host(2.0, np.ones(2))
+    (2.0, array([1., 1.]))
+    """
+    if not is_foreign(values[0]):
+        return values
+    xp = namespace(values[0])
+    flat = [xp.reshape(xp.astype(v, xp.float64), (-1,)) for v in values]
+    host = to_numpy(xp.concat(flat))
+    ends = np.cumsum([int(np.prod(v.shape)) for v in values])
+    parts = np.split(host, ends[:-1])
+    return tuple(p.reshape(tuple(v.shape)) for p, v in zip(parts, values, strict=True))
+
+
+def largest_absolute_entry(x):
+    """max |x| over all entries, NaN if one is; without a temporary of its size."""
+    xp = namespace(x)
+    if is_torch(x):
+        return xp.linalg.vector_norm(x, ord=float("inf"))
+    return xp.max(xp.abs(x))
 
 
 def largest_places(values, count):

@@ -52,8 +52,7 @@ def compute_class_weight(class_weight, *, classes, codes, sample_weight=None):
                 "class_weight must be a dict, 'balanced' or None, got "
                 f"{class_weight!r}."
             )
-        w = None if sample_weight is None else arrays.to_numpy(sample_weight)
-        counts = np.bincount(arrays.to_numpy(codes), weights=w, minlength=k)
+        counts = class_weight_totals(codes, k, sample_weight)
         present = counts > 0
         each = present.sum() * counts
         return np.divide(counts.sum(), each, out=np.ones(k), where=present)
@@ -63,6 +62,25 @@ def compute_class_weight(class_weight, *, classes, codes, sample_weight=None):
         # some classes have no factor, and some factors belong to no class
         raise ValueError(f"The classes, {unlisted}, are not in class_weight")
     return np.array([float(class_weight.get(name, 1.0)) for name in names])
+
+
+def class_weight_totals(codes, k, w=None) -> np.ndarray:
+    """The weight of the rows of each class, (k,); tensors are added up where they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.core.arrays.class_weight import class_weight_totals
+    >>> class_weight_totals(np.array([0, 2, 2]), 3, np.array([1.0, 2.0, 0.5]))
+    array([1. , 0. , 2.5])
+    """
+    if not arrays.is_foreign(codes):
+        w = None if w is None else arrays.to_numpy(w)
+        return np.bincount(codes, weights=w, minlength=k)
+    xp = arrays.namespace(codes)
+    w = 1.0 if w is None else xp.astype(w, xp.float64)
+    hits = (xp.astype(codes == c, xp.float64) * w for c in range(k))
+    return arrays.to_numpy(xp.stack([xp.sum(h) for h in hits]))
 
 
 def apply_class_weight(class_weight, y, sample_weight=None):

@@ -9,6 +9,8 @@ from .codes import missing_mask
 from .rows import DatasetRows
 from .unreadable import array_of_rows
 
+MAX_LABEL_RANGE = 1 << 16  # of whole numbers whose codes are read off a table
+
 
 def class_codes(y, X=None, classes=None):
     """The classes in order, and the place of each label among them.
@@ -29,6 +31,9 @@ def class_codes(y, X=None, classes=None):
         if y.dtype.kind == "f" and not np.isfinite(y).all():
             raise ValueError("Input y contains NaN or infinity.")
     if classes is None:
+        found = codes_by_table(y) if arrays.is_torch(y) else None
+        if found is not None:
+            return found
         classes, codes = arrays.namespace(y).unique_inverse(y)
         codes = arrays.namespace(codes).reshape(codes, (-1,))
         if arrays.is_foreign(X) and not arrays.is_foreign(codes):  # labels are text
@@ -49,6 +54,51 @@ def class_codes(y, X=None, classes=None):
         )
     like = X if arrays.is_foreign(X) else y
     return classes, arrays.namespace(like).asarray(codes, device=arrays.device(like))
+
+
+def codes_by_table(y):
+    """Classes and codes of a tensor of whole numbers in a small range, or None.
+
+    A table over the range takes the place of sorting the labels.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pansophy.core.arrays.labels import codes_by_table
+    >>> codes_by_table(torch.tensor([7, 3, 7]))
+    (tensor([3, 7]), tensor([1, 0, 1]))
+    """
+    xp = arrays.namespace(y)
+    if not xp.isdtype(y.dtype, "integral") or y.ndim != 1 or y.shape[0] == 0:
+        return None
+    low, high = xp.stack([xp.min(y), xp.max(y)]).tolist()
+    if high - low >= MAX_LABEL_RANGE:
+        return None
+    place = xp.astype(y, xp.int64) - low
+    present = xp.zeros(high - low + 1, dtype=xp.int64, device=y.device)
+    present[place] = 1
+    classes = xp.astype(xp.nonzero(present)[0] + low, y.dtype)
+    return classes, xp.take(xp.cumulative_sum(present) - 1, place)
+
+
+def labels_of_codes(classes, codes):
+    """The labels at these places among the classes, where the codes are.
+
+    Labels that are text are on the host, whatever holds the codes.
+
+    Examples
+    --------
+    >>> from pansophy.core.arrays.labels import labels_of_codes
+    >>> labels_of_codes(np.array(["a", "b"]), np.array([1, 0]))
+    array(['b', 'a'], dtype='<U1')
+    """
+    if arrays.is_foreign(codes) and not arrays.is_foreign(classes):
+        is_text = np.asarray(classes).dtype.kind not in "iufb"
+        if is_text:
+            codes = arrays.to_numpy(codes)
+    classes = arrays.beside(classes, codes)
+    xp = arrays.namespace(classes)
+    return xp.take(classes, xp.astype(codes, xp.int64), axis=0)
 
 
 def known_labels(y):

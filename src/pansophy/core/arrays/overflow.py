@@ -37,8 +37,7 @@ Scale the columns, with StandardScaler for instance.
     single = str(values.dtype).endswith("float32")
     dtype = np.dtype(np.float32 if single else np.float64)
     if arrays.is_foreign(values):
-        xp = arrays.namespace(values)
-        largest = float(xp.max(xp.abs(values)))
+        largest = float(arrays.largest_absolute_entry(values))
     else:  # without a copy of the size of X
         ends = np.fmax.reduce(values, axis=None), np.fmin.reduce(values, axis=None)
         largest = max(abs(float(end)) for end in ends)  # NaN is no value

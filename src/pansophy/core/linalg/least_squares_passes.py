@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..arrays.arrays import as_float, is_foreign, namespace, to_numpy
+from ..arrays.arrays import as_float, is_foreign, namespace, to_host, to_numpy
 from ..arrays.rows import DatasetRows, Rows, as_rows
+from .tall_products import tall_product
 
 SAMPLE = 256  # rows that the shift is estimated from
 SAMPLED_FROM = 1 << 16  # rows that these are spread over, the first
@@ -85,8 +86,11 @@ def prepare_least_squares(
     shift = choose_shift(pieces, w, like) if intercept else None
     if held is None or isinstance(held, DatasetRows):  # cut alike: same last bit
         size = BLOCK_BYTES if shift is None and w is None else COPY_BYTES
-        size = 64 * BLOCK_BYTES if is_foreign(X) else size  # devices like it large
         min_block = max(256, 4 * d if n > 4 * d else n)
+        if is_foreign(X):  # devices like it large; blocks that lie there are no copies
+            in_place = shift is None and w is None and X.dtype == xp.float64
+            size = 64 * BLOCK_BYTES
+            min_block = n if in_place else min_block
         block = max(min_block, min(size // (8 * max(d, 1)), -(-n // PARTS)))
         pieces = as_rows(X, Y, w, block=block)
     return LeastSquaresProblem(pieces, shift, offset, W, intercept, like)
@@ -100,15 +104,22 @@ def choose_shift(pieces, w, like):
     n = min(pieces.n, SAMPLED_FROM)
     pick = np.unique(np.linspace(0, n - 1, SAMPLE).astype(int))
     if w is not None:
-        heavy = np.flatnonzero(to_numpy(w) > 0)[:n]
+        first = w[:n] if is_foreign(w) else w  # so that few weights leave a device
+        heavy = np.flatnonzero(to_numpy(first) > 0)[:n]
+        if not len(heavy):
+            return None
         pick = heavy[np.unique(np.linspace(0, len(heavy) - 1, SAMPLE).astype(int))]
     sample = pieces.take(pick)
-    sample = to_numpy(sample.toarray() if sp.issparse(sample) else sample).astype(
-        np.float64
-    )
+    sample = sample.toarray() if sp.issparse(sample) else sample
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = sample.mean(axis=0)
-        spread = sample.std(axis=0)
+        if is_foreign(sample):
+            xp = namespace(sample)
+            sample = xp.astype(sample, xp.float64)
+            mean, spread = to_host(xp.mean(sample, axis=0), xp.std(sample, axis=0))
+        else:
+            sample = sample.astype(np.float64)
+            mean = sample.mean(axis=0)
+            spread = sample.std(axis=0)
         if np.all(np.abs(mean) <= TAME * spread) or not np.all(np.isfinite(mean)):
             return None
     return on_device(round_to_few_bits(mean, spread), like)
@@ -159,9 +170,10 @@ def least_squares_moments(problem, alpha=0.0) -> LeastSquaresMoments:
         if not is_foreign(x):
             return *_block_moments(x, s, root, yr, ones[:, 0]), *power
         A = weighted_design(x, s, root)
-        return A.T @ A, A.T @ xp.concat([yr, ones], axis=1), *power
+        G_right = tall_product(A, xp.concat([yr, ones], axis=1))
+        return tall_product(A, A), G_right, *power
 
-    G, G_right, sum_y, power = (to_numpy(a) for a in problem.rows.sum(stats))
+    G, G_right, sum_y, power = to_host(*problem.rows.sum(stats))
     C, first = G_right[:, :-1], G_right[:, -1]
     _refuse_missing_values(problem, np.diagonal(G))
     if not problem.intercept:
@@ -214,9 +226,10 @@ def least_squares_gradient(problem, B, b, *, dtype=np.float64):
             A = weighted_design(x, problem.shift)
         r = y - b - A @ B
         wr = r if w is None else r * w[:, None]
-        return A.T @ wr, xp.sum(wr, axis=0), xp.sum(wr * r, axis=0)
+        gradient = tall_product(A, wr) if is_foreign(x) else A.T @ wr
+        return gradient, xp.sum(wr, axis=0), xp.sum(wr * r, axis=0)
 
-    return tuple(to_numpy(a) for a in problem.rows.sum(stats))
+    return to_host(*problem.rows.sum(stats))
 
 
 def centred_triangle(problem) -> CentredTriangle:

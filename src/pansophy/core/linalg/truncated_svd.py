@@ -192,7 +192,9 @@ def _map_row_blocks(pieces, function):
 
 def _svd_block_rows(X, n, d):
     """Rows per block: little enough for a cache, one pass for a device."""
-    if is_foreign(X) or isinstance(X, DatasetRows):
+    if is_foreign(X):
+        return n  # no copy is made of a block
+    if isinstance(X, DatasetRows):
         return None
     return max(64, min(BLOCK_BYTES // (X.dtype.itemsize * max(d, 1)), n))
 

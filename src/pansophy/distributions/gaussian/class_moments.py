@@ -19,9 +19,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...core.arrays import arrays
+from ...core.arrays.rows import Rows, sum_statistics
+from ...core.linalg.tall_products import tall_product
 from ...core.numerics import safe_divide
 from . import _class_moments
 from .normal import Moments
+
+TILE_ENTRIES = 1 << 23  # of a tile of a tensor less the means of its classes
 
 
 def dense_float64(x) -> np.ndarray:
@@ -50,7 +54,7 @@ def class_sums(X, codes, k, w=None) -> tuple[Any, Any]:
         X = arrays.as_float(X)
         xp = arrays.namespace(X)
         R = weighted_one_hot(codes, k, w, X)
-        return xp.sum(R, axis=0), xp.matmul(R.T, X)
+        return xp.sum(R, axis=0), _tall_product_like(R, X)
     X = dense_float64(X)
     N, S = np.zeros(k), np.zeros((k, X.shape[1]))
     _class_moments.add_rows(X, codes, *weights_for_loop(w), N, S)
@@ -73,6 +77,9 @@ def class_moments(X, codes, k, w=None, shape="full") -> Moments:
     N, S = class_sums(X, codes, k, w)
     xp = arrays.namespace(X)
     M = safe_divide(S, N[:, None] + xp.zeros_like(S))
+    if shape == "tied" and arrays.is_foreign(X):
+        parts = (_weighted_scatter(D, v) for D, v in _tiles_about_means(X, codes, w, M))
+        return Moments(N, M, sum_statistics(parts), shape)
     if shape == "tied":
         D = X - xp.take(M, codes, axis=0)
         return Moments(N, M, _weighted_scatter(D, w), shape)
@@ -90,13 +97,36 @@ def _diagonal_class_moments(X, codes, k, w) -> Moments:
     xp = arrays.namespace(X)
     R = weighted_one_hot(codes, k, w, X)
     N = xp.sum(R, axis=0)[:, None] + xp.zeros_like(X[:1, :])
-    M = safe_divide(xp.matmul(R.T, X), N)
-    D = X - xp.take(M, codes, axis=0)
-    return Moments(N, M, xp.matmul(R.T, D * D), "diag")
+    M = safe_divide(_tall_product_like(R, X), N)
+    parts = (
+        _tall_product_like(r, D * D) for D, r in _tiles_about_means(X, codes, R, M)
+    )
+    return Moments(N, M, sum_statistics(parts), "diag")
+
+
+def _tiles_about_means(X, codes, w, M):
+    """Tiles of the rows of a tensor less the means M of their classes.
+
+    Yields the tile and its part of w: weights, memberships or None. A tile has an
+    eighth of X where X is large.
+    """
+    xp = arrays.namespace(X)
+    n, d = (int(size) for size in X.shape)
+    step = min(n, max(TILE_ENTRIES // d, n // 8, 1))
+    for x, c, v in Rows(X, codes, w, block=step).blocks():
+        yield x - xp.take(M, c, axis=0), v
+
+
+def _tall_product_like(A, B):
+    """A^T B of tensors in their own dtype; the sums are in float64."""
+    return arrays.namespace(B).astype(tall_product(A, B), B.dtype)
 
 
 def _weighted_scatter(D, w):
     """sum_i w_i d_i d_i'."""
+    if arrays.is_foreign(D):
+        E = D if w is None else D * arrays.asarray(w, like=D)[:, None]
+        return _tall_product_like(E, D)
     if w is None:
         return arrays.namespace(D).matmul(D.T, D)
     return arrays.namespace(D).matmul((D * arrays.asarray(w, like=D)[:, None]).T, D)
@@ -106,7 +136,11 @@ def _own_scatters(X, codes, k, w, M):
     """The scatter of each class about its mean, (k, d, d)."""
     xp = arrays.namespace(X)
     order = xp.argsort(codes, stable=True)
-    ends = np.searchsorted(arrays.to_numpy(xp.take(codes, order)), np.arange(k + 1))
+    if arrays.is_foreign(codes):
+        limits = xp.arange(k + 1, dtype=codes.dtype, device=arrays.device(codes))
+        ends = arrays.to_numpy(xp.searchsorted(xp.take(codes, order), limits))
+    else:
+        ends = np.searchsorted(codes[order], np.arange(k + 1))
     X = xp.take(X, order, axis=0)
     w = None if w is None else xp.take(arrays.asarray(w, like=X), order)
     parts = []

@@ -164,6 +164,8 @@ def members_fit_columns_and_weights(model) -> bool:
 class AbstractAdaBoost(Estimator):
     """Members in `estimators_` with a weight and an error each."""
 
+    _tensors = False
+
     @abstractmethod
     def fit(self, X, y, sample_weight=None) -> Any: ...
 

@@ -111,6 +111,8 @@ CriterionName = Literal["friedman_mse", "squared_error", "deprecated"]
 class AbstractGradientBoosting(AbstractBoosting):
     """Boosting with exact trees by eq. (4) of `boosting.py`."""
 
+    _tensors = False
+
     def _initial_raw(self, X):
         K = self.n_trees_per_iteration_
         if isinstance(self.init_, str):

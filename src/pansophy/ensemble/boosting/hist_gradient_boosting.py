@@ -27,8 +27,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ...base import Classifier, Regressor
-from ...core.arrays import arrays
+from ...base import Classifier, Regressor, host_array
 from ...core.arrays.class_weight import apply_class_weight
 from ...core.arrays.frames import column_names
 from ...core.arrays.open_rows import is_lazy
@@ -104,6 +103,8 @@ Interactions = Annotated[
 class AbstractHistGradientBoosting(AbstractBoosting):
     """Boosting on binned columns by eq. (3) of `boosting.py`."""
 
+    _tensors = False
+
     def _initial_raw(self, X):
         return np.tile(self.baseline_, (len(X), 1))
 
@@ -128,7 +129,7 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         is_table = is_dataset(X) or is_lazy(X)
         if is_table and not has_categorical_columns(X, self.categorical_features):
             return self._check_dataset(X, y, sample_weight, y_kind)
-        X = arrays.to_numpy(X) if arrays.is_foreign(X) else X
+        X = host_array(self, X)
         categorical = self.categorical_features
         w = None
         nameless = isinstance(categorical, str) and column_names(X) is None

@@ -237,6 +237,8 @@ def grow_forest_trees(plan: ForestPlan, seeds):
 class AbstractForest(VirtualSubclass, Estimator):
     """Packed trees in `forest_`: growing them, and predictions from all of them."""
 
+    _tensors = False
+
     @abstractmethod
     def fit(self, X, y, sample_weight=None) -> Any: ...
 

@@ -217,6 +217,8 @@ class IsolationForest(OneClass, VirtualSubclass, Estimator):
     verbose: Verbosity = 0
     warm_start: Flag = False
 
+    _tensors = False
+
     @checks_warm_start("forest_")
     def fit(self, X, y=None, sample_weight=None):
         """Grow the trees. y is not used; rows are drawn by weight, if given."""

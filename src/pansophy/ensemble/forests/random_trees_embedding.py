@@ -107,6 +107,8 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
     max_bins: BinCount | None = 255
 
     # parameters of other forests that are fixed here
+    _tensors = False
+
     @property
     def criterion(self):
         """The criterion for the random targets."""

@@ -180,6 +180,8 @@ def draw_rotation(rng, X, mean, codes, K, w, M, share) -> Rotation:
 class AbstractRotationForest(Estimator):
     """Members in `estimators_`, each with its rotation."""
 
+    _tensors = False
+
     @abstractmethod
     def fit(self, X, y, sample_weight=None) -> Any: ...
 

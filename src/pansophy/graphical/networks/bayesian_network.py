@@ -156,6 +156,8 @@ class BayesianNetwork(Density, Estimator):
     n_init: Count = 1
     random_state: Seed = None
 
+    _tensors = False
+
     @classmethod
     def from_tables(cls, tables, states=None, **params) -> "BayesianNetwork":
         """A network defined by its tables: {"rain": [...], "wet | rain": [[...]]}.

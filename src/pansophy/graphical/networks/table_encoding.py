@@ -22,6 +22,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from ...base import host_array
 from ...core.arrays.codes import as_column, encode_values, is_missing, sort_key
 from ...core.arrays.frames import lists_of_columns
 from ...core.arrays.rows import refuse_table_on_disk
@@ -334,6 +335,7 @@ def check_table_columns(model, X, *, reset: bool) -> dict:
     if not reset:
         check_is_fitted(model)
     refuse_table_on_disk(X)
+    X = host_array(model, X)
     is_dict = isinstance(X, Mapping) and not issparse(X)  # some sparse matrices are
     X = lists_of_columns(X) if is_dict else X
     X = array_of_rows(X) if isinstance(X, (list, tuple)) else X

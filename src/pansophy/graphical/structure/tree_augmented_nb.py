@@ -134,6 +134,8 @@ class TreeAugmentedNB(AbstractBayes):
 
     _sparse = False
 
+    _tensors = False
+
     def fit(self, X, y, sample_weight=None):
         """Find the tree and estimate its tables.
 

@@ -217,6 +217,8 @@ class Adaline(AbstractLinearClassifier):
     random_state: Seed = None
     warm_start: Flag = False
 
+    _tensors = False
+
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1) for rows X and labels y."""
         X, y, v = self._check_training_data(

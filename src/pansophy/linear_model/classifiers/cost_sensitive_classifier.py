@@ -25,6 +25,7 @@ from ...base import Classifier, Estimator
 from ...core.arrays import arrays
 from ...losses import bayes_action
 from ...params import NonNegative, Number, ParameterError, ParameterRule, check_params
+from ...predictors.abstract_linear import classes_from_scores
 from ...typing import NumberList
 from .logistic import LogisticRegression
 
@@ -137,8 +138,11 @@ class CostSensitiveClassifier(Classifier, Estimator):
     def predict(self, X):
         """Eq. (1); the earlier of equally cheap answers, and any rather than none."""
         check_is_fitted(self)
-        p = arrays.to_numpy(self.predict_proba(X))
-        best = bayes_action(p, self._actions())
+        p = self.predict_proba(X)
+        if arrays.is_foreign(p) and self.reject_cost is None:
+            costs = p @ arrays.asarray(self._actions(), like=p)
+            return classes_from_scores(self.classes_, -costs)
+        best = bayes_action(arrays.to_numpy(p), self._actions())
         labels = arrays.to_numpy(self.classes_)
         if self.reject_cost is not None:
             labels = append_label(labels, self.reject_label)

@@ -140,21 +140,19 @@ IN_MEMORY_SOLVERS = ("coordinate", "saga", "sag", "liblinear")
 
 def normalized_row_weights(X, w, classes, codes, class_weight):
     """Weights v of sum 1 in the library of X, and the sum V that they had."""
-    host = arrays.to_numpy(codes)
-    w = np.ones(len(host)) if w is None else arrays.to_numpy(w).astype(float)
-    labels = arrays.to_numpy(classes)
-    v = (
-        w
-        * compute_class_weight(
-            class_weight, classes=labels, codes=host, sample_weight=w
-        )[host]
+    factors = compute_class_weight(
+        class_weight, classes=classes, codes=codes, sample_weight=w
     )
-    V = float(v.sum())
+    xp = arrays.namespace(codes)
+    if w is None:
+        w = xp.ones(codes.shape, dtype=xp.float64, device=arrays.device(codes))
+    v = xp.astype(w, xp.float64)
+    if class_weight is not None:
+        v = v * xp.take(arrays.asarray(factors, like=v), codes)
+    V = float(xp.sum(v))
     if V <= 0:
         raise ValueError("every row has weight 0: nothing to fit.")
-    if arrays.is_foreign(X):
-        return arrays.asarray(v / V, like=X), V
-    return (v / V).astype(X.dtype), V
+    return xp.astype(v / V, X.dtype), V
 
 
 def penalty_strengths(C, ratio, V):

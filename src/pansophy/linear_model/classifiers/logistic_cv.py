@@ -212,6 +212,8 @@ class LogisticRegressionCV(AbstractLogistic):
     # weights of `score` are the scorer's business, not the model's
     __metadata_request__score = {"sample_weight": UNUSED}
 
+    _tensors = False
+
     def fit(self, X, y, sample_weight=None, **params):
         """Fit to rows X and labels y.
 

@@ -126,6 +126,8 @@ class ProportionalOdds(Classifier, AbstractLinearEstimator):
     max_iter: Count = 100
     tol: NonNegative = 1e-6
 
+    _tensors = False
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         # classes that are in no order cannot be cut out of one score

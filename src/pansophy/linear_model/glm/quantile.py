@@ -25,6 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from ...base import host_array
 from ...core.arrays import arrays
 from ...core.arrays.rows import DatasetRows
 from ...losses import quantile as pinball_loss
@@ -137,6 +138,8 @@ class QuantileRegressor(AbstractLinearRegressor):
     solver: Literal["auto", "interior", "highs", "highs-ds", "highs-ipm"] = "auto"
     solver_options: dict | None = None
 
+    _on_devices = False
+
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
         X, y, w = self._check_training_data(
@@ -144,7 +147,7 @@ class QuantileRegressor(AbstractLinearRegressor):
         )
         if isinstance(X, DatasetRows):
             raise TypeError("QuantileRegressor takes rows in memory, not a table.")
-        host = X if sp.issparse(X) else arrays.to_numpy(X)
+        host = host_array(self, X)
         host = host.astype(np.float64, copy=False)
         y = arrays.to_numpy(y).astype(np.float64).ravel()
         w = None if w is None else arrays.to_numpy(w).astype(np.float64)

@@ -128,6 +128,8 @@ class GroupLasso(AbstractLinearRegressor):
     random_state: Seed = None
     selection: Literal["cyclic", "random"] = "cyclic"
 
+    _on_devices = False
+
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and targets y."""
         data = check_lasso_data(self, X, y, sample_weight, y_kind="number")

@@ -206,6 +206,8 @@ class ElasticNet(AbstractLinearRegressor):
     sparse_coef_ = property(sparse_coefficients)
     _not_converged_text = lasso_not_converged_text
 
+    _on_devices = False
+
     def fit(self, X, y, sample_weight=None, check_input=True):
         """Fit to rows X and targets y, one or several columns.
 
@@ -287,6 +289,8 @@ class Lasso(AbstractLinearRegressor):
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
     sparse_coef_ = property(sparse_coefficients)
     _not_converged_text = lasso_not_converged_text
+
+    _on_devices = False
 
     def fit(self, X, y, sample_weight=None, check_input=True):
         """Fit to rows X and targets y, one or several columns.

@@ -278,6 +278,8 @@ class LassoCV(AbstractLinearRegressor):
     path = staticmethod(lasso_path)  # as in scikit-learn, without an intercept
     _not_converged_text = lasso_not_converged_text
 
+    _on_devices = False
+
     def fit(self, X, y, sample_weight=None, **params):
         """Choose on folds, then fit to all rows X and targets y.
 
@@ -375,6 +377,8 @@ class ElasticNetCV(AbstractLinearRegressor):
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
     _not_converged_text = lasso_not_converged_text
+
+    _on_devices = False
 
     def fit(self, X, y, sample_weight=None, **params):
         """Choose on folds, then fit to all rows X and targets y.

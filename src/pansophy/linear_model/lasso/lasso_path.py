@@ -29,6 +29,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_X_y
 
+from ...base import host_array
 from ...core.arrays import arrays
 from ...core.arrays.rows import DatasetRows
 from ...core.arrays.weighted import check_sample_weight
@@ -82,7 +83,7 @@ def check_lasso_data(
         raise TypeError(f"{type(model).__name__} takes rows in memory, not a table.")
     like = X
     if arrays.is_foreign(X):  # computed in NumPy, stored in the library of X
-        X = arrays.to_numpy(X)
+        X = host_array(model, X)
         y = arrays.to_numpy(y)
         w = None if w is None else arrays.to_numpy(w)
     y = np.asarray(y, dtype=X.dtype)

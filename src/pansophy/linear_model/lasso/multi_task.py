@@ -175,6 +175,8 @@ class MultiTaskElasticNet(AbstractLinearRegressor):
     sparse_coef_ = property(sparse_coefficients)
     _not_converged_text = lasso_not_converged_text
 
+    _on_devices = False
+
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and targets y (n, t)."""
         return fit_multi_task(self, self.l1_ratio, X, y, sample_weight)
@@ -243,6 +245,8 @@ class MultiTaskLasso(AbstractLinearRegressor):
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
     sparse_coef_ = property(sparse_coefficients)
     _not_converged_text = lasso_not_converged_text
+
+    _on_devices = False
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and targets y (n, t)."""
@@ -325,6 +329,8 @@ class MultiTaskLassoCV(AbstractLinearRegressor):
 
     path = staticmethod(lasso_path)  # as in scikit-learn, without an intercept
     _not_converged_text = lasso_not_converged_text
+
+    _on_devices = False
 
     def fit(self, X, y, sample_weight=None, **params):
         """Choose on folds, then fit to all rows X and targets y (n, t).
@@ -421,6 +427,8 @@ class MultiTaskElasticNetCV(AbstractLinearRegressor):
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
     _not_converged_text = lasso_not_converged_text
+
+    _on_devices = False
 
     def fit(self, X, y, sample_weight=None, **params):
         """Choose on folds, then fit to all rows X and targets y (n, t).

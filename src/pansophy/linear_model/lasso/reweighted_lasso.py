@@ -219,6 +219,8 @@ class BridgeRegression(AbstractLinearRegressor):
     max_iter: Count = 1000
     tol: NonNegative = 1e-4
 
+    _on_devices = False
+
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
         data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
@@ -329,6 +331,8 @@ class AdaptiveLasso(AbstractLinearRegressor):
     fit_intercept: Flag = True
     max_iter: Count = 1000
     tol: NonNegative = 1e-4
+
+    _on_devices = False
 
     def fit(self, X, y, sample_weight=None):
         """A first fit, then weighted lassos."""

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.utils.validation import check_is_fitted
 
-from ...core.arrays import arrays
+from ...base import host_array
 from ...core.arrays.rows import DatasetRows
 from ...core.linalg.least_squares import coefficient_scales, least_squares
 from ...core.linalg.linalg import singular_values
@@ -101,6 +101,8 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
 
     _any_scale = True  # `core.linalg.least_squares` scales the columns
 
+    _on_devices = False
+
     def fit(self, X, y, covariance=None):
         """Minimise eq. (1); covariance is R (n, n), its diagonal (n,) or None (I)."""
         X, y = self._check_training_data(X, y, y_kind="numbers")[:2]
@@ -112,7 +114,7 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
         Y, flat = target_columns(y, X)
         n, d = X.shape
         white, self._log_det = whitening_map(covariance, n)
-        A, Y = (arrays.to_numpy(a).astype(np.float64) for a in (X, Y))
+        A, Y = (host_array(self, a).astype(np.float64) for a in (X, Y))
         if self.fit_intercept:
             A = np.column_stack([np.ones(n), A])
         A = white(A)

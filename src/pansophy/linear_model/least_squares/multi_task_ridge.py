@@ -30,6 +30,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.utils.validation import check_is_fitted
 
+from ...base import host_array
 from ...core.arrays import arrays
 from ...core.arrays.labels import class_codes
 from ...core.arrays.rows import DatasetRows
@@ -115,6 +116,8 @@ class MultiTaskRidge(AbstractLinearRegressor):
     coupling: NonNegative | Infinite = 1.0
     fit_intercept: Flag = True
 
+    _on_devices = False
+
     def fit(self, X, y, sample_weight=None, *, tasks=None):
         """Minimise eq. (1); `tasks` names the task of each row, else y's columns do."""
         X, y, w = self._check_training_data(X, y, sample_weight, y_kind="numbers")
@@ -122,7 +125,7 @@ class MultiTaskRidge(AbstractLinearRegressor):
             raise ValueError("MultiTaskRidge takes arrays, not a table on disk.")
         given = X
         Y, flat = target_columns(y, X)
-        X, Y = (arrays.to_numpy(a).astype(np.float64) for a in (X, Y))
+        X, Y = (host_array(self, a).astype(np.float64) for a in (X, Y))
         w = None if w is None else arrays.to_numpy(w).astype(np.float64)
         codes = None
         self.tasks_ = np.arange(Y.shape[1])

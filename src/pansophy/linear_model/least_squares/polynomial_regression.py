@@ -143,6 +143,8 @@ class PolynomialRegression(Regressor, AbstractLinearEstimator):
 
     _any_scale = True  # the columns are scaled first
 
+    _tensors = False
+
     def fit(self, X, y, sample_weight=None):
         """Choose the degree by eq. (3) if asked to, then fit eq. (1)."""
         X, y, w = self._check_training_data(X, y, sample_weight, y_kind="number")

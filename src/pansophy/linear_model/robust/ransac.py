@@ -150,6 +150,8 @@ class RANSACRegressor(Regressor, AbstractLinearEstimator):
     loss: Literal["absolute_error", "squared_error"] | Callable = "absolute_error"
     random_state: Seed = None
 
+    _tensors = False
+
     def fit(self, X, y, sample_weight=None, **fit_params):
         """Search for the model that most rows agree with, eq. (1)."""
         X, y, w = self._check_training_data(

@@ -28,6 +28,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ...base import host_array
 from ...core.arrays import arrays
 from ...core.arrays.rows import DatasetRows
 from ...core.arrays.weighted import weighted_median
@@ -120,6 +121,8 @@ class RobustRegressor(AbstractLinearRegressor):
     max_iter: Count = 100
     tol: NonNegative = 1e-8
 
+    _on_devices = False
+
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
         X, y, w = self._check_training_data(X, y, sample_weight, y_kind="number")
@@ -141,7 +144,12 @@ class RobustRegressor(AbstractLinearRegressor):
         """Least absolute deviations, and the scale of eq. (2)."""
         host = lambda a: arrays.to_numpy(a).astype(np.float64)
         P = pinball_program(
-            host(X), host(y), host(w), 0.5, 0.0, intercept=self.fit_intercept
+            host(host_array(self, X)),
+            host(y),
+            host(w),
+            0.5,
+            0.0,
+            intercept=self.fit_intercept,
         )
         x = solve_pinball(P).x
         r = P.y - P.matvec(x)

@@ -141,6 +141,8 @@ class TheilSenRegressor(AbstractLinearRegressor):
     n_jobs: Jobs = None
     verbose: Verbosity = False
 
+    _tensors = False
+
     def fit(self, X, y):
         """Fit to rows X and targets y."""
         X, y, _ = self._check_training_data(X, y, y_kind="number")

@@ -55,7 +55,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from ...base import FLOATS
+from ...base import FLOATS, host_array
 from ...core.arrays import arrays
 from ...core.arrays.rows import DatasetRows
 from ...core.arrays.weighted import check_sample_weight
@@ -417,8 +417,7 @@ def arrays_in_memory(model, X, *aligned):
             f"{type(model).__name__} takes rows in memory, not a table; call "
             "partial_fit with its parts."
         )
-    host = lambda a: arrays.to_numpy(a) if arrays.is_foreign(a) else a
-    return (host(X), *(host(a) for a in aligned))
+    return tuple(host_array(model, a) for a in (X, *aligned))
 
 
 def check_stream_chunk(model, X, y, w, y_kind, first):

@@ -149,6 +149,8 @@ class AbstractSGDClassifier(AbstractLinearClassifier, AbstractSGD):
     _rule: Callable[..., sgd.SGDRule]
     _learn: Callable[..., None]
 
+    _tensors = False
+
     def fit(self, X, y, coef_init=None, intercept_init=None, sample_weight=None):
         """Fit to rows X and labels y, from 0 or from the coefficients given."""
         X, y, w = self._check_training_data(

@@ -162,6 +162,8 @@ class SGDRegressor(Regressor, AbstractSGD):
 
     loss_functions = loss_table(get_args(RegressionLoss))
 
+    _on_devices = False
+
     def fit(self, X, y, coef_init=None, intercept_init=None, sample_weight=None):
         """Fit to rows X and numbers y, from 0 or from the coefficients given."""
         X, y, w = self._check_training_data(

@@ -345,6 +345,8 @@ class AbstractHMM(Density, Estimator):
     # attribute of the emission -> its letter in `params`
     _letters: ClassVar[dict[str, str]] = {"emissionprob_": "e"}
 
+    _tensors = False
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True

@@ -271,6 +271,8 @@ class KalmanFilter(Density, Estimator):
     steady: Flag = True
     verbose: Verbosity = False
 
+    _tensors = False
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True

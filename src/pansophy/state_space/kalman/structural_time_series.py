@@ -386,6 +386,8 @@ class StructuralTimeSeries(Density, Estimator):
     tol: NonNegative = 1e-5
     verbose: Verbosity = False
 
+    _tensors = False
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
