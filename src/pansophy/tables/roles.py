@@ -311,7 +311,11 @@ def numeric_format(column, made, found) -> Column:
             if made.role == "date"
             else number_formats.find_number
         )
-        detected = find(column_values.column_as_texts(present, made.name))
+        texts = column_values.column_as_texts(present, made.name)
+        detected = find(texts)
+        if detected is None and made.role == "number":
+            detected = number_formats.find_number_among_words(texts)
+            made = made._replace(why=detected.why if detected else made.why)
         if detected:
             made = made._replace(form=detected.form, missing=detected.missing)
     x = column_values.column_as_floats(column, made.name, made.form, made.missing)
