@@ -10,8 +10,8 @@ from sklearn.linear_model import LinearRegression, Ridge
 
 from pansophy.compare.execution.plan import ExecutionLimits, FitOutcome, make_plan
 from pansophy.compare.execution.run_folder import (
-    RunFolder,
     STOP_ALL,
+    RunFolder,
     RunFolderError,
     compare_runs,
     open_run,

@@ -4,12 +4,9 @@ Its only script sorts the leaderboard. The policy of the page allows that one sc
 its hash and nothing else; without scripts the page is complete.
 """
 
-import base64
-import hashlib
 import json
 import os
 import warnings
-from importlib import resources
 from pathlib import Path
 
 from ... import __version__
@@ -32,6 +29,7 @@ from .formatting import (
     standing_and_p,
 )
 from .headline import headline_sentences
+from .page_script import package_script, script_hash
 from .sentences import (
     capitalised,
     positive_clause,
@@ -156,18 +154,6 @@ def with_code(text):
         else Markup("{}<code>{}</code>").format(sentence, code)
         for sentence, code in pairs
     )
-
-
-def package_script() -> str:
-    """The script that sorts tables; the page works without it."""
-    templates = resources.files("pansophy.compare.report").joinpath("templates")
-    return templates.joinpath("sort.js").read_text("utf-8").strip()
-
-
-def script_hash(text) -> str:
-    """By which the page's policy knows its one script."""
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def probability_bar(row) -> list[tuple[str, str]]:
