@@ -4,6 +4,7 @@ A model file of pansophy holds numbers and names, never code (`persist`), so it 
 read here. The last few models are kept in memory, by the time of their files.
 """
 
+import math
 import warnings
 from collections import OrderedDict
 from threading import Lock
@@ -156,15 +157,26 @@ def answer_row(model, given) -> dict:
     return {
         "answer": answer,
         "about": about,
+        "decimals": decimals_of([v for _, v in reasons]),
         "reasons": reasons,
         "notes": list(rows.notes),
         "level": LEVEL,
     }
 
 
-def series_names(model) -> list[str]:
-    """Names of the series of a forecasting model."""
-    return list(model.panel.names)
+def decimals_of(values) -> int:
+    """Decimals that show three digits of the largest of some numbers.
+
+    Examples
+    --------
+    >>> from pansophy.studio.answers import decimals_of
+    >>> decimals_of([0.0782, -0.003]), decimals_of([250.0]), decimals_of([])
+    (4, 0, 0)
+    """
+    largest = max((abs(v) for v in values), default=0.0)
+    if largest == 0:
+        return 0
+    return max(0, min(8, 2 - math.floor(math.log10(largest))))
 
 
 def fan_chart(model, number) -> bytes:

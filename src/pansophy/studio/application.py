@@ -412,16 +412,15 @@ class Studio:
             raise PageError("This run has no forecasts.", 404)
         names = list(model.panel.names)
         chosen = index_of(request.query_params.get("series"), len(names))
-        table = await asyncio.to_thread(
-            series_rows, run.path / "forecasts.csv", names[chosen]
-        )
+        file = run.path / "forecasts.csv"
+        table = await asyncio.to_thread(series_rows, file, chosen, model)
         return self.page(
             request,
             "series.html",
             run=run,
             names=names[:2000],
             chosen=chosen,
-            target=model.columns.get("target", ""),
+            target=run.target,
             head=table[0],
             body=table[1],
             tab="series",
@@ -887,21 +886,24 @@ def first_rows(path) -> tuple[list[str], list[list[str]]]:
     return (lines[0], lines[1:]) if lines else ([], [])
 
 
-def series_rows(path, name) -> tuple[list[str], list[list[str]]]:
-    """The forecasts of one series."""
-    import pyarrow.compute as pc
-
+def series_rows(path, number, model) -> tuple[list[str], list[list[str]]]:
+    """The forecasts of one series, without the columns that name it."""
     from ..tables import read_table
 
     if not path.is_file():
         return [], []
-    table = read_table(path)
-    if "series" in table.column_names:
-        texts = table.column("series").cast("string")
-        table = table.filter(pc.equal(texts, name)).drop_columns(["series"])
+    table = read_table(path).slice(number * model.horizon, model.horizon)
+    named = [n for n in model.columns.get("series", ()) if n in table.column_names]
+    table = table.drop_columns(named)
     rows = zip(*(column.to_pylist() for column in table.columns))
-    shown = lambda v: f"{v:.5g}" if isinstance(v, float) else str(v)
-    return table.column_names, [[shown(v) for v in row] for row in rows]
+    return table.column_names, [[shown_cell(v) for v in row] for row in rows]
+
+
+def shown_cell(value) -> str:
+    """A value of a table of forecasts: five digits, and no midnight."""
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    return str(value).removesuffix(" 00:00:00")
 
 
 def index_of(text, count) -> int:
@@ -921,8 +923,11 @@ def run_differences(first, second) -> list[tuple[str, str, str]]:
         same = plans[0].get(key) == plans[1].get(key)
         rows.append((what, "yes" if same else "no", "yes" if same else "no"))
     settings = [p.get("settings") or {} for p in plans]
-    for key in sorted(settings[0].keys() | settings[1].keys()):
+    shown = (settings[0].keys() | settings[1].keys()) - {"target", "task", "file"}
+    for key in sorted(shown):
         values = [settings[k].get(key) for k in (0, 1)]
+        if key == "source":
+            values = [Path(str(v)).name for v in values]
         if values[0] != values[1]:
             rows.append((key, *("" if v is None else str(v) for v in values)))
     return [row for row in rows if row[1] != row[2] or row[0].startswith("same")]

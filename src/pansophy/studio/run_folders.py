@@ -81,7 +81,8 @@ class BoardRow(NamedTuple):
     low: float | None = None
     high: float | None = None
     familiar: float | None = None
-    text: str = ""  # why it is out, or the verdict
+    text: str = ""  # why it is out
+    verdict: str = ""  # a `Standing`, of a run that has ended
     kept: bool = False
     rank: int | None = None
 
@@ -99,6 +100,12 @@ class Board(NamedTuple):
     left: int = 0
     seconds_left: float | None = None
     axis: tuple[float, float] | None = None  # of the bars of intervals
+
+    @property
+    def decimals(self) -> int:
+        """Decimals of the scores, the same in all lines: four digits of the best."""
+        best = next((abs(r.mean) for r in self.rows if r.mean), 1.0)
+        return max(0, min(8, 3 - math.floor(math.log10(best))))
 
 
 @dataclass
@@ -250,6 +257,9 @@ class RunFolders:
     def board(self, run) -> Board | None:
         """The leaderboard of a comparison, live or final; None before its plan."""
         plan = read_json(run.path / "plan.json")
+        if run.kind is RunKind.FORECAST:
+            results = read_json(run.path / "forecast.json")
+            return forecast_board(results) if results.get("ranking") else None
         if run.kind is not RunKind.COMPARE or "metrics" not in plan:
             return None
         results = read_json(run.path / "results.json")
@@ -315,6 +325,8 @@ def find_state(path, kind, results, at_work) -> RunState:
         return RunState.RUNNING
     if has_report and (results or kind in (RunKind.EXPLORE, RunKind.PLAY)):
         return RunState.DONE if results.get("complete", True) else RunState.STOPPED
+    if results:  # it ended before its report was written
+        return RunState.STOPPED
     if not command_words(path) and kind is RunKind.COMPARE:
         age = time.time() - last_change(path)
         if age < REPORT_SECONDS and (path / "plan.json").is_file():
@@ -441,9 +453,9 @@ def final_board(results) -> Board:
             line.get(f"{key}_low"),
             line.get(f"{key}_high"),
             line.get(known),
-            str(line.get("verdict", "")),
-            bool(line.get("kept")),
-            line.get("rank"),
+            verdict=str(line.get("verdict", "")),
+            kept=bool(line.get("kept")),
+            rank=line.get("rank"),
         )
         for line in results["leaderboard"]
     ]
@@ -453,6 +465,32 @@ def final_board(results) -> Board:
     return Board(
         rows, [], metric, greater, familiar, total, axis=bar_axis(rows, greater)
     )
+
+
+def forecast_board(results) -> Board:
+    """The ranking of a forecast: percent of the error of the last season saved."""
+    origins = int(results.get("origins") or 0)
+    rows = []
+    for line in results["ranking"]:
+        mean, low, high = (
+            100 * v if isinstance(v, int | float) and math.isfinite(v) else None
+            for v in line["skill"][:3]
+        )
+        rows.append(
+            BoardRow(
+                line["method"],
+                "done",
+                origins,
+                mean,
+                low,
+                high,
+                verdict=str(line.get("standing", "")),
+                kept=line["method"] == results.get("kept"),
+                rank=line.get("rank"),
+            )
+        )
+    axis = bar_axis(rows, greater=True)
+    return Board(rows, [], "%", True, "", origins, axis=axis)
 
 
 def is_greater_better(metric) -> bool:

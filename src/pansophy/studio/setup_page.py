@@ -9,6 +9,7 @@ person, shop or machine, or one after the other in time), which decides what the
 are tested on.
 """
 
+import re
 from collections import OrderedDict
 from pathlib import Path
 from threading import Lock
@@ -45,6 +46,11 @@ class ColumnView(NamedTuple):
     missing: int
     words: tuple[str, ...] = ()  # among numbers: the column is asked about
     number_share: float = 0.0
+
+    @property
+    def telling(self) -> bool:
+        """Whether the reason says more than the role and the number of values."""
+        return not re.fullmatch(r"numbers|dates|as asked|\d+ levels", self.why)
 
 
 class RowDesignView(NamedTuple):

@@ -61,6 +61,13 @@ class Texts:
             text = f"{value:,.{digits}g}"
             if "e" in text and 1e-4 <= abs(value) < 1e15:
                 text = f"{value:,.0f}"
+        return self._localised(text)
+
+    def fixed(self, value, decimals) -> str:
+        """A number with so many decimals, as it is written in this language."""
+        return self._localised(f"{value:,.{decimals}f}")
+
+    def _localised(self, text) -> str:
         swap = {",": THOUSANDS.get(self.code, ","), ".": DECIMAL.get(self.code, ".")}
         return "".join(swap.get(letter, letter) for letter in text)
 
