@@ -230,10 +230,16 @@ class Studio:
         from ..compare.options import changed_option_words
         from ..compare.saved_runs import recorded_options
 
+        settings = read_json(run.path / "plan.json").get("settings") or {}
+        source = Path(str(settings.get("source", "")))
+        table = source
+        for place in (source, self.folder.root / source.name):  # it may have moved
+            if place.is_file() and self.folder.root in place.resolve().parents:
+                table = place.resolve().relative_to(self.folder.root)
+                break
         try:
-            table, options = recorded_options(run.path)
-            place = Path(table).resolve().relative_to(self.folder.root)
-            words = ["compare", file_word(str(place)), *changed_option_words(options)]
+            _, options = recorded_options(run.path, table)
+            words = ["compare", file_word(str(table)), *changed_option_words(options)]
         except ValueError:
             return []
         return [*words, "--out", file_word(run.name)]

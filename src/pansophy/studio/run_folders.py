@@ -299,7 +299,7 @@ def result_file(kind) -> str:
 
 def word_after(words, option="--target") -> str:
     """The value of an option among the words of a command."""
-    for word, value in itertools.pairwise(words):
+    for word, value in itertools.zip_longest(words, words[1:], fillvalue=""):
         if word == option:
             return value
         if word.startswith(f"{option}="):
