@@ -20,10 +20,10 @@ def test_the_first_free_port_is_taken():
 
 def test_folders_that_cannot_be_used_are_told(tmp_path):
     with pytest.raises(ValueError, match="There is no folder"):
-        server.run(tmp_path / "none")
+        server.run_studio(tmp_path / "none")
     (tmp_path / "file").write_text("x")
     with pytest.raises(ValueError, match="There is no folder"):
-        server.run(tmp_path / "file")
+        server.run_studio(tmp_path / "file")
 
 
 def test_no_browser_is_opened_without_a_screen(monkeypatch):

@@ -39,9 +39,9 @@ def studio(
 ):
     """Open a page where a table becomes an answer, on this machine only."""
     with errors_as_one_sentence():
-        from ..studio import run
+        from ..studio import run_studio
 
-        run(
+        run_studio(
             folder,
             port=port,
             hosts=split_names(allow_host) or (),

@@ -18,8 +18,8 @@ on with any run, or begin one.
 
 import importlib
 
-__all__ = ["run", "studio_application"]
-HOMES = {"run": ".server", "studio_application": ".application"}
+__all__ = ["run_studio", "studio_application"]
+HOMES = {"run_studio": ".server", "studio_application": ".application"}
 
 
 def __getattr__(name):

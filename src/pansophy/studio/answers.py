@@ -143,7 +143,8 @@ def answer_row(model, given) -> dict:
             answer = prediction_objects(model, scores, LEVEL, frame)[0]
         except AttributeError:  # no intervals or sets for this model
             answer = prediction_objects(model, scores)[0]
-        reasons, about = [], ""
+        reasons = []
+        about = ""
         try:
             explained = explanation_objects(model, explain_rows(model, frame), scores)
         except AttributeError:

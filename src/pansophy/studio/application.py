@@ -18,6 +18,7 @@ import shlex
 import threading
 from importlib import resources
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from ..assistant.commands import run_command
@@ -25,7 +26,7 @@ from ..assistant.working_folder import WorkingFolder
 from ..core.files.previous_files import numbered_names
 from ..core.plain_text import plain_text
 from ..serve.request_middleware import RequestMiddleware
-from .access import HEADERS, POLICY, StudioAccess
+from .access import HEADERS, StudioAccess
 from .answers import LEVEL, ModelShelf, answer_row, fan_chart, model_controls
 from .processes import Processes, command_words, log_lines
 from .run_folders import (
@@ -36,7 +37,7 @@ from .run_folders import (
     RunState,
     failure_sentence,
     is_prediction_name,
-    read_json,
+    json_object,
 )
 from .setup_page import (
     ROLES,
@@ -149,7 +150,8 @@ class Studio:
         if setup.target and goal == "compare" and not setup.problem:
             with contextlib.suppress(ValueError):
                 words = self.compare_words(name, query, default_run_name(name))
-                command, script = shell_line(words), compare_script(words, query, name)
+                command = shell_line(words)
+                script = compare_script(words, query, name)
         return self.page(
             request,
             "setup.html",
@@ -181,7 +183,7 @@ class Studio:
         if key not in self.findings:
             words = ["explore", file_word(name), "--json"]
             words += [f"--target={target}"] if target else []
-            told = await run_command(words, self.folder.root)
+            told: Any = await run_command(words, self.folder.root)
             while len(self.findings) >= MAX_FINDINGS:
                 self.findings.pop(next(iter(self.findings)))
             self.findings[key] = told["findings"]
@@ -197,8 +199,8 @@ class Studio:
 
     def run_context(self, run) -> dict:
         """Everything that the page of a run shows of it."""
-        results = read_json(run.path / "results.json")
-        plan = read_json(run.path / "plan.json")
+        results = json_object(run.path / "results.json")
+        plan = json_object(run.path / "plan.json")
         failure = failure_sentence(run) if run.state is RunState.FAILED else ""
         words = self.recorded_words(run)
         return {
@@ -209,7 +211,7 @@ class Studio:
             "failure": failure,
             "log": log_lines(run.path)[-12:],
             "command": shell_line(words) if words else "",
-            "script": run_script(run, words),
+            "script": script_of_run(run, words),
             "resumable": self.is_resumable(run),
         }
 
@@ -230,7 +232,7 @@ class Studio:
         from ..compare.options import changed_option_words
         from ..compare.saved_runs import recorded_options
 
-        settings = read_json(run.path / "plan.json").get("settings") or {}
+        settings = json_object(run.path / "plan.json").get("settings") or {}
         source = Path(str(settings.get("source", "")))
         table = source
         for place in (source, self.folder.root / source.name):  # it may have moved
@@ -263,13 +265,15 @@ class Studio:
 
         A visitor who has seen the last fit (`last_id`) gets the next change only.
         """
-        seen, silent = None, 0.0
+        seen = None
+        silent = 0.0
         while not self.closing.is_set():
             number, mark, body, at_work = await asyncio.to_thread(self.watched, name, t)
             if seen is None and last_id == str(number) and at_work:
                 seen = mark
             if mark != seen:
-                seen, silent = mark, 0.0
+                seen = mark
+                silent = 0.0
                 data = json.dumps(body)
                 yield f"id: {number}\nevent: board\ndata: {data}\n\n"
             elif silent >= SILENCE_SECONDS:
@@ -382,7 +386,7 @@ class Studio:
         if run.kind is RunKind.COMPARE:
             words.append("--explain")
         told = await run_command([*words, "--json"], self.folder.root)
-        head, rows = await asyncio.to_thread(first_rows, out)
+        head, rows = await asyncio.to_thread(preview_rows, out)
         return self.page(
             request,
             "predicted.html",
@@ -407,7 +411,7 @@ class Studio:
             runs=runs,
             boards=boards,
             differences=run_differences(*runs),
-            lines=joined_rows(*boards),
+            lines=paired_rows(*boards),
         )
 
     async def series(self, request):
@@ -456,7 +460,8 @@ class Studio:
         if told.isdigit() and int(told) > self.max_upload:
             raise PageError(self.too_large(request), 413)
         draft = self.folder.root / f".draft-{os.urandom(6).hex()}"
-        size, digest = 0, hashlib.sha256()
+        size = 0
+        digest = hashlib.sha256()
         try:
             with open(draft, "xb") as file:
                 async for part in request.stream():
@@ -481,7 +486,7 @@ class Studio:
                 if not path.exists() and not path.is_symlink():
                     os.rename(draft, path)
                     return path.name
-                if path.is_file() and file_digest(path) == digest:
+                if path.is_file() and sha256_of_file(path) == digest:
                     return path.name
         raise PageError("No name is free.")
 
@@ -568,7 +573,7 @@ class Studio:
         if not run.state.is_at_work:
             raise PageError("This run is not at work.", 409)
         if run.kind is RunKind.COMPARE and run.state is not RunState.STARTING:
-            known = read_json(run.path / "plan.json").get("methods") or {}
+            known = json_object(run.path / "plan.json").get("methods") or {}
             if method != STOP_ALL and method not in known:
                 raise PageError(f"There is no method {method[:80]!r} in this run.")
             await asyncio.to_thread(request_stop, run.path, method)
@@ -742,8 +747,8 @@ def page_templates():
     )
     env.filters["quoted"] = lambda text: quote(str(text), safe="")
     env.filters["address"] = run_address
-    env.globals["bar"] = interval_bar
-    env.globals["policy"] = POLICY
+    names: Any = env.globals
+    names["bar"] = interval_bar
     return env
 
 
@@ -776,7 +781,8 @@ def report_script_hash() -> str:
 
 async def json_body(request) -> dict:
     """The object of JSON that a page sent."""
-    parts, size = [], 0
+    parts = []
+    size = 0
     async for part in request.stream():
         size += len(part)
         if size > MAX_BODY:
@@ -813,7 +819,7 @@ def numbered_tables(path):
         yield plain.with_name(f"{plain.name}{dot}{ending}")
 
 
-def file_digest(path) -> bytes:
+def sha256_of_file(path) -> bytes:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
@@ -863,11 +869,11 @@ def python_compare(table, options, out) -> str:
     )
 
 
-def run_script(run, words) -> str:
+def script_of_run(run, words) -> str:
     """A script that does what a run did; nothing if it is not known."""
     if not words or run.kind is not RunKind.COMPARE:
         return ""
-    settings = read_json(run.path / "plan.json").get("settings") or {}
+    settings = json_object(run.path / "plan.json").get("settings") or {}
     if not settings:
         return ""
     from dataclasses import fields
@@ -883,7 +889,7 @@ def run_script(run, words) -> str:
     return python_compare(words[1], {"target": target, **changed}, run.name)
 
 
-def first_rows(path) -> tuple[list[str], list[list[str]]]:
+def preview_rows(path) -> tuple[list[str], list[list[str]]]:
     """The head and the first rows of a file of predictions."""
     import csv
 
@@ -920,11 +926,11 @@ def index_of(text, count) -> int:
 
 def run_differences(first, second) -> list[tuple[str, str, str]]:
     """(what, first, second) of the recorded options in which two runs differ."""
-    plans = [read_json(run.path / "plan.json") for run in (first, second)]
+    plans = [json_object(run.path / "plan.json") for run in (first, second)]
     rows = []
     for key in ("target", "task", "rows", "seed"):
         values = [str(p.get(key, "")) for p in plans]
-        rows.append((key, *values))
+        rows.append((key, values[0], values[1]))
     for key, what in (("data_hash", "same rows"), ("split_hash", "same folds")):
         same = plans[0].get(key) == plans[1].get(key)
         rows.append((what, "yes" if same else "no", "yes" if same else "no"))
@@ -935,11 +941,12 @@ def run_differences(first, second) -> list[tuple[str, str, str]]:
         if key == "source":
             values = [Path(str(v)).name for v in values]
         if values[0] != values[1]:
-            rows.append((key, *("" if v is None else str(v) for v in values)))
+            first_value, second_value = ("" if v is None else str(v) for v in values)
+            rows.append((key, first_value, second_value))
     return [row for row in rows if row[1] != row[2] or row[0].startswith("same")]
 
 
-def joined_rows(first, second) -> list[tuple]:
+def paired_rows(first, second) -> list[tuple]:
     """(method, row, row) of two leaderboards, in the order of the first."""
     boards = [
         {} if b is None else {r.method: r for r in b.rows} for b in (first, second)

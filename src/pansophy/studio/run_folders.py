@@ -34,10 +34,17 @@ FAMILIAR = {  # score that needs no explanation, by task
 }
 REPORTS = ("report.html", "forecast.html", "explore.html")
 DOWNLOADS = (
-    "report.html", "forecast.html", "explore.html", "model.pansophy", "results.json",
-    "forecast.json", "schema.toml", "forecasts.csv", "series.csv", "agent.pansophy",
-    "episode.gif", "run.log",
-)  # fmt: skip
+    *REPORTS,
+    "model.pansophy",
+    "results.json",
+    "forecast.json",
+    "schema.toml",
+    "forecasts.csv",
+    "series.csv",
+    "agent.pansophy",
+    "episode.gif",
+    "run.log",
+)
 PREDICTIONS = "predictions-"  # with which the names of files of predictions begin
 
 
@@ -224,8 +231,8 @@ class RunFolders:
     def read(self, path) -> RunFolder:
         """What a run folder says at this moment."""
         kind = find_kind(path) or RunKind.COMPARE
-        plan = read_json(path / "plan.json")
-        results = read_json(path / result_file(kind))
+        plan = json_object(path / "plan.json")
+        results = json_object(path / result_file(kind))
         settings = plan.get("settings") or {}
         words = command_words(path)
         at_work = self.processes.is_at_work(path)
@@ -242,7 +249,7 @@ class RunFolders:
             str(target or ""),
             winner,
             str(results.get("verdict", "")),
-            last_change(path),
+            last_written(path),
             at_work,
         )
 
@@ -256,22 +263,22 @@ class RunFolders:
 
     def board(self, run) -> Board | None:
         """The leaderboard of a comparison, live or final; None before its plan."""
-        plan = read_json(run.path / "plan.json")
+        plan = json_object(run.path / "plan.json")
         if run.kind is RunKind.FORECAST:
-            results = read_json(run.path / "forecast.json")
+            results = json_object(run.path / "forecast.json")
             return forecast_board(results) if results.get("ranking") else None
         if run.kind is not RunKind.COMPARE or "metrics" not in plan:
             return None
-        results = read_json(run.path / "results.json")
+        results = json_object(run.path / "results.json")
         if results.get("leaderboard") and not run.state.is_at_work:
             return final_board(results)
-        return live_board(plan, self.fits(run), read_json(run.path / "progress.json"))
+        return live_board(plan, self.fits(run), json_object(run.path / "progress.json"))
 
 
 # --- reading --------------------------------------------------------------------------
 
 
-def read_json(path) -> dict:
+def json_object(path) -> dict:
     """An object of JSON; an empty one where there is none that can be read."""
     try:
         value = json.loads(Path(path).read_text("utf-8"))
@@ -286,7 +293,7 @@ def find_kind(path) -> RunKind | None:
     if words and words[0] in tuple(RunKind):
         return RunKind(words[0])
     if (path / "plan.json").is_file():
-        task = read_json(path / "plan.json").get("task")
+        task = json_object(path / "plan.json").get("task")
         return RunKind.FORECAST if task == "forecasting" else RunKind.COMPARE
     if (path / "runs" / "settings.json").is_file():
         return RunKind.PLAY
@@ -328,13 +335,13 @@ def find_state(path, kind, results, at_work) -> RunState:
     if results:  # it ended before its report was written
         return RunState.STOPPED
     if not command_words(path) and kind is RunKind.COMPARE:
-        age = time.time() - last_change(path)
+        age = time.time() - last_written(path)
         if age < REPORT_SECONDS and (path / "plan.json").is_file():
             return RunState.WRITING  # a terminal does not tell
     return RunState.FAILED
 
 
-def last_change(path) -> float:
+def last_written(path) -> float:
     """When the files that tell of a run were last written."""
     times = [path.stat().st_mtime]
     names = ("results.jsonl", "results.json", "report.html", "run.log", *REPORTS)
@@ -376,7 +383,8 @@ def live_board(plan, fits, progress) -> Board:
     ratio = float(plan["split"].get("ratio", 0.25))
     total = int(plan["split"]["folds"]) * int(plan["split"]["repeats"])
     states = progress.get("methods") or {}
-    rows, waiting = [], []
+    rows: list[BoardRow] = []
+    waiting: list[str] = []
     for name in plan["methods"]:
         told = states.get(name) or {}
         lines = [v for (m, _), v in sorted(fits.by_fit.items()) if m == name]
@@ -513,6 +521,7 @@ def bar_axis(rows, greater) -> tuple[float, float] | None:
         reach = 3 * (max(ends) - min(ends)) or abs(best.mean) or 1.0
         if abs(guess.mean - best.mean) < reach:
             ends += [v for v in (guess.low, guess.mean, guess.high) if v is not None]
-    low, high = min(ends), max(ends)
+    low = min(ends)
+    high = max(ends)
     pad = 0.04 * (high - low) or 0.05 * abs(high) or 1.0
     return low - pad, high + pad

@@ -19,7 +19,7 @@ CONNECTIONS = 200
 ADDRESS = "127.0.0.1"
 
 
-def run(
+def run_studio(
     folder=".",
     *,
     port=None,
@@ -83,7 +83,7 @@ def run(
     if browser and can_open_browser():
         with contextlib.suppress(webbrowser.Error):
             webbrowser.open(f"{address}?token={access.token}")
-    warm_up()
+    import_ahead()
     StudioServer(config, application.state.studio).run()
 
 
@@ -124,7 +124,7 @@ def can_open_browser() -> bool:
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
-def warm_up() -> None:
+def import_ahead() -> None:
     """Import what the first pages need while the browser opens."""
     import threading
 

@@ -25,10 +25,8 @@ ROLES = ("number", "category", "ordinal", "date", "text", "angle", "ignore")
 TASKS = ("auto", "classification", "ordinal", "regression", "count")
 NUMBERS_AMONG_WORDS = 0.8  # share of numbers from which a column is asked about
 FEWEST_NUMBERS = 5  # different ones, below which they may be names of classes
-TABLE_NAMES = (
-    ".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq", ".feather", ".arrow", ".ipc",
-    ".jsonl", ".ndjson", ".json",
-)  # fmt: skip
+TEXT_NAMES = (".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson", ".json")
+TABLE_NAMES = (*TEXT_NAMES, ".parquet", ".pq", ".feather", ".arrow", ".ipc")
 PACKED_NAMES = (".gz", ".zst", ".bz2", ".lz4")
 FAST_METHODS = "fast"
 SPEEDS = ("thorough", FAST_METHODS)
@@ -144,7 +142,7 @@ def make_setup(shelf, path, name, query) -> Setup:
     problem = ""
     columns = []
     for column in found:
-        view = column_view(table, column)
+        view = column_preview(table, column)
         if column.name in roles:
             try:
                 data = table.column(column.name)
@@ -183,7 +181,7 @@ def clocked_columns(columns) -> list[str]:
     ]
 
 
-def column_view(table, column) -> ColumnView:
+def column_preview(table, column) -> ColumnView:
     """A column with five of its values and its doubtful ones."""
     import pyarrow.compute as pc
 
@@ -204,7 +202,7 @@ def column_view(table, column) -> ColumnView:
         column.role,
         column.role,
         column.why,
-        [short_value(v) for v in some],
+        [shown_value(v) for v in some],
         n_distinct,
         len(data) - len(present),
         words,
@@ -239,7 +237,7 @@ def _as_arrow(texts):
     return pa.array(list(texts), pa.string())
 
 
-def short_value(value) -> str:
+def shown_value(value) -> str:
     """A value as a visitor reads it, not too long."""
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
     return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"
@@ -285,16 +283,18 @@ def class_shares(column, classes) -> list[tuple[str, float]]:
     pairs = [(str(c["values"]), c["counts"]) for c in counts.to_pylist()]
     total = sum(k for _, k in pairs) or 1
     pairs.sort(key=lambda pair: -pair[1])
-    return [(short_value(name), k / total) for name, k in pairs[: len(classes)]]
+    return [(shown_value(name), k / total) for name, k in pairs[: len(classes)]]
 
 
 def design_view(design, query, names) -> RowDesignView:
     """What one row stands for: as found, unless the visitor chose."""
     found = column = duration = ""
     if design is not None and design.entity is not None:
-        found, column = "group", ",".join(design.entity.columns)
+        found = "group"
+        column = ",".join(design.entity.columns)
     if design is not None and design.time is not None:
-        found, column = "time", design.time.column
+        found = "time"
+        column = design.time.column
     if design is not None and design.event is not None:
         duration = design.event.duration
     choice = query.get("rows", "") or found or "independent"
