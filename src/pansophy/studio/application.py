@@ -628,6 +628,7 @@ class Studio:
 
         status = getattr(error, "status", None) or getattr(error, "status_code", 400)
         text = plain_text(getattr(error, "detail", None) or error)
+        text = text.replace(f"{self.folder.root}/", "")
         if status == 404 and not isinstance(error, ValueError):
             text = self.texts(request)("no_page")
         if request.method not in ("GET", "HEAD"):
@@ -894,8 +895,27 @@ def preview_rows(path) -> tuple[list[str], list[list[str]]]:
     import csv
 
     with open(path, encoding="utf-8", newline="") as file:
-        lines = [row for _, row in zip(range(PREVIEW_ROWS + 1), csv.reader(file))]
-    return (lines[0], lines[1:]) if lines else ([], [])
+        lines = list(itertools.islice(csv.reader(file), PREVIEW_ROWS + 1))
+    if not lines:
+        return [], []
+    return lines[0], [[shorter_number(cell) for cell in line] for line in lines[1:]]
+
+
+def shorter_number(text) -> str:
+    """A number with more than six digits, in five; any other text as it is.
+
+    Examples
+    --------
+    >>> from pansophy.studio.application import shorter_number
+    >>> shorter_number("1.7664999999999997"), shorter_number("12"), shorter_number("a")
+    ('1.7665', '12', 'a')
+    """
+    if len(text) < 8 or "." not in text:
+        return text
+    try:
+        return f"{float(text):.5g}"
+    except ValueError:
+        return text
 
 
 def series_rows(path, number, model) -> tuple[list[str], list[list[str]]]:

@@ -267,7 +267,7 @@ def with_target(setup, table, target, query, roles) -> Setup:
         setup = setup._replace(problem=setup.problem or str(error))
     return setup._replace(
         task=task.task if not task.ordered else "ordinal",
-        why=task.why,
+        why=task.why.partition("; ask for ")[0],
         classes=shares,
         design=design_view(design, query, table.column_names),
     )
