@@ -13,7 +13,8 @@ from pansophy.studio.application import (
     safe_name,
     static_file,
 )
-from tests.studio.small_folder import write_sales
+from tests.cli.commands import call
+from tests.studio.small_folder import METHODS, write_sales
 
 RUN = "/runs/survey-pansophy"
 
@@ -118,6 +119,27 @@ def test_a_run_shows_its_answer_and_its_files(visitor):
     assert "--role age=number" in page and "pansophy.compare(" in page
     answer = visitor.get(f"{RUN}/files/model.pansophy?save=1")
     assert "attachment" in answer.headers["content-disposition"]
+
+
+def test_the_terminal_goes_on_with_a_run_and_repeats_it(visitor, monkeypatch):
+    """By the words that the studio shows: nothing is left to fit, nothing differs."""
+    from pansophy.cli import compare_commands
+
+    written = []
+    monkeypatch.setattr(
+        compare_commands, "print_and_write", lambda result, *_: written.append(result)
+    )
+    monkeypatch.setenv("PANSOPHY_WORKERS", "0")
+    monkeypatch.chdir(visitor.root)
+    studio = visitor.app.state.studio
+    lines = (visitor.root / RUN[6:] / "results.jsonl").read_bytes()
+    words = studio.recorded_words(studio.runs.open(RUN[6:]))
+    done = call(*words, "--resume", "--quiet", "--workers", "0")
+    assert done.exit_code == 0, done.output
+    assert (visitor.root / RUN[6:] / "results.jsonl").read_bytes() == lines
+    assert {r.method for r in written[0].leaderboard} == {"dummy", *METHODS}
+    again = call("rerun", RUN[6:], "--table", "survey.csv", "--quiet")
+    assert again.exit_code == 0 and "bit for bit" in again.output
 
 
 def test_a_report_stands_in_a_sandbox(visitor):

@@ -5,7 +5,8 @@ the file `.process` there: it inherits the descriptor, so that the lock ends wit
 however it ends, and a studio that was started later sees that it is at work. The words
 of the command are in `command.json`. A process runs beneath the pages in priority, in a
 session of its own, and goes on if the studio is killed; a studio that ends in order
-interrupts those that it started, which then keep what is done.
+interrupts those that it started, which then keep what is done. One that only writes its
+report is left to it.
 """
 
 import contextlib
@@ -97,16 +98,22 @@ class Processes:
     def close(self) -> None:
         """Interrupt what is at work, and kill what does not end in time."""
         self.forget_ended()
-        for process in self.started.values():
+        ending = [p for f, p in self.started.items() if not has_finished_fits(f)]
+        for process in ending:
             process.send_signal(signal.SIGINT)
         end = time.monotonic() + SECONDS_TO_END
-        for process in self.started.values():
+        for process in ending:
             try:
                 process.wait(max(end - time.monotonic(), 0.1))
             except subprocess.TimeoutExpired:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+
+
+def has_finished_fits(folder) -> bool:
+    """Whether the run of a folder has done its fits, and may be writing its report."""
+    return (Path(folder) / "results.jsonl").is_file() and not is_folder_held(folder)
 
 
 def log_lines(folder) -> list[str]:
