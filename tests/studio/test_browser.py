@@ -8,6 +8,7 @@ import http.client
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -19,7 +20,6 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 playwright = pytest.importorskip("playwright.sync_api", reason="no Chromium here")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
 SECONDS = 60_000  # in thousandths: a machine may be busy
-PORT = 18_765
 
 
 class Studio:
@@ -79,7 +79,8 @@ def start_server(root, port):
 def studio(tmp_path_factory):
     root = tmp_path_factory.mktemp("browser")
     write_survey(root / "survey.csv", n=200)
-    port = PORT + os.getpid() % 1000
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     process, token = start_server(root, port)
     try:
         with playwright.sync_playwright() as engine:
