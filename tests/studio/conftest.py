@@ -1,12 +1,12 @@
 """A folder with a table and a finished run, and a visitor of its studio."""
 
+import json
 import shutil
 
 import pytest
 from starlette.testclient import TestClient
 
 from pansophy.compare import compare
-from pansophy.compare.report.html import write_json
 from pansophy.studio.access import StudioAccess
 from pansophy.studio.application import studio_application
 from tests.studio.small_folder import METHODS, write_survey
@@ -30,7 +30,7 @@ def finished(tmp_path_factory):
         workers=0,
         folder=run,
     )
-    write_json(result, run / "results.json")
+    (run / "results.json").write_text(json.dumps(result.to_dict()), "utf-8")
     result.save(run / "model.pansophy")
     (run / "report.html").write_text("<!DOCTYPE html><p>A report.", "utf-8")
     return root

@@ -109,7 +109,7 @@ def reopen(folder, table=None):
 
     table, options = recorded_options(folder, table)
     requested = options.methods
-    check_dummy_complete(folder)
+    _check_dummy_complete(folder)
     if read_plan(folder)["versions"] != recorded_versions():
         # roles may be inferred in another way now
         options = replace(options, schema=Path(folder) / "schema.toml")
@@ -117,7 +117,9 @@ def reopen(folder, table=None):
         for name in ("plan.json", "results.jsonl", "stop_requests.txt"):
             if (Path(folder) / name).exists():
                 shutil.copy(Path(folder) / name, place)
-        link_folder(Path(folder).resolve() / "predictions", Path(place) / "predictions")
+        _link_folder(
+            Path(folder).resolve() / "predictions", Path(place) / "predictions"
+        )
         options = replace(
             options,
             methods=list(read_plan(folder)["methods"]),
@@ -146,18 +148,18 @@ def reopen(folder, table=None):
     return comparison
 
 
-def check_dummy_complete(folder) -> None:
+def _check_dummy_complete(folder) -> None:
     """Refuse a run in which not even the dummy has all its fits on record."""
     split = read_plan(folder)["split"]
     lines = [k for k in read_lines(folder) if k["method"] == DUMMY]
-    done = [k for k in lines if not k["failure"]]
-    if len(done) < split["folds"] * split["repeats"]:
+    finished = [k for k in lines if not k["failure"]]
+    if len(finished) < split["folds"] * split["repeats"]:
         raise RunFolderError(
             f"No method is complete in {folder}; resume the run first."
         )
 
 
-def link_folder(source, place):
+def _link_folder(source, place):
     """A folder seen from another place, copied where there are no links."""
     try:
         place.symlink_to(source, target_is_directory=True)
