@@ -14,8 +14,8 @@ pansophy studio
 pansophy studio tables --port 9000 --no-browser"""
 
 
-@app.command(cls=HelpfulCommand, epilog=EXAMPLES)
-def studio(
+@app.command("studio", cls=HelpfulCommand, epilog=EXAMPLES)
+def open_studio(
     folder: Annotated[
         Path, typer.Argument(help="The one folder that is read and written.")
     ] = Path("."),

@@ -13,7 +13,7 @@ send requests to it. In this order, and before anything else is looked at:
    its Origin is the very host and port that are called, and it has a header that a form
    of another site cannot send.
 
-Style sheet, script and icon, which hold nothing, are given to whoever calls by the
+Style sheet, script and icon, which hold nothing, are sent_value to whoever calls by the
 right name.
 """
 
@@ -84,7 +84,7 @@ class StudioAccess:
             status, _, headers = refused
             return status, CALL_ELSEWHERE, headers
         changes = scope["method"] not in SAFE_METHODS
-        if changes and not is_own_change(scope):
+        if changes and not _is_own_change(scope):
             return 403, FROM_OUTSIDE, []
         if not changes and scope["path"].startswith("/static/"):
             return None
@@ -103,17 +103,17 @@ class StudioAccess:
                 cookies = SimpleCookie(value.decode("latin-1"))
             except CookieError:
                 continue
-            given = cookies.get(self.cookie)
-            if given is not None and matches(given.value, self.session):
+            sent_value = cookies.get(self.cookie)
+            if sent_value is not None and _are_equal(sent_value.value, self.session):
                 return True
         return False
 
     def admission(self, scope):
         """The way in for a right token, which is used up; a refusal for others."""
-        given = parse_qs(scope["query_string"]).get(TOKEN_PARAMETER, [])
-        if scope["method"] != "GET" or len(given) != 1:
+        sent_value = parse_qs(scope["query_string"]).get(TOKEN_PARAMETER, [])
+        if scope["method"] != "GET" or len(sent_value) != 1:
             return 401, COME_BY_TOKEN, []
-        if not matches(given[0].decode("latin-1"), self.token):
+        if not _are_equal(sent_value[0].decode("latin-1"), self.token):
             if self.announce is not None:
                 self.announce(self.new_token())
             return 401, COME_BY_TOKEN, []
@@ -123,12 +123,12 @@ class StudioAccess:
         return 303, "", headers
 
 
-def matches(given, secret) -> bool:
+def _are_equal(sent_value, secret) -> bool:
     """Whether two texts are equal, in the same time wherever they differ."""
-    return hmac.compare_digest(given.encode(), secret.encode())
+    return hmac.compare_digest(sent_value.encode(), secret.encode())
 
 
-def is_own_change(scope) -> bool:
+def _is_own_change(scope) -> bool:
     """Whether a request that changes something was made by a page of this studio."""
     origins = header_values(scope, b"origin")
     called = header_values(scope, b"host")[0]

@@ -82,10 +82,10 @@ def _number_control(model, column, value, optional) -> Control:
     """A control for a number, with the ends that it had in training."""
     law = None if model.reference is None else model.reference.columns.get(column.name)
     low = high = None
-    whole = False
+    is_whole = False
     if law is not None and len(law.values):
         low, high = float(law.values[0]), float(law.values[-1])
-        whole = bool((law.values == law.values.round()).all())
+        is_whole = bool((law.values == law.values.round()).all())
     if column.boolean:
         levels = ("true", "false")
         return Control(
@@ -95,7 +95,7 @@ def _number_control(model, column, value, optional) -> Control:
             levels=levels,
             optional=optional,
         )
-    step = "1" if whole else "any"
+    step = "1" if is_whole else "any"
     return Control(
         column.name, "number", value, low, high, step=step, optional=optional
     )
@@ -144,20 +144,20 @@ def answer_row(model, given) -> dict:
         except AttributeError:  # no intervals or sets for this model
             answer = prediction_objects(model, scores)[0]
         reasons = []
-        about = ""
+        quantity = ""
         try:
             explained = explanation_objects(model, explain_rows(model, frame), scores)
         except AttributeError:
             explained = []
         if explained:
-            about = explained[0]["reasons for"]
+            quantity = explained[0]["reasons for"]
             shares = explained[0]["shares"].items()
             known = [(name, v) for name, v in shares if v is not None]
             known.sort(key=lambda pair: -abs(pair[1]))
             reasons = known[:MOST_REASONS]
     return {
         "answer": answer,
-        "about": about,
+        "about": quantity,
         "decimals": decimals_of([v for _, v in reasons]),
         "reasons": reasons,
         "notes": list(rows.notes),

@@ -94,7 +94,7 @@ class Studio:
         self.findings: dict = {}
         self.reserving = threading.Lock()
         self.closing = asyncio.Event()
-        self.templates = page_templates()
+        self.templates = _page_templates()
 
     # --- pages ---------------------------------------------------------------------
 
@@ -127,16 +127,16 @@ class Studio:
 
     def listed_tables(self) -> list[tuple[str, int]]:
         """Names and sizes of the tables directly in the folder, the latest first."""
-        found = []
+        tables = []
         for path in self.folder.root.iterdir():
             if path.name.startswith(".") or not is_table_name(path.name):
                 continue
             with contextlib.suppress(OSError, ValueError):
                 place = self.folder.file(path.name)
                 status = place.stat()
-                found.append((status.st_mtime, path.name, status.st_size))
-        found.sort(reverse=True)
-        return [(name, size) for _, name, size in found[:MAX_LISTED]]
+                tables.append((status.st_mtime, path.name, status.st_size))
+        tables.sort(reverse=True)
+        return [(name, size) for _, name, size in tables[:MAX_LISTED]]
 
     async def setup(self, request):
         """A table before anything runs."""
@@ -145,20 +145,20 @@ class Studio:
         path = self.table_file(name)
         setup = await asyncio.to_thread(make_setup, self.tables, path, name, query)
         goal = "forecast" if query.get("goal") == "forecast" else "compare"
-        others = [n for n, _ in self.listed_tables() if n != name]
+        other_tables = [n for n, _ in self.listed_tables() if n != name]
         command = script = ""
         if setup.target and goal == "compare" and not setup.problem:
             with contextlib.suppress(ValueError):
-                words = self.compare_words(name, query, default_run_name(name))
-                command = shell_line(words)
-                script = compare_script(words, query, name)
+                words = self.compare_words(name, query, _default_run_name(name))
+                command = _shell_line(words)
+                script = _compare_script(words, query, name)
         return self.page(
             request,
             "setup.html",
             s=setup,
             query=query,
             goal=goal,
-            others=others,
+            others=other_tables,
             roles=ROLES,
             tasks=TASKS,
             speeds=SPEEDS,
@@ -181,7 +181,7 @@ class Studio:
         status = path.stat()
         key = (str(path), status.st_mtime_ns, target)
         if key not in self.findings:
-            words = ["explore", file_word(name), "--json"]
+            words = ["explore", _file_word(name), "--json"]
             words += [f"--target={target}"] if target else []
             told: Any = await run_command(words, self.folder.root)
             while len(self.findings) >= MAX_FINDINGS:
@@ -210,8 +210,8 @@ class Studio:
             "split": plan.get("split") or {},
             "failure": failure,
             "log": log_lines(run.path)[-12:],
-            "command": shell_line(words) if words else "",
-            "script": script_of_run(run, words),
+            "command": _shell_line(words) if words else "",
+            "script": _script_of_run(run, words),
             "resumable": self.is_resumable(run),
         }
 
@@ -241,10 +241,10 @@ class Studio:
                 break
         try:
             _, options = recorded_options(run.path, table)
-            words = ["compare", file_word(str(table)), *changed_option_words(options)]
+            words = ["compare", _file_word(str(table)), *changed_option_words(options)]
         except ValueError:
             return []
-        return [*words, "--out", file_word(run.name)]
+        return [*words, "--out", _file_word(run.name)]
 
     async def events(self, request):
         """What happens in a run, as a stream; the id is the number of its last fit."""
@@ -317,7 +317,7 @@ class Studio:
         if path.parent != run.path:
             raise PageError(f"There is no file {name[:80]!r} in this run.", 404)
         if name in REPORTS and "save" not in request.query_params:
-            policy = REPORT_POLICY.format(report_script_hash())
+            policy = REPORT_POLICY.format(_report_script_hash())
             headers = {"content-security-policy": policy}
             return FileResponse(path, media_type=HTML, headers=headers)
         return FileResponse(
@@ -359,8 +359,8 @@ class Studio:
     async def answer(self, request):
         """The model's answer to one row, as a part of a page."""
         _, model = await self.kept_model(request)
-        given = await json_body(request)
-        told = await asyncio.to_thread(answer_row, model, given)
+        choices = await _json_body(request)
+        told = await asyncio.to_thread(answer_row, model, choices)
         return self.page(request, "answer.html", **told)
 
     async def predict_page(self, request):
@@ -374,28 +374,28 @@ class Studio:
     async def predictions(self, request):
         """Predict a file with the model of a run, by `pansophy predict`."""
         run = await asyncio.to_thread(self.runs.open, request.path_params["name"])
-        given = await json_body(request)
-        name = str(given.get("file", ""))
+        choices = await _json_body(request)
+        name = str(choices.get("file", ""))
         table = self.table_file(name)
         stem = table.name.split(".")[0]
         free = numbered_names(run.path / f"{PREDICTIONS}{stem}.csv")
-        out = next(p for p in free if not p.exists())
-        words = ["predict", file_word(f"{run.name}/model.pansophy"), file_word(name)]
-        words += ["--out", file_word(f"{run.name}/{out.name}")]
+        output = next(p for p in free if not p.exists())
+        words = ["predict", _file_word(f"{run.name}/model.pansophy"), _file_word(name)]
+        words += ["--out", _file_word(f"{run.name}/{output.name}")]
         words += ["--level", f"{LEVEL:g}"]
         if run.kind is RunKind.COMPARE:
             words.append("--explain")
         told = await run_command([*words, "--json"], self.folder.root)
-        head, rows = await asyncio.to_thread(preview_rows, out)
+        head, rows = await asyncio.to_thread(_preview_rows, output)
         return self.page(
             request,
             "predicted.html",
             run=run,
             told=told,
-            file=out.name,
+            file=output.name,
             head=head,
             body=rows,
-            command=shell_line(words),
+            command=_shell_line(words),
         )
 
     async def compared_runs(self, request):
@@ -410,8 +410,8 @@ class Studio:
             "compare.html",
             runs=runs,
             boards=boards,
-            differences=run_differences(*runs),
-            lines=paired_rows(*boards),
+            differences=_run_differences(*runs),
+            lines=_paired_rows(*boards),
         )
 
     async def series(self, request):
@@ -421,9 +421,9 @@ class Studio:
         if not hasattr(model, "panel"):
             raise PageError("This run has no forecasts.", 404)
         names = list(model.panel.names)
-        chosen = index_of(request.query_params.get("series"), len(names))
+        chosen = _index_of(request.query_params.get("series"), len(names))
         file = run.path / "forecasts.csv"
-        table = await asyncio.to_thread(series_rows, file, chosen, model)
+        table = await asyncio.to_thread(_series_rows, file, chosen, model)
         return self.page(
             request,
             "series.html",
@@ -442,7 +442,7 @@ class Studio:
 
         run = await asyncio.to_thread(self.runs.open, request.path_params["name"])
         model = await self.model_of(run)
-        number = index_of(request.path_params["number"], len(model.panel))
+        number = _index_of(request.path_params["number"], len(model.panel))
         svg = await asyncio.to_thread(fan_chart, model, number)
         headers = {"content-security-policy": CHART_POLICY}
         return Response(svg, headers=headers, media_type="image/svg+xml")
@@ -486,7 +486,7 @@ class Studio:
                 if not path.exists() and not path.is_symlink():
                     os.rename(draft, path)
                     return path.name
-                if path.is_file() and sha256_of_file(path) == digest:
+                if path.is_file() and _sha256_of_file(path) == digest:
                     return path.name
         raise PageError("No name is free.")
 
@@ -498,10 +498,10 @@ class Studio:
         """Begin a run; where its page is."""
         from starlette.responses import JSONResponse
 
-        given = {k: str(v) for k, v in (await json_body(request)).items()}
-        name = given.get("file", "")
+        choices = {k: str(v) for k, v in (await _json_body(request)).items()}
+        name = choices.get("file", "")
         self.table_file(name)
-        goal = given.get("goal", "compare")
+        goal = choices.get("goal", "compare")
         make = {
             "compare": self.compare_words,
             "forecast": self.forecast_words,
@@ -509,18 +509,18 @@ class Studio:
         }.get(goal)
         if make is None:
             raise PageError(f"There is no {goal[:40]!r} to begin.")
-        make(name, given, "checked")  # what cannot be is said before a folder is made
+        make(name, choices, "checked")  # what cannot be is said before a folder is made
         suffix = {"compare": "pansophy", "forecast": "forecast", "explore": "explored"}
         with self.reserving:
             place = next(
                 p
                 for p in numbered_names(
-                    self.folder.root / default_run_name(name, suffix[goal])
+                    self.folder.root / _default_run_name(name, suffix[goal])
                 )
                 if not p.exists()
             )
             place.mkdir()
-        words = make(name, given, place.name)
+        words = make(name, choices, place.name)
         await asyncio.to_thread(self.processes.start, words, place)
         return JSONResponse({"location": run_address(place.name)})
 
@@ -531,8 +531,8 @@ class Studio:
         if not given.get("target"):
             raise PageError("Choose the column to predict first.")
         options = Options.checked(**compare_options(given))
-        words = ["compare", file_word(name), *changed_option_words(options)]
-        return [*words, "--out", file_word(out)]
+        words = ["compare", _file_word(name), *changed_option_words(options)]
+        return [*words, "--out", _file_word(out)]
 
     def forecast_words(self, name, given, out) -> list[str]:
         """The command that forecasts the series of a table, as chosen."""
@@ -542,25 +542,25 @@ class Studio:
         for key in ("time", "target"):
             if not given.get(key):
                 raise PageError("Choose the column of time and that to forecast.")
-        words = ["forecast", file_word(name), f"--time={given['time']}"]
+        words = ["forecast", _file_word(name), f"--time={given['time']}"]
         words += [f"--target={given['target']}", f"--horizon={int(horizon)}"]
         series = [k.removeprefix("series.") for k in given if k.startswith("series.")]
         known = [k.removeprefix("known.") for k in given if k.startswith("known.")]
         for option, names in (("series", series), ("known", known)):
-            words += [f"--{option}={quoted_name(n)}" for n in names]
+            words += [f"--{option}={_quoted_name(n)}" for n in names]
         if given.get("merge") in ("sum", "mean"):
             words.append(f"--merge={given['merge']}")
-        return [*words, "--out", file_word(out)]
+        return [*words, "--out", _file_word(out)]
 
     def explore_words(self, name, given, out) -> list[str]:
         """The command that looks for faults of a table, as chosen."""
-        words = ["explore", file_word(name)]
+        words = ["explore", _file_word(name)]
         if given.get("target"):
             words.append(f"--target={given['target']}")
         if given.get("other"):
             self.table_file(given["other"])
-            words += ["--other", file_word(given["other"])]
-        return [*words, "--out", file_word(out)]
+            words += ["--other", _file_word(given["other"])]
+        return [*words, "--out", _file_word(out)]
 
     async def stop(self, request):
         """Stop a method of a run, or the run."""
@@ -569,7 +569,7 @@ class Studio:
         from ..compare.execution.run_folder import STOP_ALL, request_stop
 
         run = await asyncio.to_thread(self.runs.open, request.path_params["name"])
-        method = str((await json_body(request)).get("method", "")) or STOP_ALL
+        method = str((await _json_body(request)).get("method", "")) or STOP_ALL
         if not run.state.is_at_work:
             raise PageError("This run is not at work.", 409)
         if run.kind is RunKind.COMPARE and run.state is not RunState.STARTING:
@@ -598,7 +598,7 @@ class Studio:
         """Remember the language of a visitor."""
         from starlette.responses import JSONResponse
 
-        code = str((await json_body(request)).get("language", ""))
+        code = str((await _json_body(request)).get("language", ""))
         if code not in languages():
             raise PageError("There is no such language.")
         response = JSONResponse({"language": code})
@@ -664,29 +664,29 @@ def studio_application(root, access=None, max_upload=MAX_UPLOAD, port=8765):
         studio.closing.set()
         await asyncio.to_thread(studio.processes.close)
 
-    get, post = ["GET"], ["POST"]
+    reads, changes = ["GET"], ["POST"]
     run = "/runs/{name}"
     routes = [
-        Route("/", studio.home, methods=get),
-        Route("/table", studio.setup, methods=get),
-        Route("/table/findings", studio.found, methods=get),
-        Route("/compare", studio.compared_runs, methods=get),
-        Route("/files", studio.upload, methods=post),
-        Route("/runs", studio.start, methods=post),
-        Route("/language", studio.language, methods=post),
-        Route(run, studio.run_page, methods=get),
-        Route(f"{run}/events", studio.events, methods=get),
-        Route(f"{run}/report", studio.report, methods=get),
-        Route(f"{run}/what-if", studio.what_if, methods=get),
-        Route(f"{run}/answer", studio.answer, methods=post),
-        Route(f"{run}/predict", studio.predict_page, methods=get),
-        Route(f"{run}/predictions", studio.predictions, methods=post),
-        Route(f"{run}/series", studio.series, methods=get),
-        Route(f"{run}/series/{{number}}.svg", studio.chart, methods=get),
-        Route(f"{run}/files/{{file}}", studio.file, methods=get),
-        Route(f"{run}/stop", studio.stop, methods=post),
-        Route(f"{run}/resume", studio.resume, methods=post),
-        Route("/static/{name}", studio.static, methods=get),
+        Route("/", studio.home, methods=reads),
+        Route("/table", studio.setup, methods=reads),
+        Route("/table/findings", studio.found, methods=reads),
+        Route("/compare", studio.compared_runs, methods=reads),
+        Route("/files", studio.upload, methods=changes),
+        Route("/runs", studio.start, methods=changes),
+        Route("/language", studio.language, methods=changes),
+        Route(run, studio.run_page, methods=reads),
+        Route(f"{run}/events", studio.events, methods=reads),
+        Route(f"{run}/report", studio.report, methods=reads),
+        Route(f"{run}/what-if", studio.what_if, methods=reads),
+        Route(f"{run}/answer", studio.answer, methods=changes),
+        Route(f"{run}/predict", studio.predict_page, methods=reads),
+        Route(f"{run}/predictions", studio.predictions, methods=changes),
+        Route(f"{run}/series", studio.series, methods=reads),
+        Route(f"{run}/series/{{number}}.svg", studio.chart, methods=reads),
+        Route(f"{run}/files/{{file}}", studio.file, methods=reads),
+        Route(f"{run}/stop", studio.stop, methods=changes),
+        Route(f"{run}/resume", studio.resume, methods=changes),
+        Route("/static/{name}", studio.static, methods=reads),
     ]
     application = Starlette(
         routes=routes,
@@ -701,7 +701,7 @@ def studio_application(root, access=None, max_upload=MAX_UPLOAD, port=8765):
                 RequestMiddleware,
                 access=access,
                 headers=HEADERS,
-                write_error=write_refusal,
+                write_error=_write_refusal,
             )
         ],
     )
@@ -710,7 +710,7 @@ def studio_application(root, access=None, max_upload=MAX_UPLOAD, port=8765):
     return application
 
 
-async def write_refusal(send, number, status, text, headers=()):
+async def _write_refusal(send, number, status, text, headers=()):
     """A refusal as a small page, which a visitor can read."""
     from html import escape
 
@@ -734,7 +734,7 @@ async def write_refusal(send, number, status, text, headers=()):
 # --- parts of pages -------------------------------------------------------------------
 
 
-def page_templates():
+def _page_templates():
     """The templates, which escape whatever they are given."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -749,11 +749,11 @@ def page_templates():
     env.filters["quoted"] = lambda text: quote(str(text), safe="")
     env.filters["address"] = run_address
     names: Any = env.globals
-    names["bar"] = interval_bar
+    names["bar"] = _interval_bar
     return env
 
 
-def interval_bar(row, axis) -> tuple[float, float, float] | None:
+def _interval_bar(row, axis) -> tuple[float, float, float] | None:
     """Where an interval and its mean lie between the ends of an axis, in percent."""
     if axis is None or row.mean is None:
         return None
@@ -773,14 +773,14 @@ def static_file(name) -> bytes:
     return reports.joinpath("tokens.css").read_bytes() + body
 
 
-def report_script_hash() -> str:
+def _report_script_hash() -> str:
     """By which the policy of a report knows its one script."""
     from ..compare.report.page_script import package_script, script_hash
 
     return script_hash(package_script())
 
 
-async def json_body(request) -> dict:
+async def _json_body(request) -> dict:
     """The object of JSON that a page sent."""
     parts = []
     size = 0
@@ -820,22 +820,22 @@ def numbered_tables(path):
         yield plain.with_name(f"{plain.name}{dot}{ending}")
 
 
-def sha256_of_file(path) -> bytes:
+def _sha256_of_file(path) -> bytes:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 
-def file_word(name) -> str:
+def _file_word(name) -> str:
     """A name as a word of a command line that is no option."""
     return f"./{name}" if name.startswith("-") else name
 
 
-def quoted_name(name) -> str:
+def _quoted_name(name) -> str:
     """A name in a list of names that commas separate."""
     return f'"{name}"' if "," in name else name
 
 
-def default_run_name(table, suffix="pansophy") -> str:
+def _default_run_name(table, suffix="pansophy") -> str:
     """The name that the command gives to a run folder, `sales-pansophy`."""
     return f"{Path(table).name.split('.')[0]}-{suffix}"
 
@@ -844,25 +844,25 @@ def run_address(name) -> str:
     return f"/runs/{quote(name, safe='')}"
 
 
-def shell_line(words) -> str:
+def _shell_line(words) -> str:
     """The command as it is typed."""
     return shlex.join(["pansophy", *words])
 
 
-def compare_script(words, given, table) -> str:
+def _compare_script(words, given, table) -> str:
     """A script that does what a command of `compare` does."""
     out = words[words.index("--out") + 1]
-    return python_compare(table, compare_options(given), out)
+    return _python_compare(table, compare_options(given), out)
 
 
-def python_compare(table, options, out) -> str:
+def _python_compare(table, options, out) -> str:
     """A comparison in Python, from the table to predictions."""
     options = dict(options)
     target = options.pop("target")
-    given = "".join(f"    {name}={value!r},\n" for name, value in options.items())
+    arguments = "".join(f"    {name}={value!r},\n" for name, value in options.items())
     return (
         "import pansophy\n\n"
-        f"result = pansophy.compare(\n    {table!r},\n    {target!r},\n{given}"
+        f"result = pansophy.compare(\n    {table!r},\n    {target!r},\n{arguments}"
         f"    folder={out!r},\n)\n"
         "result.write()  # report.html, model.pansophy, results.json\nprint(result)\n\n"
         f"model = pansophy.load({out + '/model.pansophy'!r})\n"
@@ -870,7 +870,7 @@ def python_compare(table, options, out) -> str:
     )
 
 
-def script_of_run(run, words) -> str:
+def _script_of_run(run, words) -> str:
     """A script that does what a run did; nothing if it is not known."""
     if not words or run.kind is not RunKind.COMPARE:
         return ""
@@ -887,10 +887,10 @@ def script_of_run(run, words) -> str:
         for f in fields(Options)
         if f.name in settings and f.name != "target" and settings[f.name] != f.default
     }
-    return python_compare(words[1], {"target": target, **changed}, run.name)
+    return _python_compare(words[1], {"target": target, **changed}, run.name)
 
 
-def preview_rows(path) -> tuple[list[str], list[list[str]]]:
+def _preview_rows(path) -> tuple[list[str], list[list[str]]]:
     """The head and the first rows of a file of predictions."""
     import csv
 
@@ -918,7 +918,7 @@ def shorter_number(text) -> str:
         return text
 
 
-def series_rows(path, number, model) -> tuple[list[str], list[list[str]]]:
+def _series_rows(path, number, model) -> tuple[list[str], list[list[str]]]:
     """The forecasts of one series, without the columns that name it."""
     from ..tables import read_table
 
@@ -928,23 +928,23 @@ def series_rows(path, number, model) -> tuple[list[str], list[list[str]]]:
     named = [n for n in model.columns.get("series", ()) if n in table.column_names]
     table = table.drop_columns(named)
     rows = zip(*(column.to_pylist() for column in table.columns))
-    return table.column_names, [[shown_cell(v) for v in row] for row in rows]
+    return table.column_names, [[_shown_cell(v) for v in row] for row in rows]
 
 
-def shown_cell(value) -> str:
+def _shown_cell(value) -> str:
     """A value of a table of forecasts: five digits, and no midnight."""
     if isinstance(value, float):
         return f"{value:.5g}"
     return str(value).removesuffix(" 00:00:00")
 
 
-def index_of(text, count) -> int:
+def _index_of(text, count) -> int:
     """A place in a list, from an address; the first one if it is none."""
     number = int(text) if str(text).isdigit() else 0
     return number if number < count else 0
 
 
-def run_differences(first, second) -> list[tuple[str, str, str]]:
+def _run_differences(first, second) -> list[tuple[str, str, str]]:
     """(what, first, second) of the recorded options in which two runs differ."""
     plans = [json_object(run.path / "plan.json") for run in (first, second)]
     rows = []
@@ -966,7 +966,7 @@ def run_differences(first, second) -> list[tuple[str, str, str]]:
     return [row for row in rows if row[1] != row[2] or row[0].startswith("same")]
 
 
-def paired_rows(first, second) -> list[tuple]:
+def _paired_rows(first, second) -> list[tuple]:
     """(method, row, row) of two leaderboards, in the order of the first."""
     boards = [
         {} if b is None else {r.method: r for r in b.rows} for b in (first, second)

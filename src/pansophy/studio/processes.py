@@ -98,7 +98,7 @@ class Processes:
     def close(self) -> None:
         """Interrupt what is at work, and kill what does not end in time."""
         self.forget_ended()
-        ending = [p for f, p in self.started.items() if not has_finished_fits(f)]
+        ending = [p for f, p in self.started.items() if not _has_finished_fits(f)]
         for process in ending:
             process.send_signal(signal.SIGINT)
         end = time.monotonic() + SECONDS_TO_END
@@ -111,7 +111,7 @@ class Processes:
                 process.wait()
 
 
-def has_finished_fits(folder) -> bool:
+def _has_finished_fits(folder) -> bool:
     """Whether the run of a folder has done its fits, and may be writing its report."""
     return (Path(folder) / "results.jsonl").is_file() and not is_folder_held(folder)
 

@@ -141,9 +141,9 @@ class RunFits:
                 new = body.read(size - self.position)
         except OSError:
             return self
-        whole = new.rfind(b"\n") + 1
-        self.position += whole
-        for raw in new[:whole].splitlines():
+        n_whole = new.rfind(b"\n") + 1
+        self.position += n_whole
+        for raw in new[:n_whole].splitlines():
             self.lines += 1
             try:
                 line = json.loads(raw)
@@ -184,8 +184,8 @@ class RunFolder(NamedTuple):
     def downloads(self) -> list[str]:
         """Names of the files that may be taken away."""
         names = [n for n in DOWNLOADS if (self.path / n).is_file()]
-        made = sorted(p.name for p in self.path.glob(f"{PREDICTIONS}*.csv"))
-        return names + [n for n in made if is_prediction_name(n)]
+        prediction_files = sorted(p.name for p in self.path.glob(f"{PREDICTIONS}*.csv"))
+        return names + [n for n in prediction_files if is_prediction_name(n)]
 
 
 class RunFolders:
@@ -209,7 +209,7 @@ class RunFolders:
         for path in self.folder.root.iterdir():
             if path.name.startswith(".") or path.is_symlink() or not path.is_dir():
                 continue
-            if find_kind(path) is not None:
+            if _find_kind(path) is not None:
                 runs.append(self.read(path))
         runs.sort(key=lambda run: -run.changed)
         return runs[:MOST_RUNS]
@@ -224,15 +224,15 @@ class RunFolders:
     def open(self, name) -> RunFolder:
         """The run of this name; one sentence if there is none."""
         path = self.place(name)
-        if find_kind(path) is None:
+        if _find_kind(path) is None:
             raise NoSuchRunError(f"There is no run {name[:80]!r} in this folder.")
         return self.read(path)
 
     def read(self, path) -> RunFolder:
         """What a run folder says at this moment."""
-        kind = find_kind(path) or RunKind.COMPARE
+        kind = _find_kind(path) or RunKind.COMPARE
         plan = json_object(path / "plan.json")
-        results = json_object(path / result_file(kind))
+        results = json_object(path / _result_file(kind))
         settings = plan.get("settings") or {}
         words = command_words(path)
         at_work = self.processes.is_at_work(path)
@@ -244,12 +244,12 @@ class RunFolders:
         return RunFolder(
             path,
             kind,
-            find_state(path, kind, results, at_work),
+            _find_state(path, kind, results, at_work),
             Path(str(table)).name,
             str(target or ""),
             winner,
             str(results.get("verdict", "")),
-            last_written(path),
+            _last_written(path),
             at_work,
         )
 
@@ -266,13 +266,14 @@ class RunFolders:
         plan = json_object(run.path / "plan.json")
         if run.kind is RunKind.FORECAST:
             results = json_object(run.path / "forecast.json")
-            return forecast_board(results) if results.get("ranking") else None
+            return _forecast_board(results) if results.get("ranking") else None
         if run.kind is not RunKind.COMPARE or "metrics" not in plan:
             return None
         results = json_object(run.path / "results.json")
         if results.get("leaderboard") and not run.state.is_at_work:
-            return final_board(results)
-        return live_board(plan, self.fits(run), json_object(run.path / "progress.json"))
+            return _final_board(results)
+        progress = json_object(run.path / "progress.json")
+        return _live_board(plan, self.fits(run), progress)
 
 
 # --- reading --------------------------------------------------------------------------
@@ -287,7 +288,7 @@ def json_object(path) -> dict:
     return value if isinstance(value, dict) else {}
 
 
-def find_kind(path) -> RunKind | None:
+def _find_kind(path) -> RunKind | None:
     """The command that wrote a folder; None if it is no run folder."""
     words = command_words(path)
     if words and words[0] in tuple(RunKind):
@@ -300,7 +301,7 @@ def find_kind(path) -> RunKind | None:
     return RunKind.EXPLORE if (path / "explore.html").is_file() else None
 
 
-def result_file(kind) -> str:
+def _result_file(kind) -> str:
     return "forecast.json" if kind is RunKind.FORECAST else "results.json"
 
 
@@ -314,7 +315,7 @@ def word_after(words, option="--target") -> str:
     return ""
 
 
-def find_state(path, kind, results, at_work) -> RunState:
+def _find_state(path, kind, results, at_work) -> RunState:
     """How far a run is, from its files and from who holds it."""
     fits_go_on = is_folder_held(path)
     finished = {
@@ -335,13 +336,13 @@ def find_state(path, kind, results, at_work) -> RunState:
     if results:  # it ended before its report was written
         return RunState.STOPPED
     if not command_words(path) and kind is RunKind.COMPARE:
-        age = time.time() - last_written(path)
+        age = time.time() - _last_written(path)
         if age < REPORT_SECONDS and (path / "plan.json").is_file():
             return RunState.WRITING  # a terminal does not tell
     return RunState.FAILED
 
 
-def last_written(path) -> float:
+def _last_written(path) -> float:
     """When the files that tell of a run were last written."""
     times = [path.stat().st_mtime]
     names = ("results.jsonl", "results.json", "report.html", "run.log", *REPORTS)
@@ -372,12 +373,12 @@ def is_prediction_name(name) -> bool:
 # --- leaderboards ---------------------------------------------------------------------
 
 
-def live_board(plan, fits, progress) -> Board:
+def _live_board(plan, fits, progress) -> Board:
     """The methods with their scores so far, best first; those at work after them."""
     from ..compare.evaluation.statistics import corrected_interval
 
     metric = plan["metrics"][0]
-    greater = is_greater_better(metric)
+    greater = _is_greater_better(metric)
     familiar = FAMILIAR.get(plan.get("task", ""), "")
     familiar = familiar if familiar in plan["metrics"] else ""
     ratio = float(plan["split"].get("ratio", 0.25))
@@ -444,7 +445,7 @@ def live_board(plan, fits, progress) -> Board:
     )
 
 
-def final_board(results) -> Board:
+def _final_board(results) -> Board:
     """The leaderboard of a run that has ended, with its verdicts."""
     settings = results.get("settings") or {}
     metric = settings.get("metric", "")
@@ -467,15 +468,15 @@ def final_board(results) -> Board:
         )
         for line in results["leaderboard"]
     ]
-    out = results.get("disqualified") or []
-    rows += [BoardRow(name, "failed", 0, text=why) for name, why in out]
-    greater = is_greater_better(metric)
+    disqualified = results.get("disqualified") or []
+    rows += [BoardRow(name, "failed", 0, text=reason) for name, reason in disqualified]
+    greater = _is_greater_better(metric)
     return Board(
         rows, [], metric, greater, familiar, total, axis=bar_axis(rows, greater)
     )
 
 
-def forecast_board(results) -> Board:
+def _forecast_board(results) -> Board:
     """The ranking of a forecast: percent of the error of the last season saved."""
     origins = int(results.get("origins") or 0)
     rows = []
@@ -501,7 +502,7 @@ def forecast_board(results) -> Board:
     return Board(rows, [], "%", True, "", origins, axis=axis)
 
 
-def is_greater_better(metric) -> bool:
+def _is_greater_better(metric) -> bool:
     """Whether more of a metric is better."""
     from ..compare.metrics import METRICS
 

@@ -83,11 +83,11 @@ def run_studio(
     if browser and can_open_browser():
         with contextlib.suppress(webbrowser.Error):
             webbrowser.open(f"{address}?token={access.token}")
-    import_ahead()
-    StudioServer(config, application.state.studio).run()
+    _import_ahead()
+    _StudioServer(config, application.state.studio).run()
 
 
-def StudioServer(config, studio):
+def _StudioServer(config, studio):
     """A server that ends the streams of its pages as soon as it is told to stop."""
     import uvicorn
 
@@ -124,7 +124,7 @@ def can_open_browser() -> bool:
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
-def import_ahead() -> None:
+def _import_ahead() -> None:
     """Import what the first pages need while the browser opens."""
     import threading
 

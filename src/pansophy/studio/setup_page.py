@@ -135,14 +135,14 @@ def make_setup(shelf, path, name, query) -> Setup:
     from ..tables.roles import as_role, find_role
 
     table, rows = shelf.table(path)
-    found = [find_role(table.column(n), n) for n in table.column_names]
+    found_columns = [find_role(table.column(n), n) for n in table.column_names]
     target = query.get("target", "")
     target = target if target in table.column_names else ""
     roles = {n: r for n, r in chosen_roles(query).items() if n in table.column_names}
     problem = ""
     columns = []
-    for column in found:
-        view = column_preview(table, column)
+    for column in found_columns:
+        view = _column_preview(table, column)
         if column.name in roles:
             try:
                 data = table.column(column.name)
@@ -163,16 +163,16 @@ def make_setup(shelf, path, name, query) -> Setup:
         "",
         [],
         None,
-        dated or clocked_columns(columns),
+        dated or _clocked_columns(columns),
         numeric,
         [c.name for c in columns if c.role in ("category", "ordinal", "id")],
         list(reading_notes(table)),
         problem,
     )
-    return setup if not target else with_target(setup, table, target, query, roles)
+    return setup if not target else _with_target(setup, table, target, query, roles)
 
 
-def clocked_columns(columns) -> list[str]:
+def _clocked_columns(columns) -> list[str]:
     """Columns of whole numbers that are named as time is: year, month, t."""
     from ..tables.roles import CLOCKED
 
@@ -181,7 +181,7 @@ def clocked_columns(columns) -> list[str]:
     ]
 
 
-def column_preview(table, column) -> ColumnView:
+def _column_preview(table, column) -> ColumnView:
     """A column with five of its values and its doubtful ones."""
     import pyarrow.compute as pc
 
@@ -192,17 +192,17 @@ def column_preview(table, column) -> ColumnView:
     try:
         distinct = pc.unique(present)
         n_distinct = len(distinct)
-        some = distinct[:SHOWN_VALUES].to_pylist()
+        first_values = distinct[:SHOWN_VALUES].to_pylist()
     except Exception:  # values that cannot be compared, such as lists
         n_distinct = len(present)
-        some = present[:SHOWN_VALUES].to_pylist()
-    words, share = words_among_numbers(present, column)
+        first_values = present[:SHOWN_VALUES].to_pylist()
+    words, share = _words_among_numbers(present, column)
     return ColumnView(
         column.name,
         column.role,
         column.role,
         column.why,
-        [shown_value(v) for v in some],
+        [_shown_value(v) for v in first_values],
         n_distinct,
         len(data) - len(present),
         words,
@@ -210,7 +210,7 @@ def column_preview(table, column) -> ColumnView:
     )
 
 
-def words_among_numbers(present, column) -> tuple[tuple[str, ...], float]:
+def _words_among_numbers(present, column) -> tuple[tuple[str, ...], float]:
     """The words of a column that else holds numbers, and the share of the numbers."""
     import pyarrow.compute as pc
 
@@ -237,13 +237,13 @@ def _as_arrow(texts):
     return pa.array(list(texts), pa.string())
 
 
-def shown_value(value) -> str:
+def _shown_value(value) -> str:
     """A value as a visitor reads it, not too long."""
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
     return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"
 
 
-def with_target(setup, table, target, query, roles) -> Setup:
+def _with_target(setup, table, target, query, roles) -> Setup:
     """The first screen with what follows from the target."""
     from ..compare.loading import with_found_design
     from ..compare.options import Options
@@ -257,7 +257,7 @@ def with_target(setup, table, target, query, roles) -> Setup:
         return setup._replace(problem=setup.problem or str(error))
     shares = []
     if task.task == "classification":
-        shares = class_shares(table.column(target), task.classes)
+        shares = _class_shares(table.column(target), task.classes)
     inputs = {n: r for n, r in roles.items() if n != target}
     design = None
     try:
@@ -269,11 +269,11 @@ def with_target(setup, table, target, query, roles) -> Setup:
         task=task.task if not task.ordered else "ordinal",
         why=task.why.partition("; ask for ")[0],
         classes=shares,
-        design=design_view(design, query, table.column_names),
+        design=_design_view(design, query, table.column_names),
     )
 
 
-def class_shares(column, classes) -> list[tuple[str, float]]:
+def _class_shares(column, classes) -> list[tuple[str, float]]:
     """The classes with their shares of the rows, the commonest first."""
     import pyarrow.compute as pc
 
@@ -283,27 +283,27 @@ def class_shares(column, classes) -> list[tuple[str, float]]:
     pairs = [(str(c["values"]), c["counts"]) for c in counts.to_pylist()]
     total = sum(k for _, k in pairs) or 1
     pairs.sort(key=lambda pair: -pair[1])
-    return [(shown_value(name), k / total) for name, k in pairs[: len(classes)]]
+    return [(_shown_value(name), k / total) for name, k in pairs[: len(classes)]]
 
 
-def design_view(design, query, names) -> RowDesignView:
+def _design_view(design, query, names) -> RowDesignView:
     """What one row stands for: as found, unless the visitor chose."""
-    found = column = duration = ""
+    found_kind = column = duration = ""
     if design is not None and design.entity is not None:
-        found = "group"
+        found_kind = "group"
         column = ",".join(design.entity.columns)
     if design is not None and design.time is not None:
-        found = "time"
+        found_kind = "time"
         column = design.time.column
     if design is not None and design.event is not None:
         duration = design.event.duration
-    choice = query.get("rows", "") or found or "independent"
+    choice = query.get("rows", "") or found_kind or "independent"
     choice = choice if choice in ("independent", "group", "time") else "independent"
     chosen = query.get(choice, "") if choice != "independent" else ""
     known = set(names) | {column, "row order"}
     if chosen not in known or not chosen:
-        chosen = column if choice == found else ""
-    return RowDesignView(choice, chosen, found, column, duration)
+        chosen = column if choice == found_kind else ""
+    return RowDesignView(choice, chosen, found_kind, column, duration)
 
 
 def compare_options(query) -> dict:
