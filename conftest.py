@@ -33,6 +33,7 @@ LISTED_SKIPS = {
     r"chance of a single world comes from Gymnasium": "there are no draws to compare",
     r"SAG, which alone starts with no gradients": "the peer has no such problem",
     r"left out: the time is over": "asked for, see tools/time_limit.py",
+    r"no Chromium here": "its pages are tested without a browser beside it",
 }
 
 # A worker keeps millions of objects of pytest and the compiler, and a full collection

@@ -97,6 +97,10 @@ CALLS = {
         ("export", p.run, p.out / "notes.py"),
         ("export", p.run, p.run / "model.pansophy"),
     ],
+    "studio": lambda p: [
+        ("studio", p.out, "--port", p.port, "--no-browser"),
+        ("studio", p.table, "--port", p.port, "--no-browser"),
+    ],
     "serve": lambda p: [
         ("serve", p.out, "--port", p.port),
         ("serve", p.run, "--port", p.port),

@@ -51,6 +51,7 @@ LAYERS = [
     {"forecasting"},
     {"play"},
     {"serve", "assistant"},
+    {"studio"},
     {"testing"},
     {"accelerate"},
     {"cli"},

@@ -99,3 +99,23 @@ def test_a_client_that_leaves_is_one_line_in_the_log(caplog):
     (line,) = caplog.records
     assert line.levelname == "INFO" and line.exc_info is None
     assert "r1 GET /predict 499" in line.getMessage()
+
+
+def test_only_http_and_the_life_of_the_server_reach_the_application():
+    reached, sent = [], []
+
+    async def answers(scope, receive, send):
+        reached.append(scope["type"])
+
+    async def receive():
+        return {"type": "websocket.connect"}
+
+    async def send(message):
+        sent.append(message)
+
+    rule = AccessRule.of("secret", ["localhost"])
+    middleware = RequestMiddleware(answers, rule)
+    for kind in ("lifespan", "websocket", "webtransport"):
+        asyncio.run(middleware({"type": kind, "headers": []}, receive, send))
+    assert reached == ["lifespan"]
+    assert sent == [{"type": "websocket.close", "code": 4403}]

@@ -188,3 +188,17 @@ def test_booleans_stay_booleans_whatever_the_reason_of_their_role(role, tmp_path
         assert schema["flag"].role == role
         assert schema["flag"].boolean or role == "category"
         assert value_reader(schema["flag"])(True) in (1.0, "True")
+
+
+def test_words_among_numbers_are_missing_where_numbers_are_asked_for():
+    ages = [str(20 + i % 50) for i in range(N - 2)] + ["3a", "old"]
+    table = pa.table({"age": ages, "y": np.arange(N) % 2})
+    assert find_role(table.column("age"), "age").role != "number"
+    asked = infer_schema(table, "y", roles={"age": "number"})
+    assert asked["age"].missing == ("3a", "old")
+    assert asked["age"].why == "as asked; '3a', 'old' counted as missing"
+    x = asked.frame(table).values[:, 0]
+    assert np.isnan(x).sum() == 2 and x[0] == 20
+    comma = pa.table({"x": ["1,5", "2,5", "b"] * 20, "y": np.arange(60) % 2})
+    x = infer_schema(comma, "y", roles={"x": "number"}).frame(comma).values[:, 0]
+    assert x[0] == 1.5 and np.isnan(x[2])

@@ -89,6 +89,7 @@ COMMANDS = {
     "export": "export_command",
     "serve": "model_commands",
     "mcp": "mcp_command",
+    "studio": "studio_command",
     "plot": "model_commands",
     "play": "play_command",
     "index": "search_commands",

@@ -691,3 +691,26 @@ def command_line_words(name, value) -> list[str]:
     if isinstance(value, list | tuple):  # a comma inside a name is quoted
         value = ",".join(f'"{v}"' if "," in v else v for v in value)
     return [long_flag, str(value)]
+
+
+def changed_option_words(options) -> list[str]:
+    """The options that differ from their defaults, as words of a command line.
+
+    The folder of the run and whether it is resumed are for the caller to add.
+
+    Examples
+    --------
+    >>> from pansophy.compare.options import Options, changed_option_words
+    >>> changed_option_words(Options(target="y", folds=3, roles={"zip": "category"}))
+    ['--target', 'y', '--role', 'zip=category', '--folds', '3']
+    """
+    from ..tables.targets import as_name_list
+
+    words = []
+    for f in fields(Options):
+        value = getattr(options, f.name)
+        if f.name == "target":
+            words += [w for name in as_name_list(value) for w in ("--target", name)]
+        elif f.name not in ("folder", "resume") and value != f.default:
+            words += command_line_words(f.name, value)
+    return words

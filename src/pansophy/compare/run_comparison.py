@@ -78,11 +78,13 @@ compare.__doc__ = f"""Try every suitable method on the same folds and rank them.
     """
 
 
-def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison:
+def run_comparison(
+    table, options, progress, *, as_recorded=False, stopped=()
+) -> Comparison:
     """The comparison that `options` ask for.
 
     `as_recorded` shows what a run folder holds, of other versions as well: nothing is
-    fitted.
+    fitted. Of the methods `stopped` nothing is fitted either.
     """
     started = clock()
     if options.folder is not None:
@@ -111,7 +113,7 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
     plan = make_plan(
         methods, data, schema, metrics, split, limits, options.recorded(table)
     )
-    with _open_run_folder(options, plan, schema, as_recorded) as folder:
+    with _open_run_folder(options, plan, schema, as_recorded, stopped) as folder:
         work = make_workload(methods, data, schema, metrics, split, limits)
         with background_warm_up(work, limits):
             exploration = _explore_dataset(dataset, split, options.by)
@@ -236,12 +238,16 @@ def _execution_limits(options) -> ExecutionLimits:
     )
 
 
-def _open_run_folder(options, plan, schema, as_recorded=False):
+def _open_run_folder(options, plan, schema, as_recorded=False, stopped=()):
     """The run folder with its plan and schema, or nothing, for `with`."""
     if options.folder is None:
         return nullcontext()
     folder = open_run(
-        options.folder, plan, resume=options.resume, as_recorded=as_recorded
+        options.folder,
+        plan,
+        resume=options.resume,
+        as_recorded=as_recorded,
+        stopped=stopped,
     )
     if not (folder.path / "schema.toml").exists():  # of a resumed run it is the same
         schema.write(folder.path / "schema.toml")

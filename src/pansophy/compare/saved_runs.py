@@ -10,10 +10,12 @@ import numpy as np
 from .evaluation.paired_tests import DUMMY
 from .execution.plan import recorded_versions
 from .execution.run_folder import (
+    STOP_ALL,
     RunFolderError,
     compare_runs,
     read_lines,
     read_plan,
+    read_stop_requests,
 )
 from .methods.blending import BLEND
 from .methods.method_choice import choose_methods, wants_blend
@@ -89,7 +91,8 @@ def rerun(folder, table=None, *, workers=None, progress=None) -> Rerun:
         options = replace(
             options, test=None, stop_after=None, folder=place, workers=workers
         )
-        run_comparison(table, options, progress)
+        stopped = read_stop_requests(folder) - {STOP_ALL}
+        run_comparison(table, options, progress, stopped=stopped)
         differences = compare_runs(folder, place)
         fits = len(read_lines(place))
     return Rerun(not differences, fits, tuple(differences))
@@ -111,8 +114,9 @@ def reopen(folder, table=None):
         # roles may be inferred in another way now
         options = replace(options, schema=Path(folder) / "schema.toml")
     with tempfile.TemporaryDirectory() as place:  # the run itself stays as it is
-        for name in ("plan.json", "results.jsonl"):
-            shutil.copy(Path(folder) / name, place)
+        for name in ("plan.json", "results.jsonl", "stop_requests.txt"):
+            if (Path(folder) / name).exists():
+                shutil.copy(Path(folder) / name, place)
         _link_folder(
             Path(folder).resolve() / "predictions", Path(place) / "predictions"
         )

@@ -1,4 +1,8 @@
-"""Middleware: who may ask, a request id, a line in the log, no trace to the client."""
+"""Middleware: who may ask, a request id, a line in the log, no trace to the client.
+
+What is not HTTP is closed, whatever the application would do with it: a websocket that
+is accepted further inside would have been asked for no token and by no name.
+"""
 
 import hmac
 import logging
@@ -34,16 +38,12 @@ class AccessRule(NamedTuple):
 
     def refusal(self, scope):
         """(status, sentence, headers) for a request that is not served, else None."""
-        sent = [value for name, value in scope["headers"] if name == b"host"]
-        if self.hosts is not None:
-            if len(sent) != 1:
-                return 400, "A request names the host it calls, once.", []
-            if host_name(sent[0].decode("latin-1")) not in self.hosts:
-                text = "This server does not answer by that name; see --allow-host."
-                return 421, text, []
+        refused = host_refusal(scope, self.hosts)
+        if refused is not None:
+            return refused
         if self.token is None or scope["path"] == "/health":
             return None
-        credentials = [v for name, v in scope["headers"] if name == b"authorization"]
+        credentials = header_values(scope, b"authorization")
         kind, _, given = (credentials[0] if len(credentials) == 1 else b"").partition(
             b" "
         )
@@ -52,6 +52,28 @@ class AccessRule(NamedTuple):
             return None
         text = "Send the token of this server as 'Authorization: Bearer <token>'."
         return 401, text, [(b"www-authenticate", b'Bearer realm="pansophy"')]
+
+
+def host_refusal(scope, hosts):
+    """Refusal of a request that calls the server by another name; None if it may.
+
+    A page of a foreign site whose name was made to lead here (DNS rebinding) is known
+    by nothing else. `hosts` of None are any.
+    """
+    if hosts is None:
+        return None
+    sent = header_values(scope, b"host")
+    if len(sent) != 1:
+        return 400, "A request names the host it calls, once.", []
+    if host_name(sent[0].decode("latin-1")) not in hosts:
+        text = "This server does not answer by that name; see --allow-host."
+        return 421, text, []
+    return None
+
+
+def header_values(scope, name) -> list[bytes]:
+    """All values of a header of a request."""
+    return [value for key, value in scope["headers"] if key == name]
 
 
 def host_name(text) -> str:
@@ -63,14 +85,36 @@ def host_name(text) -> str:
 
 
 class RequestMiddleware:
-    """ASGI around an app; `error` bodies are JSON objects with the request id."""
+    """ASGI around an app: HTTP that the rule admits, the life of the server, no more.
 
-    def __init__(self, app, access=AccessRule(None, None)):
+    Parameters
+    ----------
+    app : ASGI application
+    access : object with `refusal(scope)`, such as an `AccessRule`
+    headers : list of (bytes, bytes)
+        Of every answer that does not have them itself.
+    write_error : coroutine function (send, number, status, text, headers)
+        Answers a request that is refused or failed; by default with a JSON object that
+        holds the request id.
+    """
+
+    def __init__(
+        self,
+        app,
+        access=AccessRule(None, None),
+        headers=SECURITY_HEADERS,
+        write_error=None,
+    ):
         self.app, self.access = app, access
+        self.headers = headers
+        self.write_error = write_error or send_error
 
     async def __call__(self, scope, receive, send):
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await close_connection(scope, receive, send)
             return
         number = request_id(scope)
         scope["state"] = {**scope.get("state", {}), "id": number}
@@ -83,7 +127,9 @@ class RequestMiddleware:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                own = [(b"x-request-id", number.encode()), *SECURITY_HEADERS]
+                given = {name.lower() for name, _ in message["headers"]}
+                own = [(b"x-request-id", number.encode()), *self.headers]
+                own = [pair for pair in own if pair[0] not in given]
                 message = {**message, "headers": [*message["headers"], *own]}
             await send(message)
 
@@ -92,14 +138,14 @@ class RequestMiddleware:
             if refused is None:
                 await self.app(scope, receive, send_on)
             else:
-                await send_error(send_on, number, *refused)
+                await self.write_error(send_on, number, *refused)
         except ClientDisconnect:  # nobody is there to be told
             status = status or CLIENT_GONE
         except Exception:
             LOG.exception("%s failed", number)
             if status == 0:
                 text = "The server could not answer; its log has the reason."
-                await send_error(send_on, number, 500, text)
+                await self.write_error(send_on, number, 500, text, [])
         finally:
             if LOG.isEnabledFor(logging.INFO):
                 spent = 1000 * (time.perf_counter() - begun)
@@ -111,6 +157,13 @@ class RequestMiddleware:
                     status or CLIENT_GONE,
                     spent,
                 )
+
+
+async def close_connection(scope, receive, send) -> None:
+    """Refuse a websocket before it is accepted; other kinds get nothing at all."""
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 4403})
 
 
 def request_id(scope) -> str:

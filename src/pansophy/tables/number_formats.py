@@ -29,6 +29,7 @@ LONG = 40  # numbers have fewer characters
 SIGNS = "$€£¥₹"
 UNIT = r"[^\W\d_eE][^\W\d_]{0,8}(?:/[^\W\d_]{1,6})?[²³]?|[°º][CFK]?"
 CODED = 20  # so few different values with letters behind digits are codes
+MOST_WORDS = 20  # among numbers, that may count as missing when asked for
 STYLES = [  # thousands, decimal: the first that fits all values
     ("", "."), (",", "."), ("", ","), (".", ","), (" ", "."), (" ", ","), ("'", "."),
 ]  # fmt: skip
@@ -201,6 +202,29 @@ def find_number(texts) -> DetectedFormat | None:
             return None
         return DetectedFormat(form, reason, words)
     return None
+
+
+def find_number_among_words(texts) -> DetectedFormat | None:
+    """The form of a column that somebody says holds numbers, and has some words.
+
+    At least half of the texts are numbers; the words, MOST_WORDS of them at most, count
+    as missing. None where the column cannot be read so.
+    """
+    best = (0.0, STYLES[0], texts)
+    for thousands, decimal in STYLES:
+        fits = pc.match_substring_regex(
+            pc.utf8_trim_whitespace(texts), _number_regex(thousands, decimal)
+        )
+        share = pc.mean(fits).as_py() or 0.0
+        if share > best[0]:
+            best = (share, (thousands, decimal), texts.filter(pc.invert(fits)))
+    share, style, others = best
+    words = tuple(w for w in sorted(pc.unique(others).to_pylist()) if not is_blank(w))
+    if share < 0.5 or len(words) > MOST_WORDS:
+        return None
+    listed = ", ".join(map(repr, words))
+    why = f"as asked; {listed} counted as missing" if words else "as asked"
+    return DetectedFormat(_number_form("", *style, ""), why, words)
 
 
 def _codes_not_numbers(texts, fits) -> bool:

@@ -311,7 +311,13 @@ def _numeric_format(column, requested, found) -> Column:
             if requested.role == "date"
             else number_formats.find_number
         )
-        detected = find(column_values.column_as_texts(present, requested.name))
+        texts = column_values.column_as_texts(present, requested.name)
+        detected = find(texts)
+        if detected is None and requested.role == "number":
+            detected = number_formats.find_number_among_words(texts)
+            requested = requested._replace(
+                why=detected.why if detected else requested.why
+            )
         if detected:
             requested = requested._replace(form=detected.form, missing=detected.missing)
     x = column_values.column_as_floats(

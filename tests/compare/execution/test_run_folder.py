@@ -10,6 +10,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 
 from pansophy.compare.execution.plan import ExecutionLimits, FitOutcome, make_plan
 from pansophy.compare.execution.run_folder import (
+    STOP_ALL,
     RunFolder,
     RunFolderError,
     compare_runs,
@@ -17,6 +18,8 @@ from pansophy.compare.execution.run_folder import (
     read_lines,
     read_plan,
     read_predictions,
+    read_stop_requests,
+    request_stop,
 )
 from tests.compare.faulty_estimators import Case, Mean, same, table
 
@@ -198,3 +201,78 @@ def test_a_process_that_died_is_tried_again(tmp_path):
     with open_run(tmp_path, planned(case)) as folder:
         folder.write("line", FitOutcome(1, 0, failure="its process died", kind="died"))
     assert run_in(tmp_path, case, resume=True)["line"].failure == ""
+
+
+def run_asked_to_stop(path, name, workers=0, **more):
+    """A run of three methods in which the second asks for a stop as it fits."""
+
+    class Asking(LinearRegression):
+        def fit(self, X, y, sample_weight=None):
+            request_stop(path, name)
+            return super().fit(X, y, sample_weight)
+
+    own = {"line": LinearRegression(), "asking": Asking(), "late": Ridge()}
+    case = Case(own, repeats=2)
+    with open_run(path, planned(case), **more) as folder:
+        return case, case.run(folder, workers=workers)
+
+
+def test_a_method_that_is_asked_to_stop_is_left_out(tmp_path):
+    case, trials = run_asked_to_stop(tmp_path, "late")
+    assert case.complete
+    assert trials["late"].failure == "stopped on request after 0 of 10 fits"
+    assert trials["line"].failure == trials["asking"].failure == ""
+    assert {k["method"] for k in read_lines(tmp_path)} == {"dummy", "line", "asking"}
+
+
+def test_a_request_for_a_finished_method_changes_nothing(tmp_path):
+    _, trials = run_asked_to_stop(tmp_path, "line")
+    assert trials["line"].failure == trials["late"].failure == ""
+
+
+def test_a_run_that_is_asked_to_stop_can_be_resumed(tmp_path):
+    case, trials = run_asked_to_stop(tmp_path, STOP_ALL)
+    assert not case.complete and trials["line"].failure == ""
+    assert trials["late"].failure == "stopped on request before it began"
+    assert (tmp_path / "ended.txt").read_text() == "stopped on request\n"
+    own = {"line": LinearRegression(), "asking": LinearRegression(), "late": Ridge()}
+    case = Case(own, repeats=2)
+    plan = {**planned(case), "methods": read_plan(tmp_path)["methods"]}
+    with open_run(tmp_path, plan, resume=True) as folder:
+        assert folder.stop_requests() == set()
+        trials = case.run(folder, workers=0)
+    assert case.complete and not any(t.failure for t in trials.values())
+
+
+def test_runs_are_compared_without_the_methods_that_were_stopped(tmp_path):
+    run_in(tmp_path / "a", two())
+    request_stop(tmp_path / "a", "ridge")
+    with open_run(tmp_path / "b", planned(two()), stopped={"ridge"}) as folder:
+        trials = two().run(folder, workers=0)
+    assert trials["ridge"].failure == "stopped on request after 0 of 10 fits"
+    assert compare_runs(tmp_path / "a", tmp_path / "b") == []
+
+
+def test_a_fit_at_work_is_ended_with_its_method(tmp_path):
+    own = {"line": LinearRegression(), "slow": Mean("sleeps"), "late": Ridge()}
+    case = Case(own)
+    with open_run(tmp_path, planned(case)) as folder:
+        begun = []
+
+        def asked():
+            if any(k["method"] == "line" for k in read_lines(tmp_path)):
+                begun.append(1)
+            return {"slow"} if len(begun) > 3 else set()
+
+        folder.stop_requests = asked
+        trials = case.run(folder, workers=1)
+    assert case.complete and trials["late"].failure == ""
+    assert trials["slow"].failure.startswith("stopped on request after 0 of 5")
+
+
+def test_progress_is_written_for_who_watches(tmp_path):
+    run_in(tmp_path, two())
+    told = json.loads((tmp_path / "progress.json").read_text("utf-8"))
+    assert (told["fits"], told["left"], told["folds"]) == (30, 0, 10)
+    assert told["methods"]["ridge"] == {"state": "done", "text": "done", "fits": 10}
+    assert read_stop_requests(tmp_path) == set()

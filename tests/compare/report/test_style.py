@@ -9,10 +9,11 @@ import pytest
 from pansophy.compare.report.html import render_report
 from tests.compare.comparisons import TASKS, ready
 
-CSS = (
+CSS = "".join(
     resources.files("pansophy.compare.report")
-    .joinpath("templates/style.css")
+    .joinpath("templates", name)
     .read_text("utf-8")
+    for name in ("tokens.css", "style.css")
 )
 READABLE = 4.5  # of the guidelines for text, WCAG 2 AA
 VISIBLE = 3.0  # of figures

@@ -93,6 +93,7 @@ class JobQueue:
         self.gates = [math.inf] * n_methods  # folds from here on may not begin yet
         self.ends = [math.inf] * n_methods  # folds from here on are not needed
         self.failed: dict[int, int] = {}  # method -> first fold that failed
+        self.dropped: set[int] = set()  # methods of which no fit is wanted
         self.lock = threading.Lock()  # a cluster takes jobs in threads of its own
 
     def __bool__(self):
@@ -115,7 +116,8 @@ class JobQueue:
         Also one that is not needed now: a gate may open again.
         """
         with self.lock:
-            if fold <= self.failed.get(method, fold):
+            known = self.failed.get(method, fold)
+            if fold <= known and method not in self.dropped:
                 self.left[method].add(fold)
 
     def accepts(self, outcome) -> bool:
@@ -137,6 +139,8 @@ class JobQueue:
 
     def is_needed(self, method, fold) -> bool:
         """Whether the outcome of a fit still matters."""
+        if method in self.dropped:
+            return False
         return fold <= self.failed.get(method, fold) and fold < self.ends[method]
 
     def close(self, outcome) -> None:
@@ -149,7 +153,10 @@ class JobQueue:
                 self.left[m] = {g for g in self.left[m] if g < self.failed[m]}
 
     def drop(self, method) -> None:
-        self.left[method].clear()
+        """No further fit of a method is done; those at work do not matter."""
+        with self.lock:
+            self.left[method].clear()
+            self.dropped.add(method)
 
 
 # --- what must match ---------------------------------------------------------------

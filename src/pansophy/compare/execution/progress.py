@@ -127,16 +127,20 @@ class ProgressDisplay:
 
     def time_left(self) -> str:
         """The time left in all, once a method is done; else nothing."""
+        seconds = self.seconds_left()
+        return "" if seconds is None else f"about {format_duration(seconds)} left"
+
+    def seconds_left(self) -> float | None:
+        """The seconds left in all, once a method is done; else None."""
         left = self.expected_fits()
         before = [self.seconds(m) for m in range(len(self.names))]
         if not sum(left) or not any(len(b) == self.total for b in before):
-            return ""
+            return None
         took = [float(np.median(b)) if b else 0.0 for b in before]
         known = sum(p for p, b in zip(self.predicted, before) if b)
         ratio = sum(took) / known if known > 0 else 1.0
         each = [t if b else p * ratio for t, b, p in zip(took, before, self.predicted)]
-        seconds = float(np.dot(each, left)) / max(len(self.active), 1)
-        return f"about {format_duration(max(seconds, 1.0))} left"
+        return max(float(np.dot(each, left)) / max(len(self.active), 1), 1.0)
 
     def so_far(self) -> str:
         """Fits done, the time they took, and the time left in all."""
@@ -167,6 +171,25 @@ class ProgressDisplay:
         return f"{size}{where}: {about} {duration} on this machine."
 
     # --- states ----------------------------------------------------------------
+
+    def status(self) -> dict:
+        """How far the run is, ready for JSON: counts, seconds, every method's state."""
+        methods = {
+            name: {
+                "state": self.state(m)[0].name.lower(),
+                "text": plain_text(self.describe_state(m)),
+                "fits": len(self.aggregator.done[m]),
+            }
+            for m, name in enumerate(self.names)
+        }
+        return {
+            "fits": sum(len(d) for d in self.aggregator.done),
+            "left": sum(self.fits_left()),
+            "seconds": round(time.monotonic() - self.begun, 1),
+            "seconds_left": self.seconds_left(),
+            "folds": self.total,
+            "methods": methods,
+        }
 
     def state(self, m) -> tuple[MethodState, Any]:
         """The state of method m, and the slow fold if there is one."""

@@ -4,6 +4,9 @@
     results.jsonl    one line a finished fit, appended; numbers as `repr` writes them
     predictions/     predictions for held-out rows, raw float64, one file a method
     schema.toml      the roles of the columns
+    progress.json    how far the run is, for who watches it from outside
+    stop_requests.txt   methods to stop, a name a line, or `*` for the run: anybody may
+                     append to it while the run goes on
 
 A line is written after the predictions it points to. Lines are handed to the kernel
 at once, so that kill -9 loses nothing, and are on the disk within a second, so that a
@@ -33,11 +36,15 @@ from .plan import (
 )
 
 SYNC_SECONDS = 1.0  # seconds between calls that wait for the disk
+PROGRESS_SECONDS = 0.5  # between two states of `progress.json`
+STOP_ALL = "*"  # in the place of the name of a method
 RUN_FILES = (
     "plan.json",
     "results.jsonl",
     "predictions",
     "ended.txt",
+    "progress.json",
+    "stop_requests.txt",
     "schema.toml",
     "results.json",
     "report.html",
@@ -75,6 +82,7 @@ class RunFolder:
         self.lost = False  # whether something could not be written
         self.changes: list = []  # of the plan since the run was made, if accepted
         self.previous: Path | None = None  # where files of an earlier run were moved
+        self.progress_written = -math.inf
 
     # --- reading -----------------------------------------------------------------
 
@@ -109,7 +117,26 @@ class RunFolder:
             )
         return out
 
+    def stop_requests(self) -> set[str]:
+        """Names of the methods to stop, and `STOP_ALL` if it is the whole run."""
+        return read_stop_requests(self.path)
+
     # --- writing -----------------------------------------------------------------
+
+    def write_progress(self, describe, final=False) -> None:
+        """Write what `describe()` says, at most twice a second but for the last time.
+
+        It is only for watching: nothing is read from it, so no disk is waited for.
+        """
+        now = time.monotonic()
+        if self.lost or (now - self.progress_written < PROGRESS_SECONDS and not final):
+            return
+        self.progress_written = now
+        text = json.dumps(describe(), ensure_ascii=False)
+        draft = self.path / ".progress"
+        with contextlib.suppress(OSError):
+            draft.write_text(text + "\n", "utf-8")
+            os.replace(draft, self.path / "progress.json")
 
     def write(self, name, outcome) -> None:
         """Append one finished fit.
@@ -202,14 +229,15 @@ class RunFolder:
         self.close()
 
 
-def open_run(path, plan, *, resume=False, as_recorded=False) -> RunFolder:
+def open_run(path, plan, *, resume=False, as_recorded=False, stopped=()) -> RunFolder:
     """A run folder for this plan: new, or with the fits of an earlier run of it.
 
     A new run in a folder that holds one, or other files of the names of a run, moves
     those to `previous/` (`previous-2/`, ... if that is taken). Resuming needs
     the same plan; limits and the choice of methods may differ. To show a run
     `as_recorded`, only rows and folds must be the same: what else has changed is kept
-    in `changes`.
+    in `changes`. Methods that were stopped on request are run again when a run is
+    resumed; of a new run the names `stopped` are not run at all.
     """
     path, accepted = Path(path), []
     check_run_folder(path, resume)
@@ -250,6 +278,10 @@ def open_run(path, plan, *, resume=False, as_recorded=False) -> RunFolder:
             folder.previous = move_to_previous(path, RUN_FILES)
         (path / "predictions").mkdir(exist_ok=True)
         (path / "ended.txt").unlink(missing_ok=True)
+        if not as_recorded:
+            (path / "stop_requests.txt").unlink(missing_ok=True)
+        for name in sorted(stopped):
+            request_stop(path, name)
         text = json.dumps(plan, indent=2, ensure_ascii=False)
         write_text_file(path / "plan.json", text + "\n")
         folder.append("results.jsonl", b"")
@@ -326,6 +358,32 @@ def is_valid_line(line) -> bool:
     return fits(line, LINE_TYPES) and line["fold"] >= 0 and whole
 
 
+def read_stop_requests(path) -> set[str]:
+    """What a run was asked to stop: names of methods, or `STOP_ALL`."""
+    try:
+        text = (Path(path) / "stop_requests.txt").read_text("utf-8")
+    except (OSError, ValueError):
+        return set()
+    return {line for line in text.splitlines() if line}
+
+
+def request_stop(path, name=STOP_ALL) -> None:
+    """Ask the run that writes to a folder to stop a method, or altogether.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pansophy.compare.execution.run_folder import (
+    ...     read_stop_requests, request_stop)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     request_stop(folder, "neural network")
+    ...     read_stop_requests(folder)
+    {'neural network'}
+    """
+    with open(Path(path) / "stop_requests.txt", "a", encoding="utf-8") as file:
+        file.write(" ".join(name.split()) + "\n")
+
+
 def repair_and_read_lines(path) -> list[dict]:
     """The finished fits, after cutting a torn last line off."""
     file = path / "results.jsonl"
@@ -369,11 +427,14 @@ def deserves_retry(line, limits) -> bool:
 def compare_runs(before, after) -> list[str]:
     """In what two run folders differ, a sentence each; nothing if bit for bit equal.
 
-    Times are not compared.
+    Times are not compared, nor methods that were stopped on request in the first.
     """
     changed = plan_differences(read_plan(before), read_plan(after))
     results = [f"Different: {change}." for change in changed]
-    by_fit = lambda path: {(k["method"], k["fold"]): k for k in read_lines(path)}
+    left = read_stop_requests(before)
+    by_fit = lambda path: {
+        (k["method"], k["fold"]): k for k in read_lines(path) if k["method"] not in left
+    }
     a, b = by_fit(before), by_fit(after)
     for key in sorted(a.keys() | b.keys()):
         where = f"{key[0]}, fold {key[1] + 1}"

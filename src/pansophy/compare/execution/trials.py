@@ -38,6 +38,7 @@ from .fit_fold import (
 from .plan import ActiveFit, ExecutionLimits, FailureKind, FitOutcome, JobQueue
 from .progress import ProgressDisplay
 from .race import Race, racing_methods
+from .run_folder import STOP_ALL
 from .worker_pool import NoWorkers, WorkerPool, fit_on_workers
 
 __all__ = ["Trial", "folds_of", "make_workload", "run_trials"]
@@ -86,6 +87,7 @@ class TrialAggregator:
     def __init__(self, work, split, racers=()):
         self.work, self.split = work, split
         self.race = Race(work, split, racers)
+        self.cancelled: set[int] = set()  # methods that were stopped on request
         self.done: list[dict[int, FitOutcome]] = [{} for _ in work.methods]
         self.losses: dict[int, np.ndarray] = {}  # method -> (repeats, n)
         self.all_predictions: dict[int, np.ndarray] = {}  # method -> (repeats, n, ...)
@@ -109,6 +111,13 @@ class TrialAggregator:
             self.all_predictions[m] = np.full((repeats, n, *p.shape[1:]), np.nan)
         if repeat < len(self.all_predictions[m]):
             self.all_predictions[m][repeat, test] = p
+
+    def cancel(self, m, job_queue) -> None:
+        """Stop a method on request, unless it is done or out already."""
+        finished = len(self.done[m]) == len(self.work.folds) or m in self.race.stops
+        if not finished and not self.failure(m):
+            self.cancelled.add(m)
+            job_queue.drop(m)
 
     def fits_in_memory(self, p) -> bool:
         """Whether there is room for the answers of every method in every repeat."""
@@ -149,6 +158,9 @@ class TrialAggregator:
 
     def failure(self, m) -> str:
         """The first failure of a method, with its fold; none after it was stopped."""
+        if m in self.cancelled:
+            done = len(self.done[m])
+            return f"stopped on request after {done} of {len(self.work.folds)} fits"
         stop = self.race.stops.get(m)
         end = len(self.work.folds) if stop is None else stop.fits
         bad = [o for f, o in sorted(self.done[m].items()) if o.failure and f < end]
@@ -323,6 +335,8 @@ def run_trials(
             job_queue.close(outcome)
             aggregator.add(outcome)
     aggregator.race.update(aggregator, job_queue)
+    if folder is not None:
+        cancel_requested(folder.stop_requests(), names, aggregator, job_queue)
     if recorded_only:
         every = [aggregator.trial(m, k, "not done") for m, k in enumerate(methods)]
         return [t for t in every if not t.failure], True
@@ -344,6 +358,15 @@ def run_trials(
             why = f"{reason} before it began"
         trials.append(aggregator.trial(m, method, cut.get(m) or why))
     return trials, not reason
+
+
+def cancel_requested(requests, names, aggregator, job_queue) -> None:
+    """Stop the methods that are asked for, whose rivals may go on without them."""
+    asked = {m for m, name in enumerate(names) if name in requests}
+    for m in asked - aggregator.cancelled:
+        aggregator.cancel(m, job_queue)
+    if asked & aggregator.cancelled:
+        aggregator.race.update(aggregator, job_queue)
 
 
 def process_events(
@@ -371,6 +394,13 @@ def process_events(
                 else:
                     active = event
                 board.update(active)
+                if folder is not None:
+                    requests = folder.stop_requests()
+                    cancel_requested(requests, names, aggregator, job_queue)
+                    folder.write_progress(board.status)
+                    if STOP_ALL in requests:
+                        reason = "stopped on request"
+                        break
                 spent = time.monotonic() - start_time
                 if interrupted.is_set():
                     reason = "interrupted"
@@ -383,6 +413,7 @@ def process_events(
         finally:
             stream.close()
             if folder is not None:
+                folder.write_progress(board.status, final=True)
                 with contextlib.suppress(OSError):  # a full disk; it has been said
                     folder.sync(reason)
     return reason, active

@@ -220,6 +220,12 @@ class WorkerPool:
                 self.replace(worker, bool(job_queue))
                 yield FitOutcome(m, f, failure=reason[0], kind=reason[1])
 
+    def end_dropped_fits(self, job_queue) -> None:
+        """End the workers whose method was dropped while they were at it."""
+        for worker in list(self.members):
+            if worker.job is not None and worker.job[0] in job_queue.dropped:
+                self.replace(worker, bool(job_queue))
+
 
 def fit_on_workers(pool, job_queue):
     """Yields outcomes of fits as they come, and at times the list of active fits."""
@@ -252,5 +258,6 @@ def fit_on_workers(pool, job_queue):
             yield outcome
         if time.monotonic() - looked >= POLL_SECONDS:
             looked = time.monotonic()
+            pool.end_dropped_fits(job_queue)
             yield from filter(job_queue.accepts, pool.overdue_outcomes(job_queue))
             yield pool.active_fits()

@@ -4,12 +4,9 @@ Its only script sorts the leaderboard. The policy of the page allows that one sc
 its hash and nothing else; without scripts the page is complete.
 """
 
-import base64
-import hashlib
 import json
 import os
 import warnings
-from importlib import resources
 from pathlib import Path
 
 from ... import __version__
@@ -32,6 +29,7 @@ from .formatting import (
     standing_and_p,
 )
 from .headline import headline_sentences
+from .page_script import package_script, script_hash
 from .sentences import (
     capitalised,
     positive_clause,
@@ -138,7 +136,7 @@ def load_template(name):
         with_code,
     )
     env.filters |= {f.__name__: f for f in filters}
-    script = _package_script()
+    script = package_script()
     known = {"script": script, "script_hash": script_hash(script)}
     return env.get_template(name, globals=known)
 
@@ -162,18 +160,6 @@ def with_code(text):
         else Markup("{}<code>{}</code>").format(sentence, code)
         for sentence, code in pairs
     )
-
-
-def _package_script() -> str:
-    """The script that sorts tables; the page works without it."""
-    templates = resources.files("pansophy.compare.report").joinpath("templates")
-    return templates.joinpath("sort.js").read_text("utf-8").strip()
-
-
-def script_hash(text) -> str:
-    """By which the page's policy knows its one script."""
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def probability_bar(row) -> list[tuple[str, str]]:

@@ -8,9 +8,11 @@ has a lock of its own on a file of another name.
 
 import contextlib
 import os
+import time
 from pathlib import Path
 
 LOCK_NAME = ".lock"
+LOOK_SECONDS = 0.02  # after which a folder that was only looked at is free again
 
 
 class FolderLockedError(OSError):
@@ -37,7 +39,11 @@ def lock_folder(path, name: str = LOCK_NAME) -> int | None:
         return None
     fd = os.open(Path(path) / name, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:  # perhaps `is_folder_held` had a look just now
+            time.sleep(LOOK_SECONDS)
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(fd)
         raise FolderLockedError(
@@ -47,6 +53,37 @@ def lock_folder(path, name: str = LOCK_NAME) -> int | None:
         os.close(fd)
         return None
     return fd
+
+
+def is_folder_held(path, name: str = LOCK_NAME) -> bool:
+    """Whether a process holds a folder; nothing is made where there is no lock file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pansophy.core.files.folder_lock import holding_folder, is_folder_held
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with holding_folder(folder):
+    ...         held = is_folder_held(folder)
+    ...     (held, is_folder_held(folder))
+    (True, False)
+    """
+    try:
+        import fcntl
+
+        fd = os.open(Path(path) / name, os.O_RDONLY)
+    except (ImportError, OSError):
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    else:
+        return False
+    finally:
+        os.close(fd)
 
 
 @contextlib.contextmanager
