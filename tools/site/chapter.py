@@ -138,6 +138,13 @@ def read_chapter(path) -> Chapter:
     )
 
 
+def read_guide(path) -> Chapter:
+    """A page without front matter whose fences are run as those of a chapter are."""
+    path = Path(path)
+    text = path.read_text("utf-8")
+    return Chapter(path, path.stem, {}, text, read_fences(text, path.name))
+
+
 # ---- running
 
 
