@@ -36,6 +36,7 @@ def written_sources(results, examples) -> dict[str, str]:
     for name, chapter in facts.written_chapters().items():
         texts[f"course/{name}.md"] = pages.chapter_markdown(chapter, results[name])
     texts["course/index.md"] = pages.course_index()
+    texts |= {f"course/{name}.md": text for name, text in pages.part_pages().items()}
     texts |= {f"notes/{name}.md": text for name, text in pages.note_pages().items()}
     for name, path in facts.guide_files().items():
         texts[f"guides/{name}.md"] = pages.guide_markdown(

@@ -193,9 +193,20 @@ def run_code(tree: ast.Module, namespace: dict, chapter: Chapter) -> str:
             value = eval(
                 compile(ast.Expression(last.value), filename, "eval"), namespace
             )
-            if value is not None and not is_artist(value):
+            if (
+                value is not None
+                and not is_artist(value)
+                and not is_drawing(last.value)
+            ):
                 print(repr(value))
     return printed.getvalue()
+
+
+def is_drawing(node: ast.expr) -> bool:
+    """Whether an expression calls axes, such as `ax.axis("off")`, which gives limits."""
+    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return isinstance(node, ast.Name) and node.id in ("ax", "axes", "fig", "plt")
 
 
 def is_artist(value) -> bool:

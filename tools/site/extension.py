@@ -61,7 +61,9 @@ def visit_formula(writer, node):
     if node["number"]:
         number = f'<span class="eqno">({node["number"]})</span>'
     ids = "".join(f' id="{i}"' for i in node["ids"][:1])
-    writer.body.append(f'<div class="formula"{ids}>{html}{number}</div>')
+    writer.body.append(
+        f'<div class="formula"{ids}><div class="tex">{html}</div>{number}</div>'
+    )
     raise nodes.SkipNode
 
 

@@ -64,8 +64,10 @@ def figure_text(figure) -> str:
             written, format="svg", bbox_inches="tight", dpi=130,
             metadata={"Date": None, "Creator": None},
         )  # fmt: skip
-    kind = "paper" if has_areas(figure) else "drawing"
-    return f"<!--{kind}-->{written.getvalue()}"
+    text = written.getvalue()
+    # what is filled with white has text or lines on it that must stay dark
+    on_paper = has_areas(figure) or "fill: #ffffff" in text
+    return f"<!--{'paper' if on_paper else 'drawing'}-->{text}"
 
 
 def figure_html(text: str, label: str, key: str) -> str:

@@ -382,13 +382,18 @@ def gallery_pages(results: dict[str, Page]) -> dict[str, str]:
     for name, page in results.items():
         text = (facts.ROOT / "examples" / f"{name}.py").read_text("utf-8")
         match = re.match(r'"""(.*?)"""\n', text, re.DOTALL)
-        told = " ".join(match[1].split()) if match else name
-        title, _, rest = told.partition(": ")
-        title = title.rstrip(".")
+        told = match[1].strip() if match else name
+        title = short_title(told)
         code = text[match.end() :].strip() if match else text
-        lines = [f"# {title}", ""]
-        if rest:
-            lines += [f"{rest[:1].upper()}{rest[1:]}", ""]
+        lines = [
+            f"# {title}",
+            "",
+            *(" ".join(b.split()) for b in told.split("\n\n")[:1]),
+            "",
+        ]
+        for block in told.split("\n\n")[1:]:
+            plain = block.startswith("    ")
+            lines += text_block(block, "") if plain else [" ".join(block.split()), ""]
         figures = [f for group in page.figures for f in group]
         for number, figure in enumerate(figures):
             lines += raw_html(figure_html(figure, title, f"{name}-{number}-"))
@@ -428,6 +433,13 @@ def gallery_pages(results: dict[str, Page]) -> dict[str, str]:
     return pages
 
 
+def short_title(told: str) -> str:
+    """The first words of a docstring, up to a mark."""
+    first = " ".join(told.split("\n\n")[0].split())
+    title = re.split(r"[:;?.](?=\s|$)", first)[0]
+    return title if len(title) < 56 else title.split(", ")[0]
+
+
 # ---- benchmarks, references, names
 
 
@@ -436,13 +448,7 @@ def benchmarks_page() -> str:
     text = (facts.ROOT / "benchmarks" / "results.md").read_text("utf-8")
     body = text.partition("\n\n")[2]
     body = re.sub(r"\[README\.md\]\(README\.md\)", "`benchmarks/README.md`", body)
-    picture = (facts.DOCS / "images" / "benchmarks.svg").read_text("utf-8")
-    label = re.search(r'aria-label="([^"]*)"', picture)
     lines = ["# Benchmarks", ""]
-    figure = figure_html(
-        "<!--paper-->" + picture, label[1] if label else "Ratios of times", "bench-"
-    )
-    lines += raw_html(figure)
     for number, (title, html) in enumerate(speed_figures()):
         lines += [*raw_html(figure_html(html, title, f"speed-{number}-"))]
     return "\n".join([*lines, body])
@@ -456,7 +462,7 @@ def speed_figures() -> list[tuple[str, str]]:
     import matplotlib.pyplot as plt
     from figures import figure_text
 
-    from pansophy.plot.style import BLUE, ORANGE, log_axis
+    from pansophy.plot.style import BLUE, ORANGE, few_ticks, log_axis
 
     rows = sorted(facts.speed_rows(), key=lambda r: r.ratio[1])
     if not rows:
@@ -471,7 +477,8 @@ def speed_figures() -> list[tuple[str, str]]:
             )
         ax.axvline(1, color="#8a8f98", lw=0.8)
         ax.set_yticks(range(len(rows)), [f"{r.case} ({r.peer})" for r in rows])
-        log_axis(ax)
+        ends = [r for row in rows for r in row.ratio]
+        log_axis(ax, ticks=few_ticks(min(ends) / 1.2, max(ends) * 1.2))
         ax.set_xlabel(
             "time of the fastest peer / ours, largest size; hollow: busy machine"
         )
