@@ -203,7 +203,7 @@ def run_code(tree: ast.Module, namespace: dict, chapter: Chapter) -> str:
 
 
 def is_drawing(node: ast.expr) -> bool:
-    """Whether an expression calls axes, such as `ax.axis("off")`, which gives limits."""
+    """Whether an expression calls axes, as `ax.axis("off")`, which gives limits."""
     while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
         node = node.func if isinstance(node, ast.Call) else node.value
     return isinstance(node, ast.Name) and node.id in ("ax", "axes", "fig", "plt")
@@ -317,7 +317,7 @@ def note_sections() -> dict[str, dict[str, str]]:
 def sections_meant(course: str, label: str) -> list[str]:
     """Sections that a label such as "2.4", "2.4 fig 2.1" or "4.7-4.9" stands for."""
     known = note_sections()[course]
-    label = re.sub(r" (fig|lemma|picture|table)\b.*", "", label.strip())
+    label = re.sub(r" (fig|lemma|picture|table|intro|note|step)\b.*", "", label.strip())
     if label in known:
         return [known[label]]
     match = re.fullmatch(r"([\d.]+)-([\d.]+)", label)

@@ -249,33 +249,43 @@ def course_index() -> str:
         "Every chapter has the same parts: the problem, a picture, the idea with its",
         "formulas, the algorithm in plain NumPy, the same with the library, where it",
         "fails, what else there is, an example to follow by hand, and exercises with",
-        "solutions. Whatever is shown was run when this page was made. Follow the order,",
-        "or begin where you are: each chapter says what to read before.",
+        "solutions. Whatever is shown was run when this page was made. Follow the",
+        "order, or begin where you are: each chapter says what to read before.",
         "",
         "Do you have lecture notes beside you? The [reading guides](../notes/index.md)",
         "lead from every section of five courses to the chapter.",
         "",
     ]
-    trees = []
-    for part, names in course.order_of_parts().items():
-        names = [n for n in names if n in written]
-        if not names:
-            continue
-        lines += [f"## {part}", ""]
-        for name in names:
-            lead = problem_of(written[name])
-            lines.append(f"- {{chapter}}`{name}`: {lead}")
+    for part, names in written_parts().items():
+        lines += [f"## [{part}]({part_page(part)}.md)", ""]
+        lines += [f"- {{chapter}}`{n}`: {problem_of(written[n])}" for n in names]
         lines.append("")
-        trees += [
-            "```{toctree}",
-            ":hidden:",
-            f":caption: {part}",
-            "",
-            *names,
-            "```",
-            "",
-        ]
-    return "\n".join([*lines, *trees])
+    tree = ["```{toctree}", ":hidden:", "", *map(part_page, written_parts()), "```", ""]
+    return "\n".join([*lines, *tree])
+
+
+def written_parts() -> dict[str, list[str]]:
+    """Part of the course -> its chapters that are written."""
+    written = facts.written_chapters()
+    parts = course.order_of_parts().items()
+    kept = {part: [n for n in names if n in written] for part, names in parts}
+    return {part: names for part, names in kept.items() if names}
+
+
+def part_page(part: str) -> str:
+    return "part-" + part.lower().replace(" ", "-")
+
+
+def part_pages() -> dict[str, str]:
+    """The page of each part: its chapters, each with its problem."""
+    written = facts.written_chapters()
+    pages = {}
+    for part, names in written_parts().items():
+        lines = [f"# {part}", ""]
+        lines += [f"- {{chapter}}`{n}`: {problem_of(written[n])}" for n in names]
+        lines += ["", "```{toctree}", ":hidden:", "", *names, "```", ""]
+        pages[part_page(part)] = "\n".join(lines)
+    return pages
 
 
 def problem_of(chapter: course.Chapter) -> str:
@@ -315,8 +325,8 @@ def note_pages() -> dict[str, str]:
         [
             "# Reading guides",
             "",
-            "Five university courses, section by section: the chapter that tells the same,",
-            "the classes and examples that run it, and what is printed wrong in the notes.",
+            "Five university courses, section by section: the chapter that tells the",
+            "same, the classes and examples that run it, and what is printed wrong.",
             "Keep your notes open on one side and the chapter on the other.",
             "",
             "| course | sections | with a chapter | errata |",
@@ -522,8 +532,8 @@ def names_index() -> str:
     lines = [
         "# Every public name",
         "",
-        f"{len(facts.public_names()):,} classes and functions in {len(packages)} packages.",
-        "Each page says what a name does, its parameters and attributes, what it takes,",
+        f"{len(facts.public_names()):,} names in {len(packages)} packages. Each page",
+        "says what a name does, its parameters and attributes, what it takes,",
         "the method with its equations, and the chapter, guide and examples about it.",
         "",
     ]

@@ -1,8 +1,9 @@
 """Write what `pansophy learn` and the help of classes show of the chapters.
 
 `course.json` and `course_names.json` are written by `make docs`. What the terminal
-shows of a chapter is taken from the chapter: the first paragraph, the beginning of the section on the idea, the first formula (in
-Unicode where that is possible) and the code of the section on the algorithm.
+shows of a chapter is taken from the chapter: the first paragraph, the beginning of the
+section on the idea, the first formula (in Unicode where that is possible) and the code
+of the section on the algorithm.
 """
 
 import json
