@@ -1,6 +1,7 @@
 # The picture of examples/tagging.py in the gallery: run with its names.
 # ruff: noqa: F821
 import matplotlib.pyplot as plt
+import numpy as np
 
 tags = [str(t) for t in model.classes_]
 weights = np.zeros((len(tags), len(tags)))
